@@ -34,7 +34,7 @@ pub enum Place {
     HttpServer,
     /// In a child process, with idle clients over HTTP: the memory of the clients.
     HttpClient,
-    /// There is none: the checker judges messages that nobody writes.
+    /// There is none: the checker judges messages that are not written.
     Nowhere,
 }
 

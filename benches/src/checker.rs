@@ -1,7 +1,7 @@
 //! The checker alone, of the shipped protocol: messages are judged, nothing is read or written.
 //!
-//! A client in its working phase, in which several linear channels run side by side, with everything announced. As
-//! whoever reads a wire has to, it asks which request a reply belongs to before it judges the reply; ids are numbers.
+//! A client in its working phase, with several parallel linear channels and everything announced. Like every reader of
+//! a wire, it looks up the request of a reply before it judges the reply; ids are numbers.
 
 use std::hint::black_box;
 use std::time::Instant;

@@ -86,7 +86,7 @@ async fn bound() -> (TcpListener, String) {
     (listener, format!("http://{address}/mcp"))
 }
 
-/// Streams are opened beside the calls; they have been by then.
+/// Streams are opened in parallel with the calls; they are open by then.
 async fn settle() {
     tokio::time::sleep(std::time::Duration::from_millis(200)).await;
 }

@@ -18,9 +18,9 @@ pub mod echo {
 /// A typed session of `echo.session`.
 pub struct Ours;
 
-struct Desk;
+struct EchoHandler;
 
-impl server::Handler for Desk {
+impl server::Handler for EchoHandler {
     async fn call_tool(&self, _: server::Context, call: Call) -> Result<Told, RpcError> {
         Ok(Told::by(call))
     }
@@ -28,7 +28,7 @@ impl server::Handler for Desk {
 
 /// Serves one session to its end.
 pub async fn serve(session: Teller<Start>) {
-    let serving = tokio::spawn(session.incoming().serve(Desk));
+    let serving = tokio::spawn(session.incoming().serve(EchoHandler));
     let (_, session) = session.recv_initialize().await.expect("the client greets");
     let session = session.send_welcome(Hello::default()).await.expect("it can be greeted");
     let session = session.recv_initialized().await.expect("it is ready");

@@ -17,9 +17,9 @@ use crate::payload::{Tool, said};
 /// A typed session of the shipped protocol.
 pub struct OursMcp;
 
-struct Desk;
+struct McpHandler;
 
-impl server::Handler for Desk {
+impl server::Handler for McpHandler {
     async fn call_tool(&self, _: server::Context, call: CallToolParams) -> Result<CallToolResult, RpcError> {
         let text = call.arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(CallToolResult::text(said(&call.name, text)))
@@ -31,7 +31,7 @@ fn read<T: DeserializeOwned>(json: Value) -> T {
 }
 
 async fn serve(session: McpServer<Uninit>) {
-    let serving = tokio::spawn(session.incoming().serve(Desk));
+    let serving = tokio::spawn(session.incoming().serve(McpHandler));
     let welcome: InitializeResult = read(json!({
         "protocolVersion": "2025-03-26",
         "capabilities": { "tools": {} },

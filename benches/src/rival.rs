@@ -17,9 +17,9 @@ use crate::payload::{Tool, said};
 pub struct Rival;
 
 /// The server.
-pub struct Desk;
+pub struct RivalHandler;
 
-impl ServerHandler for Desk {
+impl ServerHandler for RivalHandler {
     fn get_info(&self) -> ServerConfig {
         ServerConfig::new(ServerCapabilities::builder().enable_tools().build())
     }
@@ -67,7 +67,7 @@ impl Contestant for Rival {
     }
 
     async fn serve_stdio() {
-        let session = Desk.serve(stdio()).await.expect("the client greets");
+        let session = RivalHandler.serve(stdio()).await.expect("the client greets");
         session.waiting().await.expect("serving does not panic");
     }
 }
@@ -76,7 +76,7 @@ impl InProcess for Rival {
     async fn duplex(plan: Plan) -> Done {
         let (near, far) = tokio::io::duplex(64 * 1024);
         tokio::spawn(async move {
-            let session = Desk.serve(far).await.expect("the client greets");
+            let session = RivalHandler.serve(far).await.expect("the client greets");
             session.waiting().await.expect("serving does not panic");
         });
         call(().serve(near).await.expect("the server answers"), plan).await
@@ -87,7 +87,7 @@ impl InProcess for Rival {
         for _ in 0..connections {
             let (near, far) = tokio::io::duplex(64 * 1024);
             tokio::spawn(async move {
-                let session = Desk.serve(far).await.expect("the client greets");
+                let session = RivalHandler.serve(far).await.expect("the client greets");
                 session.waiting().await.expect("serving does not panic");
             });
             let session = ().serve(near).await.expect("the server answers");

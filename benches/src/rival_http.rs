@@ -19,9 +19,9 @@ use tokio::net::TcpListener;
 use crate::contest::{Done, Plan};
 use crate::http::OverHttp;
 use crate::payload::Tool;
-use crate::rival::{Desk, Rival, call, call_of};
+use crate::rival::{RivalHandler, Rival, call, call_of};
 
-/// `rmcp` as it can be had by whoever knows where to look.
+/// `rmcp` with its settings tuned for speed.
 pub struct Tuned;
 
 type Session = RunningService<RoleClient, ()>;
@@ -29,7 +29,7 @@ type Session = RunningService<RoleClient, ()>;
 fn router() -> Router {
     let sessions = Arc::new(LocalSessionManager::default());
     let config = StreamableHttpServerConfig::default();
-    Router::new().nest_service("/mcp", StreamableHttpService::new(|| Ok(Desk), sessions, config))
+    Router::new().nest_service("/mcp", StreamableHttpService::new(|| Ok(RivalHandler), sessions, config))
 }
 
 async fn greet(url: String) -> Session {

@@ -13,7 +13,7 @@ pub(crate) struct FromRedis {
     key: String,
 }
 
-/// Why there is no id. The caller finds it in `Error::SessionProvider`.
+/// Why the provider has no id. The caller finds it in `Error::SessionProvider`.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NoSession {
     /// The server cannot be reached, does not answer in time, or has a value of another type under the key.
@@ -24,7 +24,7 @@ pub(crate) enum NoSession {
         /// The error of the Redis client.
         source: RedisError,
     },
-    /// The server has no value under the key: there is no session, or no longer one.
+    /// The server has no value under the key: the session does not exist, or has ended.
     #[error("redis keeps no session under `{key}`")]
     Missing {
         /// The key that was asked for.

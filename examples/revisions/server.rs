@@ -35,7 +35,7 @@ async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpE
 #[derive(Default)]
 struct Desk {
     /// The number of calls of `hold` that the client has cancelled.
-    taken_back: watch::Sender<usize>,
+    cancelled_calls: watch::Sender<usize>,
     /// The resource that was touched last; each touch is a change.
     touched: watch::Sender<String>,
 }
@@ -46,7 +46,7 @@ const TOOLS: [(&str, &str); 8] = [
     ("ask_model", "Asks the client's model"),
     ("ask_user", "Asks the client's user for a name"),
     ("hold", "Waits until the call is cancelled"),
-    ("taken_back", "Waits until a call has been cancelled"),
+    ("wait_for_cancel", "Waits until a call has been cancelled"),
     (
         "release_connection",
         "Ends the connection before it has answered, over which the client comes back for the answer",
@@ -76,10 +76,10 @@ impl server::Handler for Desk {
             "ask_model" => ask_model(&context, &text("question")).await,
             "ask_user" => ask_user(&context, &text("message")).await,
             "hold" => self.hold(&context).await,
-            "taken_back" => {
+            "wait_for_cancel" => {
                 // This handler owns the sender, so the channel cannot close.
-                let _ = self.taken_back.subscribe().wait_for(|times| *times > 0).await;
-                Ok("taken back".to_owned())
+                let _ = self.cancelled_calls.subscribe().wait_for(|times| *times > 0).await;
+                Ok("cancelled".to_owned())
             }
             "release_connection" => {
                 context.release_connection();
@@ -134,7 +134,7 @@ impl Desk {
     async fn hold(&self, context: &server::Context) -> Result<String, McpError> {
         context.send_progress(read(json!({ "progressToken": 0, "progress": 1 }))).await?;
         context.cancelled().await;
-        self.taken_back.send_modify(|times| *times += 1);
+        self.cancelled_calls.send_modify(|times| *times += 1);
         Ok("the call was cancelled".to_owned())
     }
 

@@ -49,7 +49,7 @@ fn main() {
             other => match (other.parse(), Shape::named(other)) {
                 (Ok(size), _) => asked.sizes.push(size),
                 (_, Some(shape)) => asked.shapes.push(shape),
-                _ => panic!("there is no shape {other}"),
+                _ => panic!("unknown shape {other}"),
             },
         }
     }

@@ -1,7 +1,4 @@
-//! The tree: what the parser saw, in the order it saw it.
-//!
-//! In: nothing. Out: the types of the syntax tree, every one with its [`Span`]. Refuses to hold meaning: names are
-//! text, nothing is resolved, a file with errors has a tree, too, with what could be read.
+//! The syntax tree, with spans.
 
 mod session;
 

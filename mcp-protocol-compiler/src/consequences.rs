@@ -72,7 +72,7 @@ pub(crate) struct Unread {
 }
 
 impl Unread {
-    /// What the findings of reading and parsing say; nothing if there is no error among them.
+    /// The findings of reading and parsing, if one of them is an error.
     pub(crate) fn of(found: &[Diagnostic], sources: &SourceMap) -> Option<Unread> {
         let missing = [load::UNREADABLE_IMPORT, load::CYCLIC_IMPORT];
         has_errors(found).then(|| Unread {

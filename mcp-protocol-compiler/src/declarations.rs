@@ -187,7 +187,7 @@ pub struct Resolution {
     compared: Cell<usize>,
 }
 
-/// A message for which there was no number left; that has been reported.
+/// A message beyond the limit of messages; that has been reported.
 pub(crate) const NO_MESSAGE: MessageIndex = MessageIndex(u16::MAX);
 
 /// The number of the next of some things that the tables number, if there is one left. The last number stands for

@@ -18,7 +18,7 @@ use crate::format::file;
 use crate::resolve::{self, load};
 use crate::source::{SourceMap, Span};
 
-/// Why there is no dual to write.
+/// Why a role has no dual.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Undefined {
@@ -36,7 +36,7 @@ pub enum Undefined {
 pub struct Answer {
     /// Every file that was read.
     pub sources: SourceMap,
-    /// What is wrong with names and declarations; with an error among them there is no telling what was meant.
+    /// What is wrong with names and declarations; with an error among them the meaning of the file is unknown.
     pub diagnostics: Vec<Diagnostic>,
     /// The definitions of the dual, in the canonical layout.
     pub text: Result<String, Undefined>,

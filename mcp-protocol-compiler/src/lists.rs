@@ -9,7 +9,7 @@ pub(crate) struct Lists<T> {
 }
 
 impl<T> Lists<T> {
-    /// The members of a list; none if there is no such list.
+    /// The members of a list; none if the list does not exist.
     pub(crate) fn get(&self, list: usize) -> &[T] {
         let start = list.checked_sub(1).and_then(|before| self.ends.get(before)).copied().unwrap_or_default();
         self.ends.get(list).and_then(|end| self.members.get(start..*end)).unwrap_or_default()

@@ -24,7 +24,7 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
             continue;
         }
         let distance = distance(&small, &lowercase(&letters));
-        // One letter that is another is no misspelling.
+        // Two different single letters are not a misspelling.
         let hopeless = distance > 0 && word.len().min(letters.len()) < 2;
         if distance <= allowed && !hopeless && best.is_none_or(|(least, _)| distance < least) {
             best = Some((distance, candidate));
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_word_is_no_suggestion_for_itself() {
+    fn a_word_does_not_suggest_itself() {
         assert_eq!(nearest("request", ["request"]), None);
         assert_eq!(nearest("Request", ["request", "Request"]), Some("request"));
     }

@@ -332,11 +332,11 @@ fn names_channels_and_groups_without_end() {
     let parts = lines(1_500, |index| format!("P{index} = ( !S{index} . End, P{} )\n", index + 1));
     let branches = lines(1_500, |index| format!("!M{index} . P{index} ⊕ "));
     bounded("S0115", format!("client C\nC = {branches}End\n{parts}P1500 = !Last . End"));
-    // Many ends, beside each of which many channels run.
+    // Many ends, each with many channels in parallel.
     let channels = lines(1_100, |index| format!("*( ?N{index} . End ), "));
     let branches = lines(1_100, |index| format!("!M{index} . End ⊕ "));
     bounded("S0115", format!("client C\nC = ( {channels}D )\nD = {branches}!Last . End"));
-    // A chain of groups is no circle.
+    // A chain of groups is not a circle.
     let groups = lines(65, |index| format!("group G{index} = G{}\n", index + 1));
     let deep = format!("notification N \"n\"\n{groups}group G65 = N\nclient C\nC = !G0 . End");
     let outcome = refused("S0115", deep);
@@ -433,7 +433,7 @@ fn a_chain_of_ten_thousand_imports() {
         let mut files: HashMap<String, Vec<u8>> = (0..10_000)
             .map(|index| (name(index), format!("import \"{}\"\n{last}", name(index + 1)).into_bytes()))
             .collect();
-        files.insert(name(10_000), b"client Nobody\n".to_vec());
+        files.insert(name(10_000), b"client Stranger\n".to_vec());
         files
     };
     let mut files = chain("");

@@ -31,7 +31,7 @@ impl Condition {
     }
 }
 
-/// A path as it is written in a `.session` file: a key that is no plain word is quoted.
+/// A path as it is written in a `.session` file: a key that is not a plain word is quoted.
 pub(crate) fn dotted(path: &[Text]) -> String {
     let plain =
         |key: &str| key.chars().all(|character| character.is_alphanumeric() || "_-".contains(character));

@@ -44,7 +44,7 @@ pub(crate) enum Past {
     Refused,
 }
 
-/// An exchange that is over and of which one more reply is no violation.
+/// An exchange that is over and for which one more reply is not a violation.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     why: Past,
@@ -89,7 +89,7 @@ pub(crate) struct Exchanges {
     answered: usize,
     /// The linear ones among them, oldest first. There are as many as requests open in linear channels: few.
     linear: Vec<(MessageIndex, RequestId)>,
-    /// Those that are over and of which one more reply is no violation.
+    /// Those that are over and for which one more reply is not a violation.
     past: Recent<Over>,
     /// Every id ever used, as far as remembered.
     used: Used,

@@ -105,7 +105,7 @@ mod tests {
         receipts.reply(second);
         assert!(receipts.is_past(first) && receipts.is_past(second));
         receipts.reply(first);
-        assert!(receipts.is_past(second), "an older reply takes nothing back");
+        assert!(receipts.is_past(second), "an older reply changes nothing");
     }
 
     #[test]

@@ -1,8 +1,7 @@
 //! The tables: a protocol as data.
 //!
-//! In: nothing; the compiler writes these tables, as constants in generated code or as owned values from a file
-//! read at run time. Out: one type, [`Protocol`], that the checker, the runtime and the tools read. Refuses to do
-//! anything: no lookups that can fail, no behaviour, only what a protocol *is*.
+//! The compiler writes these tables, as constants in generated code or as owned values from a file that is read at run
+//! time. The checker, the runtime and the tools read one type, [`Protocol`]. The tables have data and no behaviour.
 //!
 //! Every list is a [`Cow`], so that a `static` in generated code borrows and a protocol loaded from a file owns.
 

@@ -1,7 +1,7 @@
 //! The books of sub-sessions that are tied by a key: where each is, and what finds it.
 //!
-//! Each channel, one body of a `*`, has its own space of values. Bodies are told apart by their messages, which
-//! channels side by side do not share.
+//! Each channel, one body of a `*`, has its own space of values. Bodies are distinguished by their messages, which
+//! parallel channels do not share.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;

@@ -62,9 +62,9 @@ impl From<&ProtocolRef> for ProtocolRef {
 pub enum TableError {
     /// The protocol does not say what this side does.
     NoRole(Side),
-    /// There is no such state.
+    /// The state does not exist.
     NoState(StateIndex),
-    /// There is no such message.
+    /// The message does not exist.
     NoMessage(MessageIndex),
     /// A message needs a capability that is not in the list.
     NoGate(MessageIndex),

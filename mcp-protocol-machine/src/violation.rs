@@ -1,8 +1,4 @@
-//! What went wrong, as data and as a sentence.
-//!
-//! In: what the checker knows at the moment it refuses a message. Out: a [`Violation`] whose fields tools read and
-//! whose `Display` people read: what came, in which state, what is permitted there instead, by which rule. Refuses
-//! to decide what to do about it: the level says how strict the rule is, the caller chooses.
+//! [`Violation`]: why the checker does not permit a message, as data and as a sentence.
 
 mod lines;
 mod sentence;

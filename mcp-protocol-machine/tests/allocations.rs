@@ -1,8 +1,4 @@
-//! A message that is accepted allocates nothing, once the tables of running exchanges have their size.
-//!
-//! In: sessions of a small protocol, made by hand. Out: how often the checker allocated. A program of its own, for it
-//! has an allocator of its own, which counts for each thread apart. Of keys there is none here: a sub-session that a
-//! key ties together owns the values.
+//! An accepted message allocates nothing once the tables of running exchanges have grown.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::borrow::Cow;
@@ -43,7 +39,7 @@ static GATES: [Gate; 1] = [Gate::at(&[Cow::Borrowed("tools")])];
 static REQUEST_ID: [Text; 1] = [Cow::Borrowed("requestId")];
 static TOKEN: [Text; 1] = [Cow::Borrowed("progressToken")];
 
-/// A client's session: linear steps back and forth, and calls both ways and log lines beside them.
+/// A client's session: linear steps back and forth, with calls both ways and log lines in parallel.
 fn protocol() -> Protocol {
     const NOTHING: Payload = Payload::None;
     let mut messages = Message::with_methods([
@@ -102,14 +98,14 @@ fn state(name: &'static str, kind: StateKind, mut edges: Vec<Edge>) -> State {
     State::new(name.into(), kind, edges.into())
 }
 
-/// A state of the linear channel, with calls, questions and log lines beside it.
+/// A state of the linear channel, with calls, questions and log lines in parallel.
 fn with_sub_sessions(name: &'static str, edges: &[Edge]) -> State {
-    let beside = [
+    let replicated = [
         Edge::send(CALL, Action::Spawn(CALLING), Origin::Written),
         Edge::receive(ASK, Action::Spawn(ASKED), Origin::Written),
         Edge::receive(LOG, Action::Spawn(END), Origin::Written),
     ];
-    state(name, StateKind::Linear, [edges, &beside].concat())
+    state(name, StateKind::Linear, [edges, &replicated].concat())
 }
 
 /// A session in which the server has announced everything, and the ids that come next in it.
@@ -176,10 +172,10 @@ fn an_accepted_notification_allocates_nothing() {
         assert_eq!(session.tell(Receive, TURN, About::Nothing), StepKind::Linear { from: NIGHT, to: DAY });
     });
     assert_eq!(linear, 0, "a step of the linear channel");
-    let beside = allocations_of(|session| {
+    let replicated = allocations_of(|session| {
         assert_eq!(session.tell(Receive, LOG, About::Nothing), StepKind::Spawned { state: END });
     });
-    assert_eq!(beside, 0, "one beside the linear channel, behind a gate");
+    assert_eq!(replicated, 0, "one of a replicated channel, behind a gate");
 }
 
 #[test]
@@ -241,12 +237,12 @@ fn reports_and_cancellations_allocate_nothing() {
         assert_eq!(session.tell(Send, CANCELLED, About::Request(&id)), ended);
         assert_eq!(session.answer(Receive, &id, RESULT), StepKind::Swallowed);
     });
-    assert_eq!(cancelled, 0, "a call that is taken back, and its late reply");
+    assert_eq!(cancelled, 0, "a cancelled call, and its late reply");
     let silent = allocations_of(|session| {
         let id = session.ask(Send, CALL, None);
         session.tell(Send, CANCELLED, About::Request(&id));
     });
-    assert_eq!(silent, 0, "a call that is taken back, and no reply");
+    assert_eq!(silent, 0, "a cancelled call, and no reply");
 }
 
 /// The counter counts: what is refused is reported, and a report is made of texts.

@@ -1,6 +1,4 @@
-//! The arguments of the macro.
-//!
-//! In: tokens. Out: [`Arguments`]. Refuses everything but a runtime, a literal path, and `debug` or `tables`.
+//! The arguments of the macro: a runtime, a literal path, and `debug` or `tables`.
 
 use proc_macro2::TokenStream;
 use quote::ToTokens;

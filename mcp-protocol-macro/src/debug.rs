@@ -1,7 +1,4 @@
-//! `debug`: the expansion as a file that people and rustc can point into.
-//!
-//! In: the code as text. Out: a file under the target folder. Refuses to touch a file that is right already, so that
-//! rustc does not see a change where there is none.
+//! `debug`: writes the expansion to a file, to which rustc can point.
 //!
 //! The target folder is, in this order: the one that holds `OUT_DIR` (packages with a build script),
 //! `CARGO_TARGET_DIR`, and the `target` folder next to the nearest `Cargo.lock` at or above the package. A target

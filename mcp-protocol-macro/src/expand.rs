@@ -1,7 +1,4 @@
-//! From arguments to code.
-//!
-//! In: [`Arguments`]. Out: everything the macro expands to. Refuses to generate from a file with errors: then there
-//! are stubs.
+//! Expands the macro; a file with errors becomes stubs.
 
 use std::env;
 use std::fs::File;

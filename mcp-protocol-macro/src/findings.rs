@@ -1,7 +1,4 @@
-//! Findings of the compiler as rustc shows them.
-//!
-//! In: diagnostics and the sources they point into. Out: `compile_error!` for an error, a use of a deprecated
-//! constant for a warning. Refuses to render: the text is the one that `sessionc` prints.
+//! Shows findings of the compiler through rustc, as errors and warnings.
 
 use mcp_protocol_compiler::diagnostic::render::{Style, render};
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};

@@ -1,8 +1,4 @@
-//! Where a file is.
-//!
-//! In: the path as it is written, the package's folder, the source file that names the path. Out: the file, or a
-//! message that says what was tried. There is one place for each way of writing a path; the other place is only
-//! mentioned.
+//! Finds the `.session` file that the macro's path names.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -24,8 +20,8 @@ impl Places {
     pub(crate) fn locate(&self, written: &str) -> Result<PathBuf, String> {
         let in_package = clean(&self.package.join(written));
         let in_source = self.source.as_ref().map(|source| clean(&source.join(written)));
-        let beside = written.starts_with("./") || written.starts_with(".\\");
-        let (wanted, other) = match (beside, in_source) {
+        let to_source = written.starts_with("./") || written.starts_with(".\\");
+        let (wanted, other) = match (to_source, in_source) {
             (false, in_source) => (in_package, in_source),
             (true, Some(in_source)) => (in_source, Some(in_package)),
             (true, None) => (self.searched(written)?, Some(in_package)),
@@ -38,7 +34,7 @@ impl Places {
             message = format!("`{}` is a folder", wanted.display());
         }
         // The same file may be meant from the other place.
-        let hint = other.filter(|other| *other != wanted && other.is_file()).map(|other| match beside {
+        let hint = other.filter(|other| *other != wanted && other.is_file()).map(|other| match to_source {
             false => format!(
                 "\npaths are relative to the folder of `Cargo.toml`; there is a file `{}`, written `\"./{written}\"`",
                 other.display()
@@ -54,7 +50,7 @@ impl Places {
         Err(message)
     }
 
-    /// The file beside the source file that names it, where the compiler does not say which source file that is.
+    /// The file next to the source file that names it, where the compiler does not say which source file that is.
     fn searched(&self, written: &str) -> Result<PathBuf, String> {
         match search::meant(&self.package, written) {
             Found::One(file) => Ok(clean(&file)),
@@ -123,12 +119,12 @@ mod tests {
 
     use super::*;
 
-    /// A package with a file at its top and one beside a source file.
+    /// A package with a file at its top and one next to a source file.
     fn package(name: &str) -> Places {
         let root = std::env::temp_dir().join(format!("locate-{name}-{}", std::process::id()));
         fs::create_dir_all(root.join("src/deep")).unwrap();
         fs::write(root.join("top.session"), "").unwrap();
-        fs::write(root.join("src/deep/beside.session"), "").unwrap();
+        fs::write(root.join("src/deep/sibling.session"), "").unwrap();
         Places { source: Some(root.join("src/deep")), package: root }
     }
 
@@ -137,24 +133,24 @@ mod tests {
         let places = package("plain");
         assert_eq!(places.locate("top.session"), Ok(places.package.join("top.session")));
         assert_eq!(
-            places.locate("src/deep/beside.session"),
-            Ok(places.package.join("src/deep/beside.session"))
+            places.locate("src/deep/sibling.session"),
+            Ok(places.package.join("src/deep/sibling.session"))
         );
     }
 
     #[test]
     fn a_path_with_a_dot_counts_from_the_source_file() {
         let places = package("dot");
-        assert_eq!(places.locate("./beside.session"), Ok(places.package.join("src/deep/beside.session")));
+        assert_eq!(places.locate("./sibling.session"), Ok(places.package.join("src/deep/sibling.session")));
     }
 
     #[test]
     fn a_file_in_the_other_place_is_mentioned() {
         let places = package("other");
-        let message = places.locate("beside.session").unwrap_err();
-        let tried = places.package.join("beside.session");
+        let message = places.locate("sibling.session").unwrap_err();
+        let tried = places.package.join("sibling.session");
         assert!(message.starts_with(&format!("no file `{}`", tried.display())), "{message}");
-        assert!(message.contains("written `\"./beside.session\"`"), "{message}");
+        assert!(message.contains("written `\"./sibling.session\"`"), "{message}");
         let message = places.locate("./top.session").unwrap_err();
         assert!(message.contains("written `\"top.session\"`"), "{message}");
         let message = places.locate("nowhere.session").unwrap_err();
@@ -169,16 +165,16 @@ mod tests {
     #[test]
     fn without_a_source_file_the_one_that_names_the_path_is_searched() {
         let places = Places { source: None, ..package("unknown") };
-        assert!(places.locate("./beside.session").unwrap_err().contains("relative to `Cargo.toml`"));
+        assert!(places.locate("./sibling.session").unwrap_err().contains("relative to `Cargo.toml`"));
         assert!(places.locate("top.session").is_ok());
-        let call = "protocol!(\"./beside.session\")";
+        let call = "protocol!(\"./sibling.session\")";
         fs::write(places.package.join("src/deep/mod.rs"), call).unwrap();
-        let beside = places.package.join("src/deep/beside.session");
-        assert_eq!(places.locate("./beside.session"), Ok(beside.clone()));
+        let sibling = places.package.join("src/deep/sibling.session");
+        assert_eq!(places.locate("./sibling.session"), Ok(sibling.clone()));
         fs::write(places.package.join("src/main.rs"), call).unwrap();
-        assert_eq!(places.locate("./beside.session"), Ok(beside));
-        fs::write(places.package.join("src/beside.session"), "").unwrap();
-        let message = places.locate("./beside.session").unwrap_err();
+        assert_eq!(places.locate("./sibling.session"), Ok(sibling));
+        fs::write(places.package.join("src/sibling.session"), "").unwrap();
+        let message = places.locate("./sibling.session").unwrap_err();
         assert!(message.contains("` or `") && message.ends_with("relative to `Cargo.toml`"), "{message}");
     }
 

@@ -1,7 +1,4 @@
-//! Where rustc points for a method that takes `self`.
-//!
-//! In: generated items. Out: the same, each `self` at the path in the program's source. Refuses to move anything else:
-//! code that belongs to the macro is judged by lints as such.
+//! Gives every `self` in the expansion the span of the path in the program's source.
 //!
 //! rustc explains a value that is used after a step by the `self` of that step. Were it the macro's own, the
 //! explanation would lead into the macro and end in a remark on macros; here it leads to the `.session` file's name.

@@ -1,7 +1,4 @@
-//! The source file that names a path, where nobody says which it is.
-//!
-//! In: the package's folder and the path as it is written. Out: the `.session` file it means. Refuses to guess: if two
-//! source files name the same path and have such a file beside them, it is an error that lists both.
+//! Searches the package for the source file that names a path.
 //!
 //! rustc tells a macro which file it is called in; rust-analyzer does not. But the call stands in a file of the package,
 //! and that file holds the path in quotes.
@@ -99,7 +96,7 @@ mod tests {
     const CALL: &str = "mod talk { protocol!(\"./talk.session\"); }";
 
     #[test]
-    fn the_file_beside_the_only_source_that_names_it() {
+    fn the_file_next_to_the_only_source_that_names_it() {
         let root = package(
             "one",
             &[

@@ -61,8 +61,8 @@ fn debug_writes_the_expansion_and_includes_it() {
 }
 
 #[test]
-fn a_path_with_a_dot_is_beside_the_source_file() {
-    let package = Package::new("beside");
+fn a_path_with_a_dot_is_relative_to_the_source_file() {
+    let package = Package::new("sibling");
     let main = MAIN.replace("protocols/talk.session", "./talk.session");
     package.write("src/main.rs", &format!("{RUNTIME}{main}"));
     package.write("src/talk.session", "protocol Talk \"1\"\nnotification Here \"here\"\n");

@@ -12,12 +12,12 @@ use support::{Package, RUNTIME};
 
 #[test]
 #[ignore = "needs rust-analyzer"]
-fn a_path_beside_the_source_file_is_found() {
+fn a_path_next_to_the_source_file_is_found() {
     let package = Package::new("in-rust-analyzer");
     let call = |path: &str| format!("mcp_protocol_macro::protocol!(crate::runtime, \"{path}\");\n");
-    package.write("src/main.rs", &format!("{RUNTIME}\nmod beside;\nmod lost;\nfn main() {{}}\n"));
-    package.write("src/beside/mod.rs", &call("./talk.session"));
-    package.write("src/beside/talk.session", "protocol Talk \"1\"\nnotification Hello \"hello\"\n");
+    package.write("src/main.rs", &format!("{RUNTIME}\nmod sibling;\nmod lost;\nfn main() {{}}\n"));
+    package.write("src/sibling/mod.rs", &call("./talk.session"));
+    package.write("src/sibling/talk.session", "protocol Talk \"1\"\nnotification Hello \"hello\"\n");
     package.write("src/lost/mod.rs", &call("./nowhere.session"));
     let output = Command::new("rust-analyzer")
         .args(["diagnostics", "."])
@@ -36,5 +36,5 @@ fn a_path_beside_the_source_file_is_found() {
         })
     };
     assert!(failed("lost/mod.rs: Error"), "no finding where the file is missing: {text}");
-    assert!(!failed("beside/mod.rs: Error"), "{text}");
+    assert!(!failed("sibling/mod.rs: Error"), "{text}");
 }

@@ -32,7 +32,7 @@ pub use delivery::{Delivery, Extension, Received, RequestTag};
 pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, TransportEvent};
 pub(crate) use framing::Frame;
 pub use framing::{FrameReader, Framing};
-pub(crate) use input::Input;
+pub(crate) use input::ReadBuffer;
 pub use limits::SharedLimits;
 pub use outlet::{MessageKind, Outgoing, Outlet, OutletNotice, Place};
 pub use port::{MessagePort, PortEvent};

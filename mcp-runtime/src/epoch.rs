@@ -8,7 +8,7 @@ use std::num::NonZeroU64;
 /// epoch begins: what a program still says for an earlier one is refused, and what still arrives from it is dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Epoch(
-    // Counted from one, so that an `Option<Epoch>` is no larger than an `Epoch`.
+    // Counted from one, so that an `Option<Epoch>` has the size of an `Epoch`.
     NonZeroU64,
 );
 

@@ -1,6 +1,5 @@
 //! The readers of what a peer sends, for fuzzing. Behind the feature `fuzzing`, and no part of the promised interface.
 //!
-//! In: a stream and where it is cut. Out: what the reader makes of it, in types of its own. Refuses nothing.
 
 use mcp_protocol_machine::RequestId;
 
@@ -15,7 +14,7 @@ pub enum Message {
     Request(String, String, Option<String>),
     /// A notification: its method, its params as they came.
     Notification(String, Option<String>),
-    /// A reply: the id that it answers as JSON, and its result, if it is no error.
+    /// A reply: the id that it answers as JSON, and its result, if it is not an error.
     Reply(String, Option<String>),
     /// An error that belongs to no request.
     Complaint,
@@ -79,7 +78,7 @@ pub struct EventStream {
 /// Reads a stream of server-sent events that comes in pieces, with a limit of bytes an event.
 #[cfg(feature = "http-client")]
 pub fn events<'a>(pieces: impl Iterator<Item = &'a [u8]>, longest: usize) -> EventStream {
-    let mut reader = crate::transport::http::client::events::Events::new(longest);
+    let mut reader = crate::transport::http::client::events::EventReader::new(longest);
     let mut stream = EventStream::default();
     for piece in pieces {
         stream.too_long |= reader.feed(piece, |data| stream.data.push(data.to_vec())).is_err();

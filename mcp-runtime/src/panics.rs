@@ -1,4 +1,4 @@
-//! Code of the program that panics.
+//! Catches panics of the program's callbacks and handlers.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

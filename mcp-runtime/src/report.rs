@@ -1,8 +1,4 @@
-//! What a session reports beside its steps and calls.
-//!
-//! In: what the engine noticed and lived on after. Out: [`Report`]s, which
-//! [`Options::on_report`](crate::Options::on_report) hands to the application. Refuses to print: what nobody asked for
-//! goes to `tracing` only.
+//! [`Report`]: what a running session tells its owner.
 
 use std::fmt;
 use std::time::Duration;
@@ -13,7 +9,7 @@ use mcp_protocol_machine::{Excerpt, RequestId, Violation};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
-/// Something that happened beside the steps and calls of the application: the session lives on.
+/// Something that a running session tells its owner. The session continues.
 ///
 /// ```
 /// use mcp_runtime::{Options, Report};
@@ -27,27 +23,28 @@ use crate::jsonrpc::RpcError;
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Report {
-    /// The peer sent what the protocol does not permit. A request was answered with an error, anything else dropped.
+    /// The peer sent a message that the protocol does not permit. A request was answered with an error, any other
+    /// message was dropped.
     Violation(Violation),
-    /// The peer sent what the protocol permits and advises against.
+    /// The peer sent a message that the protocol permits but advises against.
     Advice(Violation),
-    /// The peer sent what needs a capability that was not announced, and this side
-    /// [tolerates](crate::Options::tolerate) that: the message was accepted.
+    /// The peer sent a message that needs a capability that was not announced. This side
+    /// [tolerates](crate::Options::tolerate) that, and the message was accepted.
     Tolerated(Violation),
-    /// The peer sent a message before a step of this side that it has to wait for. It is held, and judged when this
-    /// side has taken the step; see [`Options::max_early`](crate::Options::max_early).
+    /// The peer sent a message too early: it has to wait for a step of this side. It is held, and checked after the
+    /// step; see [`Options::max_early`](crate::Options::max_early).
     Early {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
-    /// The peer sent a line that is no message.
+    /// The peer sent a text that is not a message.
     Malformed {
         /// What is wrong with it; also the answer, if there was one.
         error: RpcError,
         /// Its id, if that could be read.
         id: Option<RequestId>,
     },
-    /// The peer sent an error that belongs to no request: it could not read something that this side sent.
+    /// The peer sent an error that does not belong to a request: it could not read a message of this side.
     Complaint {
         /// What the peer said.
         error: RpcError,
@@ -60,58 +57,57 @@ pub enum Report {
     /// The peer had lost the session, and this side has reconnected. What the peer had been asked to remember, such as
     /// subscriptions, is gone. Calls that were waiting for their replies have failed.
     Reconnected,
-    /// The payload of a message does not have its type. A request was answered with an error, anything else dropped.
+    /// The payload of a message does not have its type. A request was answered with an error, any other message was
+    /// dropped.
     Undecodable {
         /// The message, by its name in the `.session` file.
         message: Text,
-        /// What the reader of the type said.
+        /// The error of the decoder.
         problem: String,
     },
-    /// A handler panicked: a request was answered with an error, and the session lives on. Or whoever hears the reports
-    /// on a request panicked after its reply, and hears no more of them.
+    /// A handler panicked, and its request was answered with an error. Or an `on_progress` callback panicked after the
+    /// reply, and is not called again.
     Panicked {
-        /// The message that it was working on, or the request, by its name in the `.session` file.
+        /// The message that the handler was working on, or the request, by its name in the `.session` file.
         message: Text,
         /// What the panic said, if that was text.
         text: Option<String>,
     },
-    /// The peer announced what this side cannot work with: a version that it does not accept, or less than it
-    /// requires.
+    /// The peer announced a version that this side does not accept, or too few capabilities.
     NegotiationFailed {
         /// [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
     },
-    /// The future of `incoming().serve(handler)` was not polled, though there was something to hand to the handler.
-    /// Replies and steps no longer wait for it, until it is polled again.
+    /// The future of `incoming().serve(handler)` was not polled, although messages wait for the handler. Replies and
+    /// steps do not wait for it until it is polled again.
     NotServed {
         /// How long they have waited.
         after: Duration,
     },
-    /// The peer sent a message before it had heard of a step of this side, which does not accept it any more. A request
-    /// was answered with an error, anything else dropped.
+    /// The peer sent a message before it had received a step of this side, after which the message is not accepted. A
+    /// request was answered with an error, any other message was dropped.
     Late {
         /// The message, by its name in the `.session` file.
         message: Text,
         /// The state in which it found this side. With `over` the state in which the sub-session was when it ended.
         state: Text,
-        /// The message that it crossed, by its name; nothing in a session that was begun elsewhere.
+        /// The message that it crossed, by its name; `None` in a resumed session.
         crossed: Option<Text>,
         /// The sub-session that it belongs to is over.
         over: bool,
     },
-    /// This side has announced a capability and serves a handler that implements no request which the capability
-    /// permits: they are answered with *method not found*. Reported once both have happened, the announcement and
-    /// `serve`.
+    /// This side has announced a capability, but its handler does not implement any request of it: they are answered
+    /// with *method not found*. Reported once this side has announced it and called `serve`.
     ///
     /// A program that takes requests itself, from `incoming().next()` or as a
-    /// [`CheckedSession`](crate::CheckedSession), is not judged: it may handle any of them.
+    /// [`CheckedSession`](crate::CheckedSession), gets no such report: it may handle any of them.
     Unhandled {
         /// The path of the capability, such as `resources.subscribe`.
         capability: String,
         /// The wire methods that have no handler.
         methods: Vec<Text>,
     },
-    /// A message was not worked on, or not sent, through no fault of its own.
+    /// A correct message was not worked on, or not sent.
     Dropped {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -120,34 +116,34 @@ pub enum Report {
     },
 }
 
-/// Why a message was not worked on.
+/// Why a message was dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum DropReason {
-    /// Too many were waiting already.
+    /// Too many messages were waiting.
     QueueFull,
-    /// Too many requests were unanswered already.
+    /// Too many requests were unanswered.
     TooMany,
     /// The peer made too many requests in too short a time.
     TooFast,
-    /// The messages that wait or are being worked on had too many bytes already.
+    /// The messages that wait or are being worked on had too many bytes.
     TooManyBytes,
-    /// The handlers of the peer, or of all peers together, were too many already.
+    /// Too many handlers were running, for this peer or for all peers together.
     TooManyHandlers,
-    /// Nobody takes `incoming`.
+    /// No part of the program takes `incoming`.
     Unattended,
-    /// Whoever took it let go of it.
+    /// The handler, or the holder of the responder, dropped it.
     Abandoned,
-    /// The session was closed, or ended, before anyone had taken it.
+    /// The session ended before the program took the message.
     Closed,
-    /// The peer has said everything, and is sent nothing but the replies that it is owed.
+    /// The peer has closed its side, and is only sent replies.
     PeerClosed,
     /// The program took a later message, which led it to a state that does not accept this one.
     PassedOver,
 }
 
 impl Report {
-    /// A report of the peer on a request does not have its type.
+    /// A progress notification does not have its type.
     pub(crate) fn unreadable(message: Text, error: &serde_json::Error) -> Report {
         Report::Undecodable { message, problem: format!("a report on it could not be read: {error}") }
     }
@@ -159,10 +155,7 @@ impl fmt::Display for Report {
             Report::Violation(violation) | Report::Advice(violation) => violation.fmt(formatter),
             Report::Tolerated(violation) => write!(formatter, "tolerated: {violation}"),
             Report::Early { message } => {
-                write!(
-                    formatter,
-                    "`{message}` came before a step of this side that it has to wait for: it is held"
-                )
+                write!(formatter, "`{message}` came too early: it is held until this side has taken a step")
             }
             Report::Malformed { error, id: None } => write!(formatter, "malformed message: {error}"),
             Report::Malformed { error, id: Some(id) } => {
@@ -189,8 +182,8 @@ impl fmt::Display for Report {
             Report::NegotiationFailed { error } => error.fmt(formatter),
             Report::NotServed { after } => write!(
                 formatter,
-                "`incoming().serve(handler)` was not polled for {after:?}, so replies no longer wait for it: spawn its \
-                 future, or poll it beside the calls"
+                "`incoming().serve(handler)` was not polled for {after:?}, so replies do not wait for it: spawn its \
+                 future, or poll it together with the calls"
             ),
             Report::Late { message, state, crossed, over } => {
                 write!(formatter, "`{message}` is late")?;
@@ -205,7 +198,7 @@ impl fmt::Display for Report {
             Report::Unhandled { capability, methods } => {
                 write!(
                     formatter,
-                    "`{capability}` was announced, and the handler implements nothing of it: not "
+                    "`{capability}` was announced, but the handler does not implement any request of it: add "
                 )?;
                 for (place, method) in methods.iter().enumerate() {
                     write!(formatter, "{}`{method}`", if place > 0 { ", " } else { "" })?;
@@ -221,11 +214,11 @@ impl fmt::Display for Report {
                     DropReason::TooManyBytes => "the messages that wait have too many bytes",
                     DropReason::TooManyHandlers => "too many handlers are running",
                     DropReason::Unattended => {
-                        "nobody takes incoming messages: spawn `incoming().serve(handler)`"
+                        "the program does not take incoming messages: spawn `incoming().serve(handler)`"
                     }
-                    DropReason::Abandoned => "whoever took it let go of it",
-                    DropReason::Closed => "the session was over before anyone had taken it",
-                    DropReason::PeerClosed => "the peer has said everything, and is sent replies only",
+                    DropReason::Abandoned => "its handler was dropped",
+                    DropReason::Closed => "the session ended before the program took it",
+                    DropReason::PeerClosed => "the peer has closed its side, and is only sent replies",
                     DropReason::PassedOver => {
                         "the program took a later message, and left the state that accepts it"
                     }

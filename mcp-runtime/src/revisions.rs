@@ -1,7 +1,4 @@
-//! The revisions of a protocol that a program speaks beside its own.
-//!
-//! In: their tables. Out: the tables of the program's own protocol as one of them governs it, made once for all the
-//! sessions that share the settings. Refuses nothing: which version is accepted is decided elsewhere.
+//! The tables of the older revisions that a program also speaks.
 
 use std::sync::OnceLock;
 

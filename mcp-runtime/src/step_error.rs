@@ -1,4 +1,4 @@
-//! Why a step of a session value did not happen.
+//! [`StepError`]: why a step failed, with the session value where the session continues.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -30,7 +30,7 @@ use crate::typed::{Advance, InState, NotTaken, StepFailure};
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StepError<S> {
-    /// The peer refused the request, which is thereby undone.
+    /// The peer refused the request. The session is in the state before it.
     Refused {
         /// What the peer said.
         error: RpcError,
@@ -44,13 +44,14 @@ pub enum StepError<S> {
         /// The session as it was.
         session: S,
     },
-    /// The step happened, but what the peer announced with it is not what this side can work with, by
-    /// [`Options::require`](crate::Options::require) or the version. Dropping the session parts from the peer.
+    /// The step was taken, but this side cannot work with what the peer announced in it, according to
+    /// [`Options::require`](crate::Options::require) or the accepted versions. Dropping the session disconnects from
+    /// the peer.
     NegotiationFailed {
         /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
-        /// The session after the step, without its type: to be closed or aborted, or to go on with all the same,
-        /// with [`try_into_typed`](CheckedSession::try_into_typed).
+        /// The session after the step, as a checked session. Close or abort it, or continue all the same with
+        /// [`try_into_typed`](CheckedSession::try_into_typed).
         session: CheckedSession,
     },
     /// The session has ended.
@@ -58,7 +59,7 @@ pub enum StepError<S> {
 }
 
 impl<S> StepError<S> {
-    /// The same error with another session value.
+    /// Converts the session value in the error.
     pub fn map<T>(self, convert: impl FnOnce(S) -> T) -> StepError<T> {
         match self {
             StepError::Refused { error, session } => StepError::Refused { error, session: convert(session) },
@@ -70,7 +71,7 @@ impl<S> StepError<S> {
         }
     }
 
-    /// The session, where there is one to go on with, and the error.
+    /// Returns the session, where it continues, and the error.
     pub fn into_parts(self) -> (Option<S>, Error) {
         match self {
             StepError::Refused { error, session } => (Some(session), Error::Refused(error)),
@@ -79,7 +80,7 @@ impl<S> StepError<S> {
         }
     }
 
-    /// Returns whether the time that the step may take has passed.
+    /// Returns whether the timeout of the step has passed.
     pub fn is_timeout(&self) -> bool {
         self.error().is_some_and(Error::is_timeout)
     }

@@ -39,10 +39,10 @@ mod child {
                     script.send("bye");
                     script.finish();
                     stdio().run(script.endpoint()).await;
-                    println!("this must not reach anybody");
+                    println!("this must not reach the peer");
                     std::future::pending::<()>().await;
                 }
-                // Tries a second session beside the first one.
+                // Tries a second session in parallel with the first one.
                 "twice" => {
                     let (first, second) = (Script::echo(), Script::new());
                     tokio::spawn(stdio().run(first.endpoint()));

@@ -27,7 +27,7 @@ pub(crate) enum Failure {
     NoRole(PathBuf, &'static str),
     /// A payload type is no Rust type.
     Code(PathBuf, String),
-    /// There is no dual to write.
+    /// The role has no dual.
     NoDual(PathBuf, Undefined),
     /// No state of the role has this name; the names that there are.
     NoState(String, String, Vec<String>),
@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn colour_is_for_terminals_and_for_who_wants_it() {
+    fn colour_is_for_terminals_and_on_request() {
         assert!(with(true, &[]) && !with(false, &[]));
         assert!(!with(true, &[("NO_COLOR", "1")]) && with(true, &[("NO_COLOR", "")]));
         assert!(!with(true, &[("CLICOLOR", "0")]) && with(true, &[("CLICOLOR", "1")]));

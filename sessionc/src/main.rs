@@ -1,8 +1,7 @@
 //! `sessionc`: the session-type compiler on the command line.
 //!
-//! In: arguments and files. Out: findings on standard output, failures on standard error, and an exit code: 0 no
-//! error, 1 errors (or denied warnings, or a difference), 2 unusable arguments or files. Refuses to know anything about session types itself: it reads files,
-//! calls the compiler, and prints.
+//! Reads files, calls the compiler, and prints findings on standard output and failures on standard error. Exit codes:
+//! 0 no error, 1 errors (or denied warnings, or a difference), 2 unusable arguments or files.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod arguments;

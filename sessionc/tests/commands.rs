@@ -179,7 +179,7 @@ fn colour_is_printed_where_it_is_asked_for() {
         folder.run_with(arguments, variables).out.contains('\u{1b}')
     };
     let check = &["check", "bad.session"];
-    assert!(!coloured(check, &[]), "the output is no terminal");
+    assert!(!coloured(check, &[]), "the output is not a terminal");
     assert!(!coloured(check, &[("CLICOLOR", "1")]));
     assert!(coloured(check, &[("CLICOLOR_FORCE", "1")]));
     assert!(!coloured(check, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));

@@ -1,4 +1,5 @@
-//! Files that are no text, no files, or laid out by another system: what each command says, and how it ends.
+//! Unusual files: bytes that are not text, missing files, line ends of other systems. What each command prints, and its
+//! exit code.
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
 
 use std::fs;
@@ -50,7 +51,7 @@ fn bytes_that_are_no_text_are_refused_with_their_place() {
 }
 
 #[test]
-fn a_program_is_no_protocol_and_is_not_printed() {
+fn a_program_is_not_a_protocol_and_is_not_printed() {
     let folder = folder("binary");
     let program = fs::read(env!("CARGO_BIN_EXE_sessionc")).unwrap();
     fs::write(folder.join("program.session"), &program[..1 << 18]).unwrap();
@@ -76,7 +77,7 @@ fn the_line_ends_of_another_system_change_nothing() {
 }
 
 #[test]
-fn what_is_no_file_is_said_and_ends_with_two() {
+fn a_missing_file_is_reported_and_ends_with_two() {
     let folder = folder("no_file");
     fs::create_dir(folder.join("folder.session")).unwrap();
     for command in COMMANDS {
@@ -158,7 +159,7 @@ fn a_file_that_may_not_be_read_is_said() {
     let path = folder.join("secret.session");
     fs::write(&path, LINES).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
-    // Whoever may read everything has nothing to test here.
+    // A user who may read everything cannot run this test.
     if fs::read(&path).is_err() {
         let (code, _, err) = run(&folder, &["check", "secret.session"]);
         assert_eq!(code, 2);

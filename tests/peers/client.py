@@ -73,7 +73,7 @@ async def play(client, heard):
     seen["model"] = await call("ask_model", question="two and two")
     seen["user"] = await call("ask_user", message="who are you")
 
-    # What is taken back as soon as it has begun.
+    # What is cancelled as soon as it has begun.
     begun = asyncio.Event()
 
     async def began(_progress, _total, _message):
@@ -87,7 +87,7 @@ async def play(client, heard):
         seen["held"] = "answered"
     except asyncio.CancelledError:
         seen["held"] = "cancelled"
-    seen["taken_back"] = await call("taken_back")
+    seen["wait_for_cancel"] = await call("wait_for_cancel")
     seen["hung_up"] = await call("hang_up")
 
     uri = "desk://note"

@@ -50,9 +50,9 @@ function desk(more = {}) {
       takenBack();
       return text('nobody reads this');
     },
-    taken_back: async () => {
+    wait_for_cancel: async () => {
       await wasTakenBack;
-      return text('taken back');
+      return text('cancelled');
     },
     hang_up: async (_, { http }) => {
       // Only a server that keeps what it has sent can do so.

@@ -31,7 +31,7 @@ class Seat:
 
     def __init__(self):
         self.subscribed = set()
-        self.was_taken_back = asyncio.Event()
+        self.was_cancelled = asyncio.Event()
 
 
 class Desk:
@@ -70,12 +70,12 @@ class Desk:
             await context.session.report_progress(1)
             await asyncio.Event().wait()
         except asyncio.CancelledError:
-            self.seat(context).was_taken_back.set()
+            self.seat(context).was_cancelled.set()
             raise
 
-    async def taken_back(self, context):
-        await self.seat(context).was_taken_back.wait()
-        return text("taken back")
+    async def wait_for_cancel(self, context):
+        await self.seat(context).was_cancelled.wait()
+        return text("cancelled")
 
     async def hang_up(self, context):
         # Only a server that keeps what it has sent can do so.
@@ -116,7 +116,7 @@ def server(resumable=False):
         "ask_model": desk.ask_model,
         "ask_user": desk.ask_user,
         "hold": desk.hold,
-        "taken_back": desk.taken_back,
+        "wait_for_cancel": desk.wait_for_cancel,
         "hang_up": desk.hang_up,
         "touch": desk.touch,
     }

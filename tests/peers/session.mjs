@@ -47,11 +47,11 @@ export async function play(client, heard, callTool) {
   seen.model = await call('ask_model', { question: 'two and two' });
   seen.user = await call('ask_user', { message: 'who are you' });
 
-  // What is taken back as soon as it has begun.
+  // What is cancelled as soon as it has begun.
   const enough = new AbortController();
   const held = call('hold', {}, { signal: enough.signal, onprogress: () => enough.abort('seen enough') });
   seen.held = await held.then(() => 'answered', () => 'cancelled');
-  seen.taken_back = await call('taken_back', {});
+  seen.wait_for_cancel = await call('wait_for_cancel', {});
   seen.hung_up = await call('hang_up', {});
 
   const uri = 'desk://note';

@@ -11,7 +11,7 @@ use tokio::process::Command;
 
 use crate::tap::{Window, tap};
 
-/// What a session notices beside its steps.
+/// The reports of a session.
 #[derive(Clone, Default)]
 pub struct Reports(Arc<Mutex<Vec<Report>>>);
 

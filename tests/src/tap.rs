@@ -1,4 +1,4 @@
-//! A transport with a window: what one side reads and writes, message by message, for tests that look at the wire.
+//! A transport that records what one side reads and writes, message by message.
 
 use mcp_runtime::Transport;
 use mcp_runtime::driver::{

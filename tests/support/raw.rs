@@ -34,7 +34,7 @@ impl Raw {
         self.writer.write_all(format!("{}\n", message.borrow()).as_bytes()).await.unwrap();
     }
 
-    /// Says a line that may be no message at all.
+    /// Sends a line that may not be a message.
     pub async fn say_line(&mut self, line: &[u8]) {
         self.writer.write_all(line).await.unwrap();
         self.writer.write_all(b"\n").await.unwrap();

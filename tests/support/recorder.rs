@@ -1,4 +1,4 @@
-//! A subscriber that keeps what it is told on the thread at hand, for as long as it lives.
+//! A `tracing` subscriber that records the events of the current thread.
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};

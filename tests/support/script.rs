@@ -1,4 +1,4 @@
-//! An endpoint that does as it is told, in the place of a session's engine.
+//! A scripted endpoint, in place of a session's engine.
 
 #![allow(
     clippy::unwrap_used,

@@ -29,7 +29,7 @@ pub(crate) struct Part {
     pub(crate) items: String,
     /// The session type of the client.
     pub(crate) body: String,
-    /// Whether `body` is a `( , )`, which cannot be a channel beside another one without being flattened.
+    /// Whether `body` is a `( , )`, which cannot be one of several channels without being flattened.
     pub(crate) once: bool,
 }
 
@@ -341,7 +341,7 @@ fn open_in_sub_session(size: usize) -> Part {
     part(items, "*B@".to_owned())
 }
 
-/// As `open`, but each branch leads to where its own reply is no reply any more.
+/// As `open`, but each branch leads to a state in which its own request is not open any more.
 fn open_mistaken(size: usize) -> Part {
     let asked = many(size, |at| format!("!R@{at} . "));
     let answered: Vec<String> = (0..size).map(|at| format!("?Q@{at} . x")).collect();

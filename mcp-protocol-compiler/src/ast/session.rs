@@ -1,4 +1,4 @@
-//! The tree of a session type: choices, sequences, actions, and the levels written beside them.
+//! The tree of a session type: choices, sequences, actions, and their levels.
 
 use super::Name;
 use crate::source::Span;

@@ -1,7 +1,4 @@
-//! Graph to states: what can happen where, with the requests that are open and the channels that run.
-//!
-//! In: a [`Graph`]. Out: a [`Raw`] automaton, deterministic, not minimal, without refusals. Refuses actions that
-//! that cannot be told apart, replies without requests, requests without replies, and channels that share messages.
+//! Explores the states of a role: turns a [`Graph`] into a [`Raw`] automaton.
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, HashMap};

@@ -158,8 +158,8 @@ pub(super) enum FindingKind {
     },
     /// `only` in a sub-session.
     OnlyInSubSession(String),
-    /// `only` beside another linear channel.
-    OnlyBesideChannel(String),
+    /// `only` in parallel with another linear channel.
+    OnlyWithParallelChannel(String),
     /// `only` that stops nothing.
     OnlyStopsNothing {
         name: String,

@@ -44,7 +44,7 @@ struct Lowering<'a> {
     graph: Graph<'a>,
     findings: Vec<Finding>,
     definitions: HashMap<(usize, PointOfView), NodeId>,
-    /// Definitions that are used and not yet lowered; a queue, so that a long chain of them is no deep recursion.
+    /// Definitions that are used and not yet lowered; a queue, so that a long chain of them does not recurse deeply.
     waiting: VecDeque<(usize, PointOfView, NodeId)>,
     /// The loops and what they cross, as far as that has been reported.
     crossed: HashSet<(Span, Span)>,
@@ -131,7 +131,7 @@ impl<'a> Lowering<'a> {
         })
     }
 
-    /// A name that is no variable.
+    /// A name that is not a variable.
     fn named(&mut self, name: &Name, view: PointOfView, dual: bool) -> NodeId {
         // A role's type is read with that role's definitions, from either side.
         let role = self.resolution.role_named(&name.text);

@@ -1,8 +1,4 @@
-//! The smallest automaton with the same behaviour.
-//!
-//! In: a [`Raw`] automaton. Out: one in which no two states behave alike, by Hopcroft's algorithm: states are first
-//! told apart by what they are and offer, then by where it leads, splitting on the smaller half each time, so that a
-//! chain of a hundred thousand states takes no more than n log n steps. Refuses nothing.
+//! Minimises an automaton, with Hopcroft's algorithm.
 //!
 //! Only behaviour tells states apart: an implied refusal and one that is written are the same edge, and channels side
 //! by side stand in no order. How a refusal is presented depends on the text, so an edge that is written somewhere is
@@ -167,8 +163,8 @@ pub(super) fn classes(states: &[RawState]) -> Vec<usize> {
     }
 }
 
-/// The forks, and those of them whose parts have come into another block. Parts stand in no order, so a fork is told
-/// apart by the set of their blocks; work is done only for what has changed.
+/// The forks, and those of them whose parts have come into another block. Parts stand in no order, so a fork is
+/// identified by the set of their blocks; work is done only for what has changed.
 struct Forks {
     /// The forks that each state is a part of.
     of: Map<usize, Vec<usize>>,
@@ -232,8 +228,8 @@ mod tests {
         }
     }
 
-    /// A deterministic automaton with few messages and few of all else, so that many states behave alike: channels step
-    /// by step, the `*` beside them, forks, and states of sub-sessions; levels at states and at actions. In each
+    /// A deterministic automaton with few messages and few of all else, so that many states behave alike: linear
+    /// channels, `*` in parallel with them, forks, and states of sub-sessions; levels at states and at actions. In each
     /// automaton some of this varies and the rest does not, so that what varies is all that can tell two states apart.
     fn random(random: &mut Random) -> Raw {
         let count = 1 + random.below(12);

@@ -1,8 +1,8 @@
 //! From tree to states: one deterministic, minimal automaton per role.
 //!
-//! In: the resolved declarations and definitions. Out: an [`Automaton`] per role, its states in order of
-//! appearance, named, with the place in the text that each edge comes from. Refuses to relate roles: that is
-//! `relation`; where one of them cannot be built, `compare_text` lays its text beside the other's.
+//! Turns the resolved declarations and definitions into an [`Automaton`] per role. Its states are named, in order of
+//! appearance, and each edge knows its place in the text. `relation` relates the two roles; where one of them cannot be
+//! built, `compare_text` compares their texts.
 //!
 //! [`Lowered`] reads the text of both roles, once. `build` has the stages from there in order.
 

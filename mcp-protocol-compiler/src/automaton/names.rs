@@ -47,7 +47,7 @@ pub(super) fn name(raw: &Raw, resolution: &Resolution) -> Vec<StateNames> {
         let aliases = definitions.iter().skip(1).filter_map(text).map(str::to_owned).collect();
         let name = match definitions.first().and_then(text) {
             Some(name) if used.insert(name) => name.to_owned(),
-            // The same definition with other channels beside it is another state.
+            // The same definition with other parallel channels is another state.
             Some(name) => taken.numbered(name),
             None => {
                 let hidden = place.in_body() && !seen.get(state).copied().unwrap_or_default();

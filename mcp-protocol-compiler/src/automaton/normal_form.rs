@@ -114,7 +114,7 @@ impl<'a> Heads<'a> {
         end
     }
 
-    /// The first definition with `only` on the way from a node to what is no reference.
+    /// The first definition with `only` on the way from a node to the end of its references.
     pub(super) fn only(&mut self, node: NodeId) -> Option<usize> {
         if !self.has_only {
             return None;
@@ -144,7 +144,7 @@ impl<'a> Heads<'a> {
         only
     }
 
-    /// The nodes on the way from one to what is no reference, that and the first included.
+    /// The nodes on the way from one to the end of its references, both included.
     pub(super) fn way(&self, node: NodeId) -> impl Iterator<Item = NodeId> + use<'a> {
         let graph = self.graph;
         let next = move |node: &NodeId| match graph.get(*node) {
@@ -155,12 +155,12 @@ impl<'a> Heads<'a> {
         std::iter::successors(Some(node), next).take(graph.len())
     }
 
-    /// The first definition on the way from a node to what is no reference.
+    /// The first definition on the way from a node to the end of its references.
     pub(super) fn first_definition(&self, node: NodeId) -> Option<usize> {
         self.way(node).find_map(|node| self.graph.definition(node))
     }
 
-    /// The head of a node that is no reference.
+    /// The normal form of a node that is not a reference.
     pub(super) fn head(&mut self, node: NodeId, findings: &mut Vec<Finding>) -> Head<'a> {
         if let Some(head) = self.memory.get(&node) {
             return head.clone();

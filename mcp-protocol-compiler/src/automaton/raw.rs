@@ -1,4 +1,4 @@
-//! An automaton in the making, as the stages from exploring to finishing hand it on.
+//! [`Raw`]: an automaton between exploring and finishing.
 //!
 //! States and edges point at each other by number. What the text says of them, spans and definitions, stays with them.
 //! Refuses nothing.
@@ -40,7 +40,7 @@ pub(super) enum Owner {
 pub(super) struct RawState {
     pub(super) kind: StateKind,
     pub(super) edges: Vec<RawEdge>,
-    /// How many of the edges are the channel's own; those of `*` channels beside it come behind.
+    /// How many of the edges are the channel's own; those of parallel `*` channels follow.
     pub(super) own: usize,
     pub(super) parts: Vec<usize>,
     pub(super) may_close: bool,
@@ -108,7 +108,7 @@ impl RawState {
     }
 }
 
-/// Where sub-sessions end by themselves, with nothing beside them, if any does.
+/// The state in which sub-sessions end alone, with no parallel channel, if any does.
 pub(super) fn end_of_sub_sessions(states: &[RawState]) -> Option<usize> {
     states.iter().position(|state| state.in_body() && state.kind == StateKind::End && state.edges.is_empty())
 }

@@ -295,7 +295,7 @@ fn what_the_language_does_not_allow() {
         ("branch of the loop", "C = rec x . ( !M . x ) ⊕ !N . End"),
         ("long instance", "C = *( !A . ?R . !M . End )"),
         ("star branch like another", "C = *( !M . End ) ⊕ !M . !N . End"),
-        ("star branch beside its like", "C = (*( !M . End ) ⊕ !N . End, *( !M . End ))"),
+        ("star branch with its like in parallel", "C = (*( !M . End ) ⊕ !N . End, *( !M . End ))"),
         ("body without end", "C = *( !A . ?R )"),
         ("end in small letters", "C = !M . end"),
         ("never answered before the end", "C = !A . !M . End"),

@@ -163,12 +163,12 @@ impl Words<'_> {
             FindingKind::CouldBeAnother { action: step, open } => {
                 channels::could_be_another(at, &action(step), *open)
             }
-            FindingKind::CancelAsStep(step) => exchanges::cancel_is_no_step(at, &action(step)),
-            FindingKind::ReportAsStep(step) => exchanges::report_is_no_step(at, &action(step)),
+            FindingKind::CancelAsStep(step) => exchanges::cancel_is_not_a_step(at, &action(step)),
+            FindingKind::ReportAsStep(step) => exchanges::progress_is_not_a_step(at, &action(step)),
 
             FindingKind::OnlyWithChannels { name, opened } => only::channels(at, name, *opened),
             FindingKind::OnlyInSubSession(name) => only::in_a_sub_session(at, name),
-            FindingKind::OnlyBesideChannel(name) => only::beside_another(at, name),
+            FindingKind::OnlyWithParallelChannel(name) => only::parallel_to_another(at, name),
             FindingKind::OnlyStopsNothing { name, no_bodies } => only::stops_nothing(at, name, *no_bodies),
 
             FindingKind::RefusalEndsSubSession { refusal, request } => {

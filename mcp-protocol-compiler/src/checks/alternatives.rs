@@ -30,7 +30,7 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
 /// What a condition looks at: the path, and the text that is to stand there.
 type Test<'a> = Option<(&'a [Text], Option<&'a str>)>;
 
-/// Messages so far, the first of each by all that stands on the wire beside the payload and by its condition.
+/// Messages so far, the first of each by its envelope on the wire and by its condition.
 #[derive(Default)]
 struct Known<'a> {
     firsts: HashMap<(Kind, &'a str, Test<'a>), (usize, &'a Message)>,
@@ -49,8 +49,8 @@ impl<'a> Known<'a> {
         self.count += 1;
     }
 
-    /// The first message with the same condition, or with one that leaves this one no payload. Two messages that are
-    /// no replies and the same in everything are a finding of the declarations.
+    /// The first message with the same condition, or with one that leaves this one no payload. Two identical messages
+    /// that are not replies are a finding of the declarations.
     fn rival(&self, message: &Message) -> Option<&'a Message> {
         let reply = matches!(message.table.kind, Kind::Reply { .. });
         let own = test(message);

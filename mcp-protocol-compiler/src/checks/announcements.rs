@@ -71,7 +71,7 @@ fn never_announced(
             message.table.name
         ),
     )
-    .label("this gate would stay closed for ever")
+    .label("this gate would never open")
     .changes(
         match likely {
             Some(likely) => format!(

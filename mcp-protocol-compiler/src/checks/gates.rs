@@ -99,9 +99,9 @@ struct GateWalk<'a> {
     machine: &'a Automaton,
     declarations: &'a Declarations,
     places: BTreeSet<(usize, AnnouncedSides)>,
-    /// Who announces on channels that run beside others.
-    beside: AnnouncedSides,
-    /// Who announces at all.
+    /// The sides that announce on parallel channels.
+    parallel: AnnouncedSides,
+    /// The sides that announce anywhere.
     anywhere: AnnouncedSides,
 }
 
@@ -115,13 +115,13 @@ impl<'a> GateWalk<'a> {
             }
         }
         let mut ways =
-            GateWalk { machine, declarations, places: BTreeSet::new(), beside: silent, anywhere: silent };
+            GateWalk { machine, declarations, places: BTreeSet::new(), parallel: silent, anywhere: silent };
         // What is announced only grows, so this ends after a few rounds.
         loop {
-            let before = (ways.beside, ways.anywhere);
+            let before = (ways.parallel, ways.anywhere);
             ways.places.clear();
             ways.round(silent);
-            if before == (ways.beside, ways.anywhere) {
+            if before == (ways.parallel, ways.anywhere) {
                 return ways;
             }
         }
@@ -134,14 +134,14 @@ impl<'a> GateWalk<'a> {
             let Some(state) = machine.states.get(index) else { continue };
             let announced = match state.body {
                 true => announced.and(self.anywhere),
-                false => announced.and(self.beside),
+                false => announced.and(self.parallel),
             };
             if !self.places.insert((index, announced)) {
                 continue;
             }
             let place = |state: StateIndex| usize::try_from(state.0).unwrap_or(usize::MAX);
             waiting.extend(state.parts.iter().map(|part| (place(*part), announced, true)));
-            let beside = part || state.body;
+            let parallel = part || state.body;
             for edge in &state.edges {
                 if self.closed_gate(edge, announced).is_some() {
                     continue;
@@ -154,8 +154,8 @@ impl<'a> GateWalk<'a> {
                 for side in [Side::Client, Side::Server].into_iter().filter(|side| says(*side)) {
                     after = after.with(side);
                     self.anywhere = self.anywhere.with(side);
-                    if beside || matches!(edge.action, Action::Spawn(_)) {
-                        self.beside = self.beside.with(side);
+                    if parallel || matches!(edge.action, Action::Spawn(_)) {
+                        self.parallel = self.parallel.with(side);
                     }
                 }
                 match edge.action {

@@ -1,7 +1,4 @@
-//! Names in the generated Rust: each must be one, and no two may be the same.
-//!
-//! In: a compiled protocol. Out: a diagnostic for each clash, at the declarations whose names meet. Refuses to rename
-//! anything: the author decides what the API is called.
+//! Finds names that are not Rust names or that clash in the generated code.
 
 mod thing;
 
@@ -18,7 +15,8 @@ use crate::generate::names::{
     snake,
 };
 use crate::generate::plan::{
-    Method, Plan, Replicated, Role, What, answers_name, indices, notify_name, open_names, pages_name,
+    Method, MethodKind, Plan, Replicated, RolePlan, answers_name, indices, notify_name, open_names,
+    pages_name,
 };
 use crate::source::Span;
 
@@ -78,7 +76,7 @@ impl<'a> Clashes<'a> {
         }
         for (name, span) in wrong {
             self.found.push(
-                Diagnostic::error(NOT_A_NAME, span, format!("`{name}` can be no name in Rust"))
+                Diagnostic::error(NOT_A_NAME, span, format!("`{name}` cannot be a name in Rust"))
                     .label("the code would have to call something by this name")
                     .help(format!("use another name, for instance `My{name}`")),
             );
@@ -123,7 +121,7 @@ impl<'a> Clashes<'a> {
     }
 
     /// The methods of each state.
-    fn methods(&mut self, role: &'a Role<'_>) {
+    fn methods(&mut self, role: &'a RolePlan<'_>) {
         for state in
             role.states.iter().chain(role.sub_sessions.iter().flat_map(|sub_session| &sub_session.states))
         {
@@ -131,11 +129,11 @@ impl<'a> Clashes<'a> {
             for method in &state.methods {
                 let own = matches!(
                     method.what,
-                    What::Next(_)
-                        | What::Split { .. }
-                        | What::Close
-                        | What::Refuse { .. }
-                        | What::Cancelled { .. }
+                    MethodKind::Next(_)
+                        | MethodKind::Split { .. }
+                        | MethodKind::Close
+                        | MethodKind::Refuse { .. }
+                        | MethodKind::Cancelled { .. }
                 );
                 let named = self.method(method);
                 let taken = SESSION_METHODS.contains(&method.name.as_str())
@@ -155,27 +153,27 @@ impl<'a> Clashes<'a> {
 
     fn method(&self, method: &'a Method) -> Named<'a> {
         let (message, steps) = match &method.what {
-            What::Send { message, .. } | What::Receive { message, .. } => (*message, true),
-            What::Notify { message } => {
+            MethodKind::Send { message, .. } | MethodKind::Receive { message, .. } => (*message, true),
+            MethodKind::Notify { message } => {
                 let named = self.plan.message(*message).is_some_and(|message| message.call_name.is_some());
                 (*message, !named)
             }
-            What::Exchange { request, .. } | What::Choose { request, .. } => (*request, false),
-            What::Open { message, .. } => {
+            MethodKind::Exchange { request, .. } | MethodKind::Choose { request, .. } => (*request, false),
+            MethodKind::Open { message, .. } => {
                 let call = self.plan.message(*message);
                 let named = call.is_some_and(|call| {
                     call.call_name.is_some() && call.table.kind == machine::Kind::Notification
                 });
                 (*message, !named)
             }
-            What::OpenExchange { request, .. } => (*request, false),
-            What::Call(call) => (call.request, false),
-            What::Pages(call) => return self.pages_of(call.request),
-            What::Next(_)
-            | What::Refuse { .. }
-            | What::Cancelled { .. }
-            | What::Split { .. }
-            | What::Close => {
+            MethodKind::OpenExchange { request, .. } => (*request, false),
+            MethodKind::Call(call) => (call.request, false),
+            MethodKind::Pages(call) => return self.pages_of(call.request),
+            MethodKind::Next(_)
+            | MethodKind::Refuse { .. }
+            | MethodKind::Cancelled { .. }
+            | MethodKind::Split { .. }
+            | MethodKind::Close => {
                 return Named { span: method.span, thing: Thing::Method(&method.name) };
             }
         };
@@ -205,7 +203,7 @@ impl<'a> Clashes<'a> {
         Named { thing, ..named }
     }
 
-    fn handle(&mut self, role: &Role<'_>) {
+    fn handle(&mut self, role: &RolePlan<'_>) {
         let mut methods = NameTable::new();
         for output in &role.outputs {
             if let Some(opening) = &output.opening {
@@ -240,7 +238,7 @@ impl<'a> Clashes<'a> {
         }
     }
 
-    fn handler(&mut self, role: &Role<'_>) {
+    fn handler(&mut self, role: &RolePlan<'_>) {
         let mut methods = NameTable::new();
         for Replicated { message, .. } in &role.inputs {
             let name = self.plan.call_name(*message);
@@ -250,9 +248,9 @@ impl<'a> Clashes<'a> {
     }
 
     /// `Closed` is a branch of its own where the peer may close.
-    fn choices(&mut self, role: &Role<'_>) {
+    fn choices(&mut self, role: &RolePlan<'_>) {
         for method in role.states.iter().flat_map(|state| &state.methods) {
-            let What::Next(next) = &method.what else { continue };
+            let MethodKind::Next(next) = &method.what else { continue };
             for (input, _) in next.inputs.iter().filter(|_| next.closed) {
                 if self.plan.message_name(*input) == "Closed" {
                     let mut named = self.of_message(*input, true);
@@ -265,7 +263,7 @@ impl<'a> Clashes<'a> {
     }
 
     /// The session types of sub-sessions stand in the module of their role, with the choices of all its states.
-    fn sub_sessions(&mut self, role: &'a Role<'_>) {
+    fn sub_sessions(&mut self, role: &'a RolePlan<'_>) {
         let mut items = NameTable::new();
         for sub_session in role.sub_sessions.iter().filter_map(|sub_session| sub_session.sub_session) {
             let name = sub_session.name.as_str();
@@ -284,7 +282,7 @@ impl<'a> Clashes<'a> {
         }
         for state in std::iter::once(role).chain(&role.sub_sessions).flat_map(|owner| &owner.states) {
             for method in &state.methods {
-                if let What::Next(next) = &method.what {
+                if let MethodKind::Next(next) = &method.what {
                     let named = Named { span: state.state.span, thing: Thing::Choice(&state.state.name) };
                     self.insert(&mut items, next.name.as_str(), named);
                 }
@@ -293,7 +291,7 @@ impl<'a> Clashes<'a> {
     }
 
     /// The enum of a request's replies stands in the role's module, which knows the role by its name.
-    fn answers(&mut self, role: &Role<'_>) {
+    fn answers(&mut self, role: &RolePlan<'_>) {
         for answers in &role.answers {
             let name = answers_name(self.plan.declarations, answers.request);
             if name == role.automaton.name {

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_replacement_character_that_was_typed_is_no_error_of_encoding() {
+    fn a_typed_replacement_character_is_not_an_encoding_error() {
         let mut sources = SourceMap::new();
         let (_, diagnostics) = sources.add_bytes("a.session", "-- \u{FFFD}".as_bytes().to_vec());
         assert_eq!(diagnostics, []);

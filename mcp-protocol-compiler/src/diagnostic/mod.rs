@@ -1,7 +1,6 @@
 //! Diagnostics: what is wrong, where, and what to type instead.
 //!
-//! In: findings of every stage. Out: [`Diagnostic`] values, and their one rendering for the macro and the command
-//! line. Refuses to decide anything: a finding is made by the stage that found it.
+//! Every stage makes [`Diagnostic`] values. The macro and the command line share their one rendering.
 
 use crate::source::Span;
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use mcp_protocol_machine::protocol::StateKind;
 
-use super::picture::{ALWAYS, Frame, LEGEND, Line, Node, Picture, Stroke, Tone};
+use super::picture::{ALWAYS, DiagramNode, Frame, LEGEND, Line, Picture, Stroke, Tone};
 
 pub(super) fn dot(picture: &Picture) -> String {
     let mut text = String::new();
@@ -71,7 +71,7 @@ fn draw(frame: &Frame, line: &mut impl FnMut(String)) {
     }
 }
 
-fn attributes(node: &Node) -> String {
+fn attributes(node: &DiagramNode) -> String {
     let title = html(&node.title);
     let mut rows = format!("<b>{title}</b>");
     for line in &node.lines {

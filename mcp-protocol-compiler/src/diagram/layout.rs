@@ -1,7 +1,7 @@
 //! Places: where in its frame each box and each label stands.
 
-use super::order::{Item, Layers};
-use super::picture::{Frame, Line, Node};
+use super::order::{LayerItem, Layers};
+use super::picture::{DiagramNode, Frame, Line};
 use super::ports::SPACING;
 
 /// The width of a character.
@@ -11,7 +11,7 @@ pub(super) const LINE: i64 = 17;
 /// The room between a box's text and its border.
 pub(super) const PADDING: i64 = 10;
 /// The room between things side by side.
-const BESIDE: i64 = 24;
+const GAP: i64 = 24;
 /// The room between layers.
 const BETWEEN: i64 = 22;
 /// The room within a frame's border.
@@ -21,14 +21,14 @@ const SWEEPS: usize = 12;
 
 /// Where something stands: its middle, its size.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Rect {
     pub(super) x: i64,
     pub(super) y: i64,
     pub(super) width: i64,
     pub(super) height: i64,
 }
 
-impl Place {
+impl Rect {
     pub(super) fn left(&self) -> i64 {
         self.x - self.width / 2
     }
@@ -46,7 +46,7 @@ impl Place {
 #[derive(Debug, Default)]
 pub(super) struct Layout {
     /// The place of each item.
-    pub(super) places: Vec<Place>,
+    pub(super) places: Vec<Rect>,
     pub(super) width: i64,
     pub(super) height: i64,
 }
@@ -60,7 +60,7 @@ fn lines(count: usize) -> i64 {
 }
 
 /// The lines of a box, the title included, and the place of the title among them.
-pub(super) fn content(node: &Node) -> (Vec<Line>, usize) {
+pub(super) fn content(node: &DiagramNode) -> (Vec<Line>, usize) {
     let mut content = node.opened_by.clone();
     let title = content.len();
     content.push(Line::quiet(node.title.clone()));
@@ -79,17 +79,17 @@ pub(super) fn widest(lines: &[Line]) -> i64 {
 }
 
 /// The size of an item on whose borders that many arrows end.
-fn size(frame: &Frame, item: Item, ends: i64) -> (i64, i64) {
+fn size(frame: &Frame, item: LayerItem, ends: i64) -> (i64, i64) {
     match item {
-        Item::Node(node) => frame.nodes.get(node).map_or((0, 0), |node| {
+        LayerItem::Node(node) => frame.nodes.get(node).map_or((0, 0), |node| {
             let (width, height) = list_size(&content(node).0);
             (width.max((ends - 1) * SPACING + 2 * PADDING), height)
         }),
-        Item::Label(arrow) => frame.arrows.get(arrow).map_or((0, 0), |arrow| {
+        LayerItem::Label(arrow) => frame.arrows.get(arrow).map_or((0, 0), |arrow| {
             let width = widest(&arrow.labels);
             (if width == 0 { 4 } else { width * CHARACTER + 6 }, lines(arrow.labels.len()) * LINE)
         }),
-        Item::Bend => (4, 0),
+        LayerItem::Bend => (4, 0),
     }
 }
 
@@ -100,7 +100,7 @@ impl Layout {
             let joined = |lists: &[Vec<usize>]| lines(lists.get(index).map_or(0, Vec::len));
             let ends = joined(&layers.above).max(joined(&layers.below));
             let (width, height) = size(frame, *item, ends);
-            layout.places.push(Place { x: 0, y: 0, width, height });
+            layout.places.push(Rect { x: 0, y: 0, width, height });
         }
         let mut y = MARGIN;
         for row in &layers.rows {
@@ -110,7 +110,7 @@ impl Layout {
                 if let Some(place) = layout.places.get_mut(item) {
                     place.x = x + place.width / 2;
                     place.y = y + height / 2;
-                    x += place.width + BESIDE;
+                    x += place.width + GAP;
                 }
             }
             y += height + BETWEEN;
@@ -124,7 +124,7 @@ impl Layout {
                 layout.centre(row, joined);
             }
         }
-        let left = layout.places.iter().map(Place::left).min().unwrap_or(0);
+        let left = layout.places.iter().map(Rect::left).min().unwrap_or(0);
         for place in &mut layout.places {
             place.x += MARGIN - left;
         }
@@ -134,7 +134,7 @@ impl Layout {
         layout
     }
 
-    pub(super) fn place(&self, item: usize) -> Place {
+    pub(super) fn place(&self, item: usize) -> Rect {
         self.places.get(item).copied().unwrap_or_default()
     }
 
@@ -154,14 +154,14 @@ impl Layout {
         let mut edge = i64::MIN / 4;
         for (x, width) in &wanted {
             let x = (*x).max(edge + width / 2);
-            edge = x + width - width / 2 + BESIDE;
+            edge = x + width - width / 2 + GAP;
             right.push(x);
         }
         let mut left = Vec::with_capacity(wanted.len());
         let mut edge = i64::MAX / 4;
         for (x, width) in wanted.iter().rev() {
             let x = (*x).min(edge - (width - width / 2));
-            edge = x - width / 2 - BESIDE;
+            edge = x - width / 2 - GAP;
             left.push(x);
         }
         for ((item, right), left) in row.iter().zip(right).zip(left.into_iter().rev()) {

@@ -1,7 +1,6 @@
 //! A role's state machine, drawn: Mermaid, Graphviz, or a picture of its own.
 //!
-//! In: an automaton and the declarations. Out: text, equal for equal automata to the byte. Refuses to leave anything
-//! out that it was not told to leave out; what would only repeat is said once.
+//! Equal automata have equal diagrams, byte for byte.
 //!
 //! `picture` decides what is drawn, in whatever notation: a frame for the session and one for each sub-session. `order`
 //! and `layout` place the boxes of a frame, `pack` the frames on the page, `ports` the ends of arrows on their boxes.

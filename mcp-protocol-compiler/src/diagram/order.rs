@@ -15,7 +15,7 @@ const SWEEPS: usize = 8;
 
 /// Something that takes room in a layer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Item {
+pub(super) enum LayerItem {
     /// The box of a node.
     Node(usize),
     /// The label of an arrow.
@@ -27,7 +27,7 @@ pub(super) enum Item {
 /// The items by layer, and how they are joined.
 #[derive(Debug, Default)]
 pub(super) struct Layers {
-    pub(super) items: Vec<Item>,
+    pub(super) items: Vec<LayerItem>,
     /// The layer of each item.
     pub(super) level: Vec<usize>,
     /// The items of each layer, left to right.
@@ -46,15 +46,17 @@ impl Layers {
         let depth = depths(frame, &upward);
         let mut layers = Layers::default();
         for (node, depth) in depth.iter().enumerate() {
-            layers.add(Item::Node(node), 2 * depth);
+            layers.add(LayerItem::Node(node), 2 * depth);
         }
         for (number, (arrow, &upward)) in frame.arrows.iter().zip(&upward).enumerate() {
             let (top, bottom) = if upward { (arrow.to, arrow.from) } else { (arrow.from, arrow.to) };
             let level = |node: usize| layers.level.get(node).copied().unwrap_or_default();
             let (from, to) = (level(top), level(bottom));
-            let mut way = vec![top, layers.add(Item::Label(number), from + 1)];
+            let mut way = vec![top, layers.add(LayerItem::Label(number), from + 1)];
             if to.saturating_sub(from) <= 2 * FAR {
-                way.extend((from + 2..to).map(|level| layers.add(Item::Bend, level)).collect::<Vec<_>>());
+                way.extend(
+                    (from + 2..to).map(|level| layers.add(LayerItem::Bend, level)).collect::<Vec<_>>(),
+                );
             }
             way.push(bottom);
             for pair in way.windows(2) {
@@ -68,7 +70,7 @@ impl Layers {
         layers
     }
 
-    fn add(&mut self, item: Item, level: usize) -> usize {
+    fn add(&mut self, item: LayerItem, level: usize) -> usize {
         let index = self.items.len();
         self.items.push(item);
         self.level.push(level);

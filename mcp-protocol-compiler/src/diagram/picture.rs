@@ -38,7 +38,7 @@ impl Line {
 
 /// A box.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Node {
+pub(super) struct DiagramNode {
     /// A name that every notation takes, `s3`.
     pub(super) id: String,
     pub(super) title: String,
@@ -53,7 +53,7 @@ pub(super) struct Node {
     pub(super) opened_by: Vec<Line>,
 }
 
-impl Node {
+impl DiagramNode {
     /// Whether the session, or the sub-session, may be over here.
     pub(super) fn may_end(&self) -> bool {
         self.kind == StateKind::End || self.may_close || self.peer_may_close
@@ -84,7 +84,7 @@ pub(super) enum Stroke {
 
 /// An arrow between two boxes of a frame.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Arrow {
+pub(super) struct DiagramArrow {
     pub(super) from: usize,
     pub(super) to: usize,
     pub(super) stroke: Stroke,
@@ -96,8 +96,8 @@ pub(super) struct Arrow {
 pub(super) struct Frame {
     /// What stands above the frame; none for the session.
     pub(super) caption: Option<String>,
-    pub(super) nodes: Vec<Node>,
-    pub(super) arrows: Vec<Arrow>,
+    pub(super) nodes: Vec<DiagramNode>,
+    pub(super) arrows: Vec<DiagramArrow>,
 }
 
 /// A whole machine. The first frame is the session, or what a definition leads to.
@@ -185,7 +185,7 @@ fn signs(picture: &Picture) -> Vec<Line> {
 }
 
 fn strokes(picture: &Picture) -> Vec<Line> {
-    let ends = picture.frames.iter().flat_map(|frame| &frame.nodes).any(Node::may_end);
+    let ends = picture.frames.iter().flat_map(|frame| &frame.nodes).any(DiagramNode::may_end);
     let stroke = |stroke: Stroke| {
         picture.frames.iter().flat_map(|frame| &frame.arrows).any(|arrow| arrow.stroke == stroke)
     };
@@ -244,7 +244,7 @@ impl<'a> View<'a> {
     }
 
     /// The frames: the session, then the sub-sessions in the order in which they are opened. Bodies that lead to a
-    /// common state stand in one frame; that all of them end is no such state.
+    /// common state stand in one frame; the end that all of them have is not such a state.
     fn groups(&self) -> Vec<Group<'a>> {
         let mut groups: Vec<Group<'a>> = Vec::new();
         let mut waiting: VecDeque<(StateIndex, Option<&Edge>)> = VecDeque::from([(self.0.start, None)]);
@@ -298,7 +298,7 @@ impl<'a> View<'a> {
         for (from, index) in states.iter().copied().enumerate() {
             let Some(state) = self.state(index) else { continue };
             let unnamed_end = state.kind == StateKind::End && !state.named;
-            frame.nodes.push(Node {
+            frame.nodes.push(DiagramNode {
                 id: id(index),
                 title: if unnamed_end { "End".to_owned() } else { state.name.clone() },
                 kind: state.kind,
@@ -308,14 +308,14 @@ impl<'a> View<'a> {
                 start: index == first,
                 opened_by: group.openers.get(&index).into_iter().flatten().map(opener).collect(),
             });
-            let mut arrows: BTreeMap<(Stroke, usize), Arrow> = BTreeMap::new();
+            let mut arrows: BTreeMap<(Stroke, usize), DiagramArrow> = BTreeMap::new();
             let mut order = Vec::new();
             let parts = state.parts.iter().map(|part| (*part, Stroke::Split, None));
             for (target, stroke, label) in self.steps(index, state).chain(parts) {
                 let Some(&to) = places.get(&target) else { continue };
                 let arrow = arrows.entry((stroke, to)).or_insert_with(|| {
                     order.push((stroke, to));
-                    Arrow { from, to, stroke, labels: Vec::new() }
+                    DiagramArrow { from, to, stroke, labels: Vec::new() }
                 });
                 arrow.labels.extend(label);
             }
@@ -370,7 +370,7 @@ impl<'a> View<'a> {
     fn lines(&self, index: StateIndex, state: &State) -> Vec<Line> {
         let mut lines = Vec::new();
         let mut late: Vec<String> = Vec::new();
-        // A fork is left at once; its channels list what runs beside them.
+        // A fork is left at once; its channels list what runs in parallel.
         for edge in self.edges(state).filter(|_| state.kind != StateKind::Fork) {
             if edge.origin == Origin::Closure {
                 late.push(self.action(edge));

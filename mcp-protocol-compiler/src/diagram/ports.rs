@@ -1,6 +1,6 @@
 //! Where arrows leave and reach a box: each has a place of its own on the box's border.
 
-use super::layout::{Layout, PADDING, Place};
+use super::layout::{Layout, PADDING, Rect};
 use super::order::Layers;
 
 /// The room between two arrows on one border.
@@ -23,8 +23,8 @@ struct End {
 }
 
 /// The places each arrow passes.
-pub(super) fn attach(layers: &Layers, layout: &Layout) -> Vec<Vec<Place>> {
-    let mut ways: Vec<Vec<Place>> =
+pub(super) fn attach(layers: &Layers, layout: &Layout) -> Vec<Vec<Rect>> {
+    let mut ways: Vec<Vec<Rect>> =
         layers.ways.iter().map(|(way, _)| way.iter().map(|item| layout.place(*item)).collect()).collect();
     let mut ends = Vec::new();
     for (arrow, (way, _)) in layers.ways.iter().enumerate() {
@@ -55,7 +55,7 @@ pub(super) fn attach(layers: &Layers, layout: &Layout) -> Vec<Vec<Place>> {
 }
 
 /// Puts what is wanted, in order, on the border of a box: as near as there is room for.
-fn spread(wanted: &[i64], of: Place) -> Vec<i64> {
+fn spread(wanted: &[i64], of: Rect) -> Vec<i64> {
     let count = i64::try_from(wanted.len()).unwrap_or(i64::MAX / 1024);
     let (left, right) = (of.left() + PADDING, of.left() + of.width - PADDING);
     let spacing = SPACING.min((right - left).max(0) / count.max(1));
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn ends_on_one_border_keep_apart_and_in_order() {
-        let of = Place { x: 100, y: 0, width: 120, height: 20 };
+        let of = Rect { x: 100, y: 0, width: 120, height: 20 };
         assert_eq!(spread(&[20, 21, 400], of), [50, 64, 150]);
         assert_eq!(spread(&[100, 100], of), [100, 114]);
         let crowded = spread(&[0; 50], of);

@@ -5,10 +5,10 @@ use std::fmt::Write as _;
 use mcp_protocol_machine::protocol::StateKind;
 
 use super::dot::html;
-use super::layout::{CHARACTER, LINE, Layout, MARGIN, PADDING, Place, content, list_size};
-use super::order::{Item, Layers};
+use super::layout::{CHARACTER, LINE, Layout, MARGIN, PADDING, Rect, content, list_size};
+use super::order::{LayerItem, Layers};
 use super::pack::{Corner, pack};
-use super::picture::{ALWAYS, Frame, LEGEND, Line, Node, Picture, Stroke, Tone};
+use super::picture::{ALWAYS, DiagramNode, Frame, LEGEND, Line, Picture, Stroke, Tone};
 use super::ports;
 
 /// The room above the boxes of a frame that has a caption.
@@ -33,40 +33,40 @@ path { fill: none; stroke: #333; }
 .split { stroke: #333; stroke-dasharray: 1 3; }";
 
 /// A frame, or a list, that has a place on the page.
-enum Block<'a> {
+enum SvgBlock<'a> {
     Frame(&'a Frame, Layers, Layout),
     List(Vec<Line>),
 }
 
-impl<'a> Block<'a> {
-    fn frame(frame: &'a Frame) -> Block<'a> {
+impl<'a> SvgBlock<'a> {
+    fn frame(frame: &'a Frame) -> SvgBlock<'a> {
         let layers = Layers::of(frame);
         let layout = Layout::of(frame, &layers);
-        Block::Frame(frame, layers, layout)
+        SvgBlock::Frame(frame, layers, layout)
     }
 
-    fn list(title: &str, lines: &[Line]) -> Option<Block<'a>> {
+    fn list(title: &str, lines: &[Line]) -> Option<SvgBlock<'a>> {
         let titled = || std::iter::once(Line::quiet(title)).chain(lines.iter().cloned()).collect();
-        (!lines.is_empty()).then(|| Block::List(titled()))
+        (!lines.is_empty()).then(|| SvgBlock::List(titled()))
     }
 
     fn size(&self) -> (i64, i64) {
         match self {
-            Block::Frame(frame, _, layout) => match &frame.caption {
+            SvgBlock::Frame(frame, _, layout) => match &frame.caption {
                 None => (layout.width, layout.height),
                 Some(caption) => {
                     let wide = i64::try_from(caption.chars().count()).unwrap_or_default() * CHARACTER;
                     (layout.width.max(wide + 2 * PADDING), layout.height + CAPTION)
                 }
             },
-            Block::List(lines) => list_size(lines),
+            SvgBlock::List(lines) => list_size(lines),
         }
     }
 
     fn draw(&self, line: &mut impl FnMut(String)) {
         let (width, height) = self.size();
         match self {
-            Block::Frame(frame, layers, layout) => {
+            SvgBlock::Frame(frame, layers, layout) => {
                 if let Some(caption) = &frame.caption {
                     line(format!("<rect class=\"frame\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>"));
                     let caption = html(caption);
@@ -77,7 +77,7 @@ impl<'a> Block<'a> {
                 }
                 draw_frame(frame, layers, layout, line);
             }
-            Block::List(lines) => {
+            SvgBlock::List(lines) => {
                 line(format!("<rect class=\"list\" width=\"{width}\" height=\"{height}\" rx=\"8\"/>"));
                 list(line, lines, 0, PADDING, PADDING);
             }
@@ -86,13 +86,13 @@ impl<'a> Block<'a> {
 }
 
 pub(super) fn svg(picture: &Picture) -> String {
-    let mut blocks: Vec<Block<'_>> = Vec::new();
-    let mut frames = picture.frames.iter().map(Block::frame);
+    let mut blocks: Vec<SvgBlock<'_>> = Vec::new();
+    let mut frames = picture.frames.iter().map(SvgBlock::frame);
     blocks.extend(frames.next());
-    blocks.extend(Block::list(ALWAYS, &picture.always));
+    blocks.extend(SvgBlock::list(ALWAYS, &picture.always));
     blocks.extend(frames);
-    blocks.extend(Block::list(LEGEND, &picture.legend()));
-    let sizes: Vec<(i64, i64)> = blocks.iter().map(Block::size).collect();
+    blocks.extend(SvgBlock::list(LEGEND, &picture.legend()));
+    let sizes: Vec<(i64, i64)> = blocks.iter().map(SvgBlock::size).collect();
     let corners = pack(&sizes);
     let far = |of: fn(&Corner, &(i64, i64)) -> i64| {
         corners.iter().zip(&sizes).map(|(corner, size)| of(corner, size)).max().unwrap_or(0)
@@ -141,16 +141,16 @@ fn draw_frame(frame: &Frame, layers: &Layers, layout: &Layout, line: &mut impl F
     for (index, item) in layers.items.iter().enumerate() {
         let place = layout.place(index);
         match item {
-            Item::Node(node) => {
+            LayerItem::Node(node) => {
                 if let Some(shown) = frame.nodes.get(*node) {
                     shape(line, shown, place);
                 }
             }
-            Item::Label(arrow) => {
+            LayerItem::Label(arrow) => {
                 let labels = frame.arrows.get(*arrow).map(|arrow| arrow.labels.as_slice());
                 label(line, labels.unwrap_or_default(), place, captioned);
             }
-            Item::Bend => {}
+            LayerItem::Bend => {}
         }
     }
     if captioned {
@@ -159,7 +159,7 @@ fn draw_frame(frame: &Frame, layers: &Layers, layout: &Layout, line: &mut impl F
 }
 
 /// A line through places, leaving and reaching each vertically.
-fn curve(places: &[Place]) -> String {
+fn curve(places: &[Rect]) -> String {
     let mut path = String::new();
     let last = places.len().saturating_sub(1);
     let mut before: Option<(i64, i64)> = None;
@@ -201,7 +201,7 @@ fn list(line: &mut impl FnMut(String), lines: &[Line], title: usize, left: i64, 
     }
 }
 
-fn shape(line: &mut impl FnMut(String), node: &Node, place: Place) {
+fn shape(line: &mut impl FnMut(String), node: &DiagramNode, place: Rect) {
     let (left, top, width, height) = (place.left(), place.top(), place.width, place.height);
     let class_of_box = if node.start { "box start" } else { "box" };
     let radius = if node.kind == StateKind::Fork { 0 } else { 8 };
@@ -223,7 +223,7 @@ fn shape(line: &mut impl FnMut(String), node: &Node, place: Place) {
     list(line, &content, title, left + PADDING, top + PADDING);
 }
 
-fn label(line: &mut impl FnMut(String), labels: &[Line], place: Place, framed: bool) {
+fn label(line: &mut impl FnMut(String), labels: &[Line], place: Rect, framed: bool) {
     if labels.is_empty() {
         return;
     }

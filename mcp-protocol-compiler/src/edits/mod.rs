@@ -1,7 +1,7 @@
 //! What suggestions do to the text.
 //!
-//! In: findings whose suggestions say what is to change around which places, and the trees of the files. Out: the same
-//! suggestions with edits. A change that cannot be made in its place leaves advice without edits.
+//! Turns the changes of suggestions into edits of the text. A change that cannot be made in its place leaves advice
+//! without edits.
 
 mod change;
 mod messages;

@@ -1,12 +1,12 @@
 //! A page for every code: what a finding means, with a wrong and a right example.
 //!
-//! In: a code as a user types it. Out: its [`Page`], or the code that was probably meant. Refuses to know how a
-//! finding comes about: the pages are text, and a test holds each against what the compiler says of its examples.
+//! Returns the [`Page`] of a code, or the code that was probably meant. The pages are text; a test compiles their
+//! examples and compares the findings.
 //!
-//! A page is Markdown. Its examples are blocks whose first line says ```` ```session,wrong ```` or `right`, and
-//! perhaps how the block becomes a file: `bytes` (`\xE9` stands for that byte), `times=N` (the block N times, with
-//! `#` replaced by the number), `beside=CODE` (another code is found with it), `expand` (found when code is
-//! generated). `-- in NAME:` in a line of its own begins another file.
+//! A page is Markdown. Its examples are blocks whose first line says ```` ```session,wrong ```` or `right`, and perhaps
+//! how the block becomes a file: `bytes` (`\xE9` stands for that byte), `times=N` (the block N times, with `#` replaced
+//! by the number), `also=CODE` (another code is found with it), `expand` (found when code is generated). `-- in NAME:`
+//! in a line of its own begins another file.
 
 use crate::diagnostic::Code;
 use crate::{checks, diagnostic, findings, generate, lexer, parser, relation, resolve};

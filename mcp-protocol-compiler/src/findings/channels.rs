@@ -196,6 +196,6 @@ pub fn could_be_another(span: Span, action: &str, open: bool) -> Diagnostic {
     };
     Diagnostic::error(COULD_BE_ANOTHER, span, format!("`{action}` could be taken for this instance's by mistake"))
         .label(before)
-        .with_note("a key finds the instance that holds its value now; whoever sends the step may think of what was there before")
+        .with_note("a key finds the instance that holds its value now; the sender of the step may mean an earlier instance")
         .help("let the other side answer first: open the instance with a request and await its reply, or let the step lead back to where it is")
 }

@@ -51,7 +51,7 @@ pub fn in_place_of_comma(chooser: Option<Operator>) -> &'static str {
 /// A branch that is several channels, or nothing that can be told apart.
 pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
     Diagnostic::error(NO_FIRST_ACTION, span, format!("this branch starts with {what}, not with an action"))
-        .label("nobody could tell when it is taken")
+        .label("neither side could tell when it is taken")
         .changes(
             "start the branch with a message, `!Begin . …`, where `Begin` is one of yours or a new `notification Begin \
              \"begin\"`",
@@ -66,7 +66,7 @@ pub fn no_first_action(span: Span, what: &str) -> Diagnostic {
 pub fn same_first_action(action: &str, again: Span, first: Span) -> Diagnostic {
     let diagnostic =
         Diagnostic::error(SAME_FIRST_ACTION, again, format!("two branches start with `{action}`"))
-            .label("nobody could tell which of the two is meant");
+            .label("the receiver could not tell which of the two is meant");
     if again == first {
         return diagnostic.help("what stands here is a branch of one choice twice: let it be one branch");
     }

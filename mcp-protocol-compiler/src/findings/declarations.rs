@@ -193,7 +193,7 @@ pub fn name_of_refusal(name: &Name, request: Span) -> Diagnostic {
     )
 }
 
-/// A name before `::` or in a gate that is no role.
+/// A name before `::` or in a gate that is not a role.
 pub fn unknown_role(name: &Name, known: &[String]) -> Diagnostic {
     let diagnostic = Diagnostic::error(UNKNOWN_ROLE, name.span, format!("no role is called `{}`", name.text))
         .label("not a role");
@@ -343,7 +343,7 @@ pub fn reply_in_group(group: &Name, member: &GroupMember, delete: Option<Edit>) 
     Diagnostic::error(
         REPLY_AMONG_REQUESTS,
         place,
-        format!("the group `{}` has replies beside requests or notifications", group.text),
+        format!("the group `{}` mixes replies with requests or notifications", group.text),
     )
     .label(format!("this is {brings}"))
     .also(group.span, "the other members begin something")

@@ -7,8 +7,8 @@ use crate::source::Span;
 pub const NO_STEP: Code = Code("S0310");
 
 /// `!Table . ( ?Seat . End & !Cancel . End )`
-pub fn cancel_is_no_step(span: Span, action: &str) -> Diagnostic {
-    Diagnostic::error(NO_STEP, span, format!("`{action}` takes back a request, and is no step"))
+pub fn cancel_is_not_a_step(span: Span, action: &str) -> Diagnostic {
+    Diagnostic::error(NO_STEP, span, format!("`{action}` cancels a request, and is not a step"))
         .label("comes whenever that request runs")
         .with_note("a cancel may cross whatever is under way, so it cannot have a place among the steps")
         .changes(
@@ -19,8 +19,8 @@ pub fn cancel_is_no_step(span: Span, action: &str) -> Diagnostic {
 }
 
 /// `!Cook . rec c . ( ?Progress . c & ?Meal . End )`
-pub fn report_is_no_step(span: Span, action: &str) -> Diagnostic {
-    Diagnostic::error(NO_STEP, span, format!("`{action}` reports on a request, and is no step"))
+pub fn progress_is_not_a_step(span: Span, action: &str) -> Diagnostic {
+    Diagnostic::error(NO_STEP, span, format!("`{action}` reports progress of a request, and is not a step"))
         .label("comes whenever that request runs")
         .changes(
             "leave it out: it is permitted while its request runs; or, if it is to have a place here, declare it without \

@@ -1,7 +1,7 @@
 //! What the stages find, in words: one file for each family of rules, with its stable codes.
 //!
-//! In: what a stage found. Out: the [`Diagnostic`](crate::diagnostic::Diagnostic) that says it. Refuses to judge: the
-//! stage does, or, where a rule can be judged on its own, `checks`.
+//! Each function makes the [`Diagnostic`](crate::diagnostic::Diagnostic) of a finding. The stages and `checks` decide
+//! what is a finding.
 
 use mcp_protocol_machine::protocol::{Gate, Path, Side};
 

@@ -3,8 +3,8 @@
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;
 
-/// `only` where sub-sessions do not rest: in a sub-session, beside another linear channel, where sub-sessions are
-/// opened.
+/// `only` where sub-sessions cannot be suspended: in a sub-session, in parallel with another linear channel, and where
+/// sub-sessions are opened.
 pub const MISPLACED: Code = Code("S0408");
 /// `only` where there is nothing that could go on.
 pub const STOPS_NOTHING: Code = Code("S0409");
@@ -38,16 +38,18 @@ pub fn in_a_sub_session(span: Span, name: &str) -> Diagnostic {
 }
 
 /// `(A, B)` with `A only = …`.
-pub fn beside_another(span: Span, name: &str) -> Diagnostic {
-    Diagnostic::error(MISPLACED, span, format!("`{name}` is marked `only`, and runs beside another channel"))
-        .label("instances belong to all channels of the session")
-        .with_note(
-            "which of several linear channels says its last word first may depend on what is on its way",
-        )
-        .suggest("delete `only`, or have no other linear channel run at that time", [Edit::delete(span)])
+pub fn parallel_to_another(span: Span, name: &str) -> Diagnostic {
+    Diagnostic::error(
+        MISPLACED,
+        span,
+        format!("`{name}` is marked `only`, but runs in parallel with another channel"),
+    )
+    .label("instances belong to all channels of the session")
+    .with_note("which of several linear channels says its last word first may depend on what is on its way")
+    .suggest("delete `only`, or have no other linear channel run at that time", [Edit::delete(span)])
 }
 
-/// Nothing is stopped: there are no sub-sessions at all, or no message leads here.
+/// Nothing is suspended: the role has no sub-sessions, or no message leads here.
 pub fn stops_nothing(span: Span, name: &str, no_sub_sessions: bool) -> Diagnostic {
     Diagnostic::warning(STOPS_NOTHING, span, format!("`only` stops nothing in `{name}`"))
         .label(match no_sub_sessions {

@@ -57,8 +57,8 @@ pub fn would_undo(
     .otherwise(format!("write `( {reply} . … {operator} {refusal} . End )` in place of `{reply} . …`"))
 }
 
-/// `cancellable` on a request whose success and refusal lead to different states. `refusal` is the
-/// error reply where it is written beside the reply.
+/// `cancellable` on a request whose success and refusal lead to different states. `refusal` is the error reply where it
+/// is a branch of its own.
 pub fn states_could_part(
     request: &str,
     reply: &str,

@@ -214,7 +214,7 @@ pub fn never_answered(
     let how = if ends {
         "from here on it ends without its reply"
     } else {
-        "from here on it goes on for ever without its reply"
+        "from here on it continues without its reply and without end"
     };
     let done = if action.starts_with('!') { "sent" } else { "received" };
     let message = match elsewhere {

@@ -12,24 +12,24 @@ pub const TOO_MANY: Code = Code("S0110");
 /// A protocol that is too large to be built.
 pub const TOO_LARGE: Code = Code("S0115");
 
-/// A message for which there is no number.
+/// A message beyond the limit.
 pub fn too_many_messages(span: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY, span, "more than 65,535 messages, replies and error replies")
-        .label("there is no number left for this one")
+        .label("this one is beyond the limit")
         .help("split the protocol in two")
 }
 
-/// A gate for which there is no number.
+/// A gate beyond the limit.
 pub fn too_many_gates(path: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY, path, "more than 65,535 capabilities are required")
-        .label("there is no number left for this one")
+        .label("this one is beyond the limit")
         .help("require a capability that another message requires, or split the protocol in two")
 }
 
-/// A key for which there is no number.
+/// A key beyond the limit.
 pub fn too_many_keys(name: Span) -> Diagnostic {
     Diagnostic::error(TOO_MANY, name, "more than 65,535 keys")
-        .label("there is no number left for this one")
+        .label("this one is beyond the limit")
         .help("let instances share a key, or split the protocol in two")
 }
 

@@ -1,8 +1,7 @@
 //! A tree as text.
 //!
-//! In: a tree, or a part of one. Out: its canonical text, which reads back as the same tree but for the places. A
-//! file keeps its comments, each at the item, branch or line it stands at, and one empty line where there were some
-//! between items. Refuses to keep how else the author laid it out.
+//! The text reads back as the same tree, except for the spans. A file keeps its comments, each at its item, branch or
+//! line, and one empty line where there were some between items.
 
 mod item;
 mod session;

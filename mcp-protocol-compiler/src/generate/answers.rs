@@ -7,7 +7,7 @@ use super::Generator;
 use super::docs::{attributes, described};
 use super::handle::capital;
 use super::names::ident;
-use super::plan::{Answers, Role, answers_name, role_module};
+use super::plan::{Answers, RolePlan, answers_name, role_module};
 use super::types::Scope;
 use mcp_protocol_machine::protocol::MessageIndex;
 
@@ -15,7 +15,7 @@ impl Generator<'_> {
     /// The type of what answers a request: its reply's payload, or the enum of its replies.
     pub(super) fn answer(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         request: MessageIndex,
         replies: &[MessageIndex],
         scope: Scope,
@@ -32,7 +32,7 @@ impl Generator<'_> {
     }
 
     /// The enums of a role.
-    pub(super) fn answers(&self, role: &Role<'_>) -> TokenStream {
+    pub(super) fn answers(&self, role: &RolePlan<'_>) -> TokenStream {
         role.answers.iter().map(|answers| self.answers_to(answers)).collect()
     }
 

@@ -6,7 +6,7 @@ use quote::quote;
 
 use super::handle::capital;
 use super::names::ident;
-use super::plan::{Plan, Role, What};
+use super::plan::{MethodKind, Plan, RolePlan};
 use super::types::Scope;
 use crate::source::{SourceMap, Span};
 
@@ -91,7 +91,7 @@ pub(crate) fn link(name: &str, scope: Scope) -> String {
 }
 
 /// A link to the method of a session where it is documented, which is in the first state that has it.
-pub(crate) fn method_link(role: &Role<'_>, method: &str, scope: Scope) -> String {
+pub(crate) fn method_link(role: &RolePlan<'_>, method: &str, scope: Scope) -> String {
     let (session, method) = (role.path().to_string().replace(' ', ""), ident(method).to_string());
     match scope {
         _ if method.contains("r#") || session.contains("r#") => format!("`{session}::{method}`"),
@@ -163,49 +163,49 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
 }
 
 /// A step of the type as the author would write it.
-pub(crate) fn type_of(plan: &Plan<'_>, role: &Role<'_>, what: &What) -> String {
+pub(crate) fn type_of(plan: &Plan<'_>, role: &RolePlan<'_>, what: &MethodKind) -> String {
     let message = |index: MessageIndex| plan.message_name(index);
     let state = |index: StateIndex| role.state_name(index);
     let inputs = |inputs: &[(MessageIndex, StateIndex)]| -> Vec<String> {
         inputs.iter().map(|(input, target)| format!("?{} . {}", message(*input), state(*target))).collect()
     };
     match what {
-        What::Send { message: sent, target } => format!("!{} . {}", message(*sent), state(*target)),
-        What::Exchange { request, replies, target, .. } => {
+        MethodKind::Send { message: sent, target } => format!("!{} . {}", message(*sent), state(*target)),
+        MethodKind::Exchange { request, replies, target, .. } => {
             format!("!{} . {}", message(*request), received(plan, replies, state(*target)))
         }
-        What::Choose { request, waiting } => format!("!{} . {}", message(*request), state(*waiting)),
-        What::Receive { message: received, target, .. } => {
+        MethodKind::Choose { request, waiting } => format!("!{} . {}", message(*request), state(*waiting)),
+        MethodKind::Receive { message: received, target, .. } => {
             format!("?{} . {}", message(*received), state(*target))
         }
-        What::Next(next) => {
+        MethodKind::Next(next) => {
             let mut branches = inputs(&next.inputs);
             if next.closed {
                 branches.push("End".into());
             }
             branches.join(" & ")
         }
-        What::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
-        What::Cancelled { request } => {
+        MethodKind::Refuse { request, target } => format!("!{}Error . {}", message(*request), state(*target)),
+        MethodKind::Cancelled { request } => {
             match plan.declarations.messages.iter().find(|known| known.table.cancels.is_some()) {
                 Some(cancel) => format!("?{} of {}", cancel.table.name, message(*request)),
                 None => format!("?{}", message(*request)),
             }
         }
-        What::Open { message: sent, opening } => {
+        MethodKind::Open { message: sent, opening } => {
             format!("*( !{} . {} )", message(*sent), state(opening.start))
         }
-        What::OpenExchange { request, reply, target, .. } => {
+        MethodKind::OpenExchange { request, reply, target, .. } => {
             format!("*( !{} . ?{} . {} )", message(*request), message(*reply), state(*target))
         }
-        What::Call(call) | What::Pages(call) => {
+        MethodKind::Call(call) | MethodKind::Pages(call) => {
             format!("*( !{} . {} )", message(call.request), received(plan, &call.replies, "End"))
         }
-        What::Notify { message: sent } => format!("*( !{} . End )", message(*sent)),
-        What::Split { parts } => {
+        MethodKind::Notify { message: sent } => format!("*( !{} . End )", message(*sent)),
+        MethodKind::Split { parts } => {
             format!("({})", parts.iter().map(|part| state(*part)).collect::<Vec<_>>().join(", "))
         }
-        What::Close => "End".into(),
+        MethodKind::Close => "End".into(),
     }
 }
 

@@ -7,18 +7,20 @@ use quote::quote;
 use super::Generator;
 use super::docs::{attributes, described, link, links, method_link};
 use super::names::ident;
-use super::plan::{Next, Opening, Replicated, Role, What, notify_name, open_names, pages_name, role_module};
+use super::plan::{
+    MethodKind, NextPlan, Opening, Replicated, RolePlan, notify_name, open_names, pages_name, role_module,
+};
 use super::types::Scope;
 use crate::automaton::SubSessionType;
 
 impl Generator<'_> {
     /// Whether the role can do anything at any time.
-    pub(super) fn has_handle(&self, role: &Role<'_>) -> bool {
+    pub(super) fn has_handle(&self, role: &RolePlan<'_>) -> bool {
         !role.outputs.is_empty()
     }
 
     /// The module of a role.
-    pub(super) fn role_module(&self, role: &Role<'_>) -> TokenStream {
+    pub(super) fn role_module(&self, role: &RolePlan<'_>) -> TokenStream {
         let allow = &self.allow;
         let name = ident(role_module(role.automaton.side));
         let calls = self.call_aliases(role);
@@ -31,7 +33,7 @@ impl Generator<'_> {
             .flat_map(|owner| owner.states.iter().map(move |state| (owner, state)))
             .flat_map(|(owner, state)| {
                 state.methods.iter().filter_map(move |method| match &method.what {
-                    What::Next(next) => Some(self.choice(owner, &state.state.name, next)),
+                    MethodKind::Next(next) => Some(self.choice(owner, &state.state.name, next)),
                     _ => None,
                 })
             })
@@ -66,7 +68,7 @@ impl Generator<'_> {
     }
 
     /// The types of running calls, with the progress that may be reported on them.
-    fn call_aliases(&self, role: &Role<'_>) -> TokenStream {
+    fn call_aliases(&self, role: &RolePlan<'_>) -> TokenStream {
         let opens =
             |output: &Replicated<'_>| output.opening.as_ref().is_some_and(|opening| opening.answer.is_some());
         let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty() || opens(output));
@@ -92,7 +94,7 @@ impl Generator<'_> {
         quote!(#call #cancellable_call)
     }
 
-    fn handle(&self, role: &Role<'_>) -> TokenStream {
+    fn handle(&self, role: &RolePlan<'_>) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
         let documentation = attributes(&[
             format!("What a `{}` may send at any time, for tasks", role.automaton.name),
@@ -118,7 +120,7 @@ impl Generator<'_> {
     }
 
     /// The method of a handle, which has the documentation of the session's method of that name.
-    fn handle_method(&self, role: &Role<'_>, output: &Replicated<'_>) -> TokenStream {
+    fn handle_method(&self, role: &RolePlan<'_>, output: &Replicated<'_>) -> TokenStream {
         let plan = &self.plan;
         let message = output.message;
         let (parameter, value) = self.argument(message, Scope::Nested);
@@ -160,7 +162,7 @@ impl Generator<'_> {
     }
 
     /// The methods that open a sub-session.
-    fn handle_opening(&self, role: &Role<'_>, message: MessageIndex, opening: &Opening) -> TokenStream {
+    fn handle_opening(&self, role: &RolePlan<'_>, message: MessageIndex, opening: &Opening) -> TokenStream {
         let (parameter, value) = self.argument(message, Scope::Nested);
         let constant = self.constant(message);
         let (sub_session, start) =
@@ -195,7 +197,7 @@ impl Generator<'_> {
     }
 
     /// The type of a sub-session.
-    fn sub_session(&self, role: &Role<'_>, sub_session: &Role<'_>) -> TokenStream {
+    fn sub_session(&self, role: &RolePlan<'_>, sub_session: &RolePlan<'_>) -> TokenStream {
         let Some(written) = sub_session.sub_session else { return TokenStream::new() };
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
@@ -240,7 +242,7 @@ impl Generator<'_> {
     }
 
     /// Whether the id of what opens a sub-session is a key, so that programs have to write it.
-    fn is_known_by_id(&self, role: &Role<'_>, sub_session: &SubSessionType) -> bool {
+    fn is_known_by_id(&self, role: &RolePlan<'_>, sub_session: &SubSessionType) -> bool {
         let edges = role.automaton.states.iter().flat_map(|state| &state.edges);
         let mut openers = edges.filter(
             |edge| matches!(edge.action, machine::Action::Spawn(start) if sub_session.starts.contains(&start)),
@@ -252,7 +254,7 @@ impl Generator<'_> {
     }
 
     /// The enum of what may come at a choice.
-    fn choice(&self, role: &Role<'_>, state: &str, next: &Next) -> TokenStream {
+    fn choice(&self, role: &RolePlan<'_>, state: &str, next: &NextPlan) -> TokenStream {
         let plan = &self.plan;
         let name = ident(&next.name);
         let session = ident(role.session_name());
@@ -325,7 +327,7 @@ impl Generator<'_> {
 }
 
 /// The documentation of a method that is documented at the session.
-fn see(role: &Role<'_>, method: &str, scope: Scope) -> TokenStream {
+fn see(role: &RolePlan<'_>, method: &str, scope: Scope) -> TokenStream {
     attributes(&[format!("See {}.", method_link(role, method, scope))])
 }
 

@@ -8,19 +8,19 @@ use super::Generator;
 use super::docs::{after, attributes, described, links};
 use super::handle::capital;
 use super::names::{ident, snake};
-use super::plan::{Opening, Replicated, Role};
+use super::plan::{Opening, Replicated, RolePlan};
 use super::types::Scope;
 
 impl Generator<'_> {
     /// Everything that takes replicated inputs.
-    pub(super) fn incoming(&self, role: &Role<'_>) -> TokenStream {
+    pub(super) fn incoming(&self, role: &RolePlan<'_>) -> TokenStream {
         let messages = self.incoming_messages(role);
         let context = self.context(role);
         let handler = self.handler(role);
         quote!(#messages #context #handler)
     }
 
-    fn incoming_messages(&self, role: &Role<'_>) -> TokenStream {
+    fn incoming_messages(&self, role: &RolePlan<'_>) -> TokenStream {
         let rows = role.inputs.iter().map(|input| {
             let variant = ident(self.plan.message_name(input.message));
             let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
@@ -60,7 +60,7 @@ impl Generator<'_> {
     }
 
     /// The type of the sub-session that an input opens.
-    fn incoming_sub_session(&self, role: &Role<'_>, opening: &Opening) -> TokenStream {
+    fn incoming_sub_session(&self, role: &RolePlan<'_>, opening: &Opening) -> TokenStream {
         let (sub_session, marker) =
             (ident(role.sub_session_name(opening)), ident(role.state_name(opening.start)));
         quote!(#sub_session<super::#marker>)
@@ -74,7 +74,7 @@ impl Generator<'_> {
         attributes(&after(written, [format!("{what}; may come in {states}, {place}.")]))
     }
 
-    fn context(&self, role: &Role<'_>) -> TokenStream {
+    fn context(&self, role: &RolePlan<'_>) -> TokenStream {
         let peer = self.has_handle(role).then(|| quote!(peer = Handle;));
         let reports = self.plan.reports.iter().map(|report| {
             let name = ident(&format!("send_{}", snake(self.plan.message_name(*report))));
@@ -108,7 +108,7 @@ impl Generator<'_> {
         }
     }
 
-    fn handler(&self, role: &Role<'_>) -> TokenStream {
+    fn handler(&self, role: &RolePlan<'_>) -> TokenStream {
         let methods = role.inputs.iter().map(|input| {
             let documentation = self.input_documentation(input);
             let name = ident(&self.plan.call_name(input.message));

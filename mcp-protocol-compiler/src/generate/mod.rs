@@ -1,7 +1,7 @@
 //! Code: the machine as a typed Rust SDK.
 //!
-//! In: a [`Compiled`] protocol without errors, and the texts for documentation. Out: tokens, which the macro expands
-//! to and `sessionc expand` prints, and the tables as values. Refuses what has no Rust form yet ([`check`]).
+//! Turns a [`Compiled`] protocol into tokens, which the macro expands to and `sessionc expand` prints. [`check`] finds
+//! what cannot be generated.
 //!
 //! `plan` decides which methods there are, the other modules write them: `states` what both roles share, `role` and
 //! `steps` a session type, `handle` and `incoming` its module, `answers` what requests with several replies
@@ -217,7 +217,7 @@ struct Generator<'a> {
     nested_payloads: Vec<TokenStream>,
     /// The name of the protocol's error type.
     error: Ident,
-    /// What a program does not use of the API is no mistake of the program.
+    /// Unused parts of the API are not a mistake of the program.
     allow: TokenStream,
 }
 

@@ -29,7 +29,7 @@ pub(crate) const HANDLE_METHODS: [&str; 4] = ["clone", "restrict", "permits", "p
 pub(crate) const CONTEXT_METHODS: [&str; 7] =
     ["peer", "cancelled", "is_cancelled", "wants_progress", "release_connection", "extension", "clone"];
 
-/// What stands in the generated module beside the roles and the states: the imports, the tables and the modules.
+/// The names in the generated module other than roles and states: imports, tables and modules.
 pub(crate) const MODULE_ITEMS: [&str; 9] =
     ["runtime", "typed", "types", "messages", "capabilities", "tables", "client", "server", "PROTOCOL"];
 
@@ -71,8 +71,8 @@ pub(crate) fn constant(name: &str) -> String {
     snake(name).to_uppercase()
 }
 
-/// The name as an identifier; a keyword gets `r#`. What can be no identifier at all is made one, because the check
-/// of names has refused it before anything is generated.
+/// The name as an identifier; a keyword gets `r#`. A name that cannot be an identifier becomes one; the check of names
+/// has refused it before.
 pub(crate) fn ident(name: &str) -> Ident {
     if let Some(found) = try_ident(name) {
         return found;
@@ -92,8 +92,8 @@ pub(crate) fn try_ident(name: &str) -> Option<Ident> {
     if is_plain(name) {
         return Some(Ident::new(name, Span::call_site()));
     }
-    // `syn` knows which characters an identifier may have and which words are keywords; a word with `_` behind it
-    // is no keyword any more and tells whether the characters alone are fine.
+    // `syn` knows which characters an identifier may have and which words are keywords; a word with `_` behind it is
+    // never a keyword, so it shows whether the characters are permitted.
     if let Ok(found) = syn::parse_str::<Ident>(name) {
         return Some(found);
     }
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn keywords_become_raw_and_what_is_no_name_is_none() {
+    fn keywords_become_raw_and_other_text_is_not_a_name() {
         assert_eq!(ident("type").to_string(), "r#type");
         assert_eq!(ident("async").to_string(), "r#async");
         assert_eq!(ident("call_tool").to_string(), "call_tool");

@@ -1,8 +1,4 @@
-//! The plan: which methods the generated types have, before any of it is written.
-//!
-//! In: a [`Compiled`] protocol. Out: [`Plan`], the methods of each state and of each role's handle, queue and
-//! handler, with their names and places. Refuses to write Rust, so that the check of names and the code judge and
-//! print one and the same list.
+//! [`Plan`]: which methods the generated types have.
 
 use std::cell::OnceCell;
 use std::collections::HashMap;
@@ -30,7 +26,7 @@ pub(crate) struct Plan<'a> {
     /// One marker for each name of a state, in order of appearance, the client's first.
     pub(crate) markers: Vec<Marker<'a>>,
     /// The client and the server, as far as they are declared.
-    pub(crate) roles: Vec<Role<'a>>,
+    pub(crate) roles: Vec<RolePlan<'a>>,
     /// Notifications that tell how a running request gets on.
     pub(crate) reports: Vec<MessageIndex>,
 }
@@ -39,12 +35,12 @@ pub(crate) struct Plan<'a> {
 #[derive(Debug)]
 pub(crate) struct Marker<'a> {
     pub(crate) name: &'a str,
-    pub(crate) places: Vec<Place<'a>>,
+    pub(crate) places: Vec<MarkedState<'a>>,
 }
 
 /// A state of one role, and the sub-sessions that can be in it, if it is theirs.
 #[derive(Debug)]
-pub(crate) struct Place<'a> {
+pub(crate) struct MarkedState<'a> {
     pub(crate) automaton: &'a Automaton,
     pub(crate) state: &'a State,
     pub(crate) sub_sessions: Vec<&'a SubSessionType>,
@@ -52,7 +48,7 @@ pub(crate) struct Place<'a> {
 
 /// One role.
 #[derive(Debug)]
-pub(crate) struct Role<'a> {
+pub(crate) struct RolePlan<'a> {
     pub(crate) automaton: &'a Automaton,
     /// Its states without those of `*` bodies.
     pub(crate) states: Vec<StatePlan<'a>>,
@@ -65,7 +61,7 @@ pub(crate) struct Role<'a> {
     /// Requests whose replies are an enum.
     pub(crate) answers: Vec<Answers>,
     /// The session types of its sub-sessions, as roles of their own: what has states and steps is planned in one way.
-    pub(crate) sub_sessions: Vec<Role<'a>>,
+    pub(crate) sub_sessions: Vec<RolePlan<'a>>,
     /// For the session type of sub-sessions, which that is.
     pub(crate) sub_session: Option<&'a SubSessionType>,
 }
@@ -111,14 +107,14 @@ pub(crate) struct StatePlan<'a> {
 #[derive(Debug)]
 pub(crate) struct Method {
     pub(crate) name: String,
-    pub(crate) what: What,
+    pub(crate) what: MethodKind,
     /// The action in the text.
     pub(crate) span: Span,
 }
 
 /// What a method does.
 #[derive(Debug)]
-pub(crate) enum What {
+pub(crate) enum MethodKind {
     /// A linear output: notification, request or reply.
     Send { message: MessageIndex, target: StateIndex },
     /// A linear request together with its reply, or with one of its replies; `refused` is where the session is when a
@@ -135,7 +131,7 @@ pub(crate) enum What {
     /// A linear input; `refused` is where the session is when a refusal comes instead.
     Receive { message: MessageIndex, target: StateIndex, refused: Option<StateIndex> },
     /// Whatever linear input comes first.
-    Next(Next),
+    Next(NextPlan),
     /// An error in place of the reply that is owed here.
     Refuse { request: MessageIndex, target: StateIndex },
     /// Whether the peer still wants the reply that is owed here.
@@ -158,7 +154,7 @@ pub(crate) enum What {
 
 /// The inputs at a choice.
 #[derive(Debug)]
-pub(crate) struct Next {
+pub(crate) struct NextPlan {
     /// The name of the enum.
     pub(crate) name: String,
     /// Each input and where it leads.
@@ -184,10 +180,10 @@ pub(crate) struct Replicated<'a> {
     pub(crate) message: MessageIndex,
     /// The replies, of which one comes, if the message is a request.
     pub(crate) replies: Vec<MessageIndex>,
-    /// What it opens, if that has a session type of its own; there are no `replies` then.
+    /// What it opens, if that has a session type of its own; `replies` is empty then.
     pub(crate) opening: Option<Opening>,
     pub(crate) span: Span,
-    /// The states it runs beside.
+    /// The states in which it may be sent.
     pub(crate) states: Vec<&'a str>,
 }
 
@@ -215,7 +211,7 @@ impl<'a> Plan<'a> {
                 if state.body && sub_sessions.is_empty() {
                     continue;
                 }
-                let place = Place { automaton, state, sub_sessions };
+                let place = MarkedState { automaton, state, sub_sessions };
                 let next = markers.len();
                 let known = *numbers.entry(state.name.as_str()).or_insert(next);
                 match markers.get_mut(known) {
@@ -228,7 +224,7 @@ impl<'a> Plan<'a> {
                 }
             }
         }
-        let roles = automata.iter().map(|automaton| Role::new(automaton, declarations)).collect();
+        let roles = automata.iter().map(|automaton| RolePlan::new(automaton, declarations)).collect();
         let reports = indices(declarations)
             .filter(|(_, message)| message.table.reports.is_some())
             .map(|(index, _)| index)
@@ -281,7 +277,7 @@ pub(crate) fn role_module(side: Side) -> &'static str {
     }
 }
 
-impl<'a> Role<'a> {
+impl<'a> RolePlan<'a> {
     fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Self {
         let planner = Planner { automaton, declarations };
         let numbered = automaton.states.iter().enumerate();
@@ -299,10 +295,10 @@ impl<'a> Role<'a> {
         });
         let sub_sessions = planner.sub_sessions();
         let with_states = std::iter::once(&states)
-            .chain(sub_sessions.iter().map(|sub_session: &Role<'_>| &sub_session.states));
+            .chain(sub_sessions.iter().map(|sub_session: &RolePlan<'_>| &sub_session.states));
         let answers = answers(with_states.flatten(), &outputs, &inputs);
         let methods = by_name(&states);
-        Role { automaton, states, methods, outputs, inputs, answers, sub_sessions, sub_session: None }
+        RolePlan { automaton, states, methods, outputs, inputs, answers, sub_sessions, sub_session: None }
     }
 
     /// The name of the session type.
@@ -379,7 +375,7 @@ fn answers<'p>(
         }
     };
     for method in states.flat_map(|state| &state.methods) {
-        if let What::Exchange { request, replies, .. } = &method.what {
+        if let MethodKind::Exchange { request, replies, .. } = &method.what {
             add(*request, replies, false);
         }
     }

@@ -1,6 +1,4 @@
-//! Generated code as text.
-//!
-//! In: tokens. Out: Rust as a reviewer wants to read it. Refuses to change the code: only white space is added.
+//! Formats generated code.
 
 mod rows;
 mod tight;
@@ -125,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_rust_is_an_error() {
+    fn text_that_is_not_rust_is_an_error() {
         assert!(pretty("pub struct".parse().unwrap()).is_err());
     }
 }

@@ -7,12 +7,12 @@ use quote::{TokenStreamExt, format_ident, quote};
 use super::Generator;
 use super::docs::{after, attributes};
 use super::names::ident;
-use super::plan::{Role, StatePlan, role_module};
+use super::plan::{RolePlan, StatePlan, role_module};
 use super::tables;
 
 impl Generator<'_> {
     /// All of a role.
-    pub(super) fn role(&self, role: &Role<'_>) -> TokenStream {
+    pub(super) fn role(&self, role: &RolePlan<'_>) -> TokenStream {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
         code.extend(role.states.iter().map(|state| self.steps(role, state)));
@@ -23,7 +23,7 @@ impl Generator<'_> {
         code
     }
 
-    fn session(&self, role: &Role<'_>) -> TokenStream {
+    fn session(&self, role: &RolePlan<'_>) -> TokenStream {
         let allow = &self.allow;
         let name = ident(&role.automaton.name);
         let side = role_module(role.automaton.side);
@@ -47,7 +47,7 @@ impl Generator<'_> {
     }
 
     /// What every state has.
-    fn every_state(&self, role: &Role<'_>) -> TokenStream {
+    fn every_state(&self, role: &RolePlan<'_>) -> TokenStream {
         let name = ident(&role.automaton.name);
         let (module, side) = (ident(role_module(role.automaton.side)), side(role));
         let handle = self.has_handle(role).then(|| quote!(handle = #module::Handle;));
@@ -74,7 +74,7 @@ impl Generator<'_> {
         }
     }
 
-    fn steps(&self, role: &Role<'_>, state: &StatePlan<'_>) -> TokenStream {
+    fn steps(&self, role: &RolePlan<'_>, state: &StatePlan<'_>) -> TokenStream {
         let allow = &self.allow;
         let name = role.path();
         let marker = ident(&state.state.name);
@@ -89,7 +89,7 @@ impl Generator<'_> {
     }
 
     /// In which states no request of a linear channel waits for its reply. Every way to a state has the same ones open.
-    fn nothing_owed(&self, role: &Role<'_>) -> Vec<bool> {
+    fn nothing_owed(&self, role: &RolePlan<'_>) -> Vec<bool> {
         let states = &role.automaton.states;
         let mut owed: Vec<Option<i32>> = vec![None; states.len()];
         let mut reached = vec![(machine::Role::START, 0)];
@@ -115,14 +115,14 @@ impl Generator<'_> {
 }
 
 /// The side of a role, by its variant.
-pub(super) fn side(role: &Role<'_>) -> Ident {
+pub(super) fn side(role: &RolePlan<'_>) -> Ident {
     match role.automaton.side {
         Side::Client => format_ident!("Client"),
         Side::Server => format_ident!("Server"),
     }
 }
 
-impl Role<'_> {
+impl RolePlan<'_> {
     /// The session type, as it is written in the generated module: a sub-session's stands in the module of its role.
     pub(super) fn path(&self) -> TokenStream {
         let name = ident(self.session_name());

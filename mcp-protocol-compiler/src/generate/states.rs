@@ -9,7 +9,7 @@ use quote::quote;
 use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
 use super::names::ident;
-use super::plan::{Marker, Place, role_module, state as state_at};
+use super::plan::{MarkedState, Marker, role_module, state as state_at};
 use super::tables;
 use super::types::Scope;
 use crate::automaton::{Automaton, State};
@@ -36,7 +36,7 @@ impl Generator<'_> {
         let mut written: Vec<String> = Vec::new();
         let mut own: Vec<String> = Vec::new();
         let mut places = Vec::new();
-        for Place { automaton, state, .. } in &marker.places {
+        for MarkedState { automaton, state, .. } in &marker.places {
             // One definition is one place; the text of another state reads differently from each side.
             let definition = self.docs.is_definition(state.span);
             if definition && places.contains(&state.span) {
@@ -141,7 +141,7 @@ impl Generator<'_> {
 }
 
 /// Links to the session types of the sub-sessions that can be in a state.
-fn sub_sessions_in(place: &Place<'_>) -> impl Iterator<Item = String> {
+fn sub_sessions_in(place: &MarkedState<'_>) -> impl Iterator<Item = String> {
     let module = role_module(place.automaton.side);
     place.sub_sessions.iter().map(move |sub_session| format!("[`{module}::{}`]", ident(&sub_session.name)))
 }

@@ -4,14 +4,14 @@ use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
 use super::Generator;
 use super::docs::{described, link, links, method_link, needs, type_of};
-use super::plan::{Method, Role, StatePlan, What};
+use super::plan::{Method, MethodKind, RolePlan, StatePlan};
 use super::types::Scope;
 
 impl Generator<'_> {
     /// The lines above one method of a state.
     pub(super) fn method_lines(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         state: &StatePlan<'_>,
         method: &Method,
     ) -> Vec<String> {
@@ -19,12 +19,16 @@ impl Generator<'_> {
         // What does not depend on the state is said once.
         let everywhere = matches!(
             method.what,
-            What::Call(_) | What::Notify { .. } | What::Open { .. } | What::OpenExchange { .. } | What::Close
+            MethodKind::Call(_)
+                | MethodKind::Notify { .. }
+                | MethodKind::Open { .. }
+                | MethodKind::OpenExchange { .. }
+                | MethodKind::Close
         );
         if everywhere && role.first_with(&method.name) != Some(state.state.name.as_str()) {
             return vec![format!("See {}.", method_link(role, &method.name, Scope::Top))];
         }
-        if let What::Pages(call) = &method.what {
+        if let MethodKind::Pages(call) = &method.what {
             let call = method_link(role, &plan.call_name(call.request), Scope::Top);
             return vec![format!(
                 "Sends the request of {call} for page after page of its result, on demand."
@@ -37,61 +41,64 @@ impl Generator<'_> {
             false => format!("goes on as {}", link(role.state_name(target), Scope::Top)),
         };
         let mut lines = vec![match &method.what {
-            What::Send { message, target } => {
+            MethodKind::Send { message, target } => {
                 format!("Sends {}; the {subject} {}.", described(plan, *message), said(*target))
             }
-            What::Exchange { request, target, .. } => {
+            MethodKind::Exchange { request, target, .. } => {
                 format!(
                     "Sends {} and waits for its reply; the {subject} {}.",
                     described(plan, *request),
                     said(*target)
                 )
             }
-            What::Choose { request, .. } => {
+            MethodKind::Choose { request, .. } => {
                 format!(
                     "Sends {} and waits for its reply, which says how the session goes on.",
                     described(plan, *request)
                 )
             }
-            What::Receive { message, target, .. } => {
+            MethodKind::Receive { message, target, .. } => {
                 format!("Waits for {}; the {subject} {}.", described(plan, *message), said(*target))
             }
-            What::Next(_) => "Waits for whatever the peer sends next.".into(),
-            What::Refuse { request, target } => {
+            MethodKind::Next(_) => "Waits for whatever the peer sends next.".into(),
+            MethodKind::Refuse { request, target } => {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
-            What::Cancelled { request } => format!(
+            MethodKind::Cancelled { request } => format!(
                 "Waits until the peer cancels {}, or the session is over; an answer is not read then.",
                 described(plan, *request)
             ),
-            What::Call(call) => {
+            MethodKind::Call(call) => {
                 format!("Sends {} and returns its reply; any number at once.", described(plan, call.request))
             }
-            What::Pages(_) => String::new(),
-            What::Notify { message } => format!("Sends {}.", described(plan, *message)),
-            What::Open { message, opening } => format!(
+            MethodKind::Pages(_) => String::new(),
+            MethodKind::Notify { message } => format!("Sends {}.", described(plan, *message)),
+            MethodKind::Open { message, opening } => format!(
                 "Sends {}, which opens a sub-session; it is {}.",
                 described(plan, *message),
                 link(role.state_name(opening.start), Scope::Top)
             ),
-            What::OpenExchange { request, target, .. } => format!(
+            MethodKind::OpenExchange { request, target, .. } => format!(
                 "Sends {}, which opens a sub-session, and waits for its reply; the sub-session is {}.",
                 described(plan, *request),
                 link(role.state_name(*target), Scope::Top)
             ),
-            What::Split { .. } => "Gives each channel a value of its own.".into(),
-            What::Close => "Closes the session; awaiting the result waits until all is drained.".into(),
+            MethodKind::Split { .. } => "Gives each channel a value of its own.".into(),
+            MethodKind::Close => "Closes the session; awaiting the result waits until all is drained.".into(),
         }];
         let (message, refusable) = match &method.what {
-            What::Send { message, .. } | What::Notify { message } => (Some(*message), None),
-            What::Exchange { request, refused, .. } => (Some(*request), *refused),
-            What::Choose { request, .. } => (Some(*request), Some(state.index)),
-            What::Receive { refused, .. } => (None, *refused),
-            What::Next(next) => (None, next.refused),
-            What::Call(call) | What::Pages(call) => (Some(call.request), None),
-            What::Open { message, .. } => (Some(*message), None),
-            What::OpenExchange { request, .. } => (Some(*request), None),
-            What::Refuse { .. } | What::Cancelled { .. } | What::Split { .. } | What::Close => (None, None),
+            MethodKind::Send { message, .. } | MethodKind::Notify { message } => (Some(*message), None),
+            MethodKind::Exchange { request, refused, .. } => (Some(*request), *refused),
+            MethodKind::Choose { request, .. } => (Some(*request), Some(state.index)),
+            MethodKind::Receive { refused, .. } => (None, *refused),
+            MethodKind::Next(next) => (None, next.refused),
+            MethodKind::Call(call) | MethodKind::Pages(call) => (Some(call.request), None),
+            MethodKind::Open { message, .. } => (Some(*message), None),
+            MethodKind::OpenExchange { request, .. } => (Some(*request), None),
+            MethodKind::Refuse { .. }
+            | MethodKind::Cancelled { .. }
+            | MethodKind::Split { .. }
+            | MethodKind::Close => (None, None),
         };
         match refusable {
             Some(back) if role.is_over(back) => {

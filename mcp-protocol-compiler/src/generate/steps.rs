@@ -7,27 +7,29 @@ use quote::{format_ident, quote};
 use super::Generator;
 use super::docs::attributes;
 use super::names::{constant, ident};
-use super::plan::{Method, Next, Opening, Role, StatePlan, What, next_name, role_module, state};
+use super::plan::{
+    Method, MethodKind, NextPlan, Opening, RolePlan, StatePlan, next_name, role_module, state,
+};
 use super::types::{Scope, ordinal};
 
 impl Generator<'_> {
     /// One method of a state.
-    pub(super) fn method(&self, role: &Role<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
+    pub(super) fn method(&self, role: &RolePlan<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
         let mut code = attributes(&self.method_lines(role, state, method));
         let name = ident(&method.name);
         let here = state.index;
         let body = match &method.what {
-            What::Send { message, target } => self.send(role, &name, *message, here, *target),
-            What::Exchange { request, replies, target, .. } => {
+            MethodKind::Send { message, target } => self.send(role, &name, *message, here, *target),
+            MethodKind::Exchange { request, replies, target, .. } => {
                 self.exchange(role, &name, (*request, replies), here, *target)
             }
-            What::Choose { request, waiting } => self.choose(role, &name, *request, *waiting),
-            What::Receive { message, target, refused } => {
+            MethodKind::Choose { request, waiting } => self.choose(role, &name, *request, *waiting),
+            MethodKind::Receive { message, target, refused } => {
                 self.receive(role, &name, *message, here, *target, *refused)
             }
-            What::Next(next) => self.next(role, next),
-            What::Refuse { request, target } => self.refuse(role, *request, *target),
-            What::Cancelled { request } => {
+            MethodKind::Next(next) => self.next(role, next),
+            MethodKind::Refuse { request, target } => self.refuse(role, *request, *target),
+            MethodKind::Cancelled { request } => {
                 let constant = self.constant(*request);
                 quote! {
                     pub async fn #name(&self) {
@@ -35,7 +37,7 @@ impl Generator<'_> {
                     }
                 }
             }
-            What::Call(call) => {
+            MethodKind::Call(call) => {
                 let (parameter, value) = self.argument(call.request, Scope::Top);
                 let constant = self.constant(call.request);
                 let module = ident(role_module(role.automaton.side));
@@ -47,7 +49,7 @@ impl Generator<'_> {
                     }
                 }
             }
-            What::Pages(call) => {
+            MethodKind::Pages(call) => {
                 let (parameter, value) = self.argument(call.request, Scope::Top);
                 let constant = self.constant(call.request);
                 let result = self.answer(role, call.request, &call.replies, Scope::Top);
@@ -58,7 +60,7 @@ impl Generator<'_> {
                     }
                 }
             }
-            What::Notify { message } => {
+            MethodKind::Notify { message } => {
                 let (parameter, value) = self.argument(*message, Scope::Top);
                 let constant = self.constant(*message);
                 quote! {
@@ -67,12 +69,12 @@ impl Generator<'_> {
                     }
                 }
             }
-            What::Open { message, opening } => self.open(role, &name, *message, opening),
-            What::OpenExchange { request, reply, target, opening } => {
+            MethodKind::Open { message, opening } => self.open(role, &name, *message, opening),
+            MethodKind::OpenExchange { request, reply, target, opening } => {
                 self.open_exchange(role, &name, (*request, *reply), *target, opening)
             }
-            What::Split { parts } => self.split(role, parts),
-            What::Close => quote! {
+            MethodKind::Split { parts } => self.split(role, parts),
+            MethodKind::Close => quote! {
                 pub fn close(self) -> typed::Closing {
                     self.session.close()
                 }
@@ -84,7 +86,7 @@ impl Generator<'_> {
 
     fn send(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         name: &Ident,
         message: MessageIndex,
         here: StateIndex,
@@ -110,7 +112,7 @@ impl Generator<'_> {
 
     fn exchange(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         name: &Ident,
         (request, replies): (MessageIndex, &[MessageIndex]),
         here: StateIndex,
@@ -146,7 +148,7 @@ impl Generator<'_> {
     /// A linear request whose replies lead to different states: what comes is the choice of the state in between.
     fn choose(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         name: &Ident,
         request: MessageIndex,
         waiting: StateIndex,
@@ -164,7 +166,7 @@ impl Generator<'_> {
 
     fn receive(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         name: &Ident,
         message: MessageIndex,
         here: StateIndex,
@@ -197,7 +199,7 @@ impl Generator<'_> {
         }
     }
 
-    fn next(&self, role: &Role<'_>, next: &Next) -> TokenStream {
+    fn next(&self, role: &RolePlan<'_>, next: &NextPlan) -> TokenStream {
         let module = ident(role_module(role.automaton.side));
         let name = ident(&next.name);
         if next.here {
@@ -216,7 +218,7 @@ impl Generator<'_> {
         }
     }
 
-    fn refuse(&self, role: &Role<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
+    fn refuse(&self, role: &RolePlan<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
         let constant = self.constant(request);
         let next = self.alone(role, target);
         quote! {
@@ -226,7 +228,7 @@ impl Generator<'_> {
         }
     }
 
-    fn split(&self, role: &Role<'_>, parts: &[StateIndex]) -> TokenStream {
+    fn split(&self, role: &RolePlan<'_>, parts: &[StateIndex]) -> TokenStream {
         let session = ident(&role.automaton.name);
         let names: Vec<Ident> = (0..parts.len()).map(ordinal).collect();
         let markers = parts.iter().map(|part| ident(role.state_name(*part)));
@@ -241,7 +243,7 @@ impl Generator<'_> {
     /// The first message of a sub-session.
     pub(super) fn open(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         name: &Ident,
         message: MessageIndex,
         opening: &Opening,
@@ -259,7 +261,7 @@ impl Generator<'_> {
 
     fn open_exchange(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         name: &Ident,
         (request, reply): (MessageIndex, MessageIndex),
         target: StateIndex,
@@ -286,7 +288,7 @@ impl Generator<'_> {
     /// A sub-session in a state: its type's path, and that with the marker.
     fn sub_session_in(
         &self,
-        role: &Role<'_>,
+        role: &RolePlan<'_>,
         opening: &Opening,
         target: StateIndex,
     ) -> (TokenStream, TokenStream) {
@@ -296,7 +298,7 @@ impl Generator<'_> {
     }
 
     /// The session in another state: its name, and its name with the marker.
-    fn session_in(&self, role: &Role<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
+    fn session_in(&self, role: &RolePlan<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
         let session = role.path();
         let marker = ident(role.state_name(target));
         let full = quote!(#session<#marker>);
@@ -304,7 +306,7 @@ impl Generator<'_> {
     }
 
     /// What a step gives that brings nothing but the session. A sub-session that is over is nothing.
-    fn alone(&self, role: &Role<'_>, target: StateIndex) -> TokenStream {
+    fn alone(&self, role: &RolePlan<'_>, target: StateIndex) -> TokenStream {
         match role.is_over(target) {
             true => quote!(()),
             false => self.session_in(role, target).1,
@@ -312,7 +314,7 @@ impl Generator<'_> {
     }
 
     /// The error of a step that waits: only where the peer may refuse does it give a session back.
-    fn step_error(&self, role: &Role<'_>, refused: Option<StateIndex>) -> TokenStream {
+    fn step_error(&self, role: &RolePlan<'_>, refused: Option<StateIndex>) -> TokenStream {
         match refused.filter(|back| !role.is_over(*back)) {
             Some(back) => {
                 let back = self.session_in(role, back).1;

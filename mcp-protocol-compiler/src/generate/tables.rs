@@ -1,8 +1,4 @@
-//! The tables as Rust constants.
-//!
-//! In: the tables as owned values, see [`machine`](super::machine). Out: code that writes the same values as lists of
-//! rows, each with the name of its constant: `messages`, `capabilities`, and the module `tables` with the states. Refuses
-//! to have two sources: the code is printed from the values. A value that is as a constructor leaves it is not printed.
+//! Writes the tables as Rust constants.
 
 use std::collections::BTreeSet;
 
@@ -20,21 +16,21 @@ use crate::automaton::Automaton;
 mod states;
 
 /// The names by which the constants speak of messages, capabilities, keys and states.
-pub(super) struct Names {
+pub(super) struct ConstantNames {
     messages: Vec<Ident>,
     capabilities: Vec<Ident>,
     keys: Vec<Ident>,
 }
 
-impl Names {
-    pub(super) fn new(protocol: &Protocol) -> Names {
+impl ConstantNames {
+    pub(super) fn new(protocol: &Protocol) -> ConstantNames {
         let capability = |gate: &Gate| {
             let plain =
                 |part: &Text| snake(part).replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
             let name = gate.path.iter().map(plain).collect::<Vec<_>>().join("_").to_uppercase();
             if name.starts_with(|first: char| first.is_ascii_digit()) { format!("_{name}") } else { name }
         };
-        Names {
+        ConstantNames {
             messages: protocol.messages.iter().map(|message| ident(&constant(&message.name))).collect(),
             capabilities: distinct(protocol.gates.iter().map(capability)),
             keys: distinct(protocol.keys.iter().map(|key| constant(&key.name))),
@@ -95,7 +91,7 @@ pub(super) fn messages(
     allow: &TokenStream,
     documented: impl Fn(MessageIndex) -> TokenStream,
 ) -> TokenStream {
-    let names = Names::new(protocol);
+    let names = ConstantNames::new(protocol);
     let rows = protocol.indexed().zip(&names.messages).map(|((index, item), name)| {
         let (documentation, row) = (documented(index), message(item, &names));
         quote!(#documentation #name = #row;)
@@ -128,7 +124,7 @@ pub(super) fn capabilities(
     if protocol.gates.is_empty() {
         return None;
     }
-    let names = Names::new(protocol);
+    let names = ConstantNames::new(protocol);
     let rows =
         (0..=u16::MAX).zip(protocol.gates.iter()).zip(&names.capabilities).map(|((index, gate), name)| {
             let documentation = documented(GateIndex(index));
@@ -150,7 +146,7 @@ pub(super) fn capabilities(
 
 /// The private module with the machine.
 pub(super) fn module(protocol: &Protocol) -> TokenStream {
-    let names = Names::new(protocol);
+    let names = ConstantNames::new(protocol);
     let name = &*protocol.name;
     let mut table = quote!(Protocol::table(#name, m::rows));
     if let Some(version) = protocol.version.as_deref() {
@@ -213,7 +209,7 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     }
 }
 
-fn announcement(announcement: &Announcement, names: &Names) -> TokenStream {
+fn announcement(announcement: &Announcement, names: &ConstantNames) -> TokenStream {
     let (who, place) = (side(announcement.side), field(&announcement.field, names));
     let defaults = (!announcement.defaults.is_empty()).then(|| {
         let gates = announcement.defaults.iter().map(|gate| names.capability(*gate));
@@ -222,7 +218,7 @@ fn announcement(announcement: &Announcement, names: &Names) -> TokenStream {
     quote!(Announcement::new(#who, #place)#defaults)
 }
 
-fn message(message: &Message, names: &Names) -> TokenStream {
+fn message(message: &Message, names: &ConstantNames) -> TokenStream {
     let (name, method) = (&*message.name, &*message.method);
     let mut row = match message.kind {
         Kind::Request => quote!(Message::request(#name, #method)),
@@ -285,7 +281,7 @@ fn message(message: &Message, names: &Names) -> TokenStream {
     row
 }
 
-fn requirement(requirement: &Requirement, names: &Names) -> TokenStream {
+fn requirement(requirement: &Requirement, names: &ConstantNames) -> TokenStream {
     let holder = match requirement.holder {
         Holder::Side(Side::Client) => format_ident!("client"),
         Holder::Side(Side::Server) => format_ident!("server"),
@@ -308,7 +304,7 @@ fn condition(condition: &Condition) -> TokenStream {
     }
 }
 
-fn field(field: &Field, names: &Names) -> TokenStream {
+fn field(field: &Field, names: &ConstantNames) -> TokenStream {
     let (message, at) = (names.message(field.message), path(&field.path));
     quote!(Field::of(m::#message, #at))
 }

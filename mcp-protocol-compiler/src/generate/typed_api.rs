@@ -76,7 +76,7 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     found
 }
 
-/// Page after page can be asked for beside the linear channels only, where a call needs no turn.
+/// `pages` needs a request of a replicated channel, because a linear one cannot be repeated freely.
 fn pages_without_calls(compiled: &Compiled) -> Vec<Diagnostic> {
     let declarations = &compiled.declarations;
     let mut found = Vec::new();
@@ -102,7 +102,7 @@ fn pages_without_calls(compiled: &Compiled) -> Vec<Diagnostic> {
                 Diagnostic::error(
                     NO_CURSOR,
                     pages.span,
-                    format!("`{name}` has `pages`, but is no request of a `*` that ends with its reply"),
+                    format!("`{name}` has `pages`, but is not a request of a `*` that ends with its reply"),
                 )
                 .label("page after page would have to be asked for in between")
                 .also(sent, "sent here")

@@ -109,7 +109,7 @@ pub(crate) fn plain_path(text: &str) -> Option<(&str, &str)> {
     let (module, name) = text.rsplit_once("::")?;
     let plain =
         |part: &str| part.chars().all(|letter| letter.is_alphanumeric() || matches!(letter, '_' | ':'));
-    // `std::vec::Vec` and the like are no payload module, and `::T` has none.
+    // `std::vec::Vec` and the like are not in a payload module, and `::T` has none.
     (plain(module) && plain(name) && !module.is_empty()).then_some((module, name))
 }
 
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_type_is_rustcs_to_report() {
+    fn rustc_reports_what_is_not_a_type() {
         assert!(shown("a::", Scope::Top).contains("compile_error"));
     }
 }

@@ -1,8 +1,8 @@
 //! Text to tokens.
 //!
-//! In: the text of one file. Out: [`Lexed`], its tokens with the end of the file as the last, its comments, and what
-//! is wrong. Refuses nothing: what it does not know is reported and becomes the token it
-//! resembles, or [`Kind::Unknown`], about which the parser keeps silent.
+//! Turns the text of one file into [`Lexed`]: its tokens with the end of the file as the last, its comments, and its
+//! findings. An unknown character is reported and becomes the token that it resembles, or [`Kind::Unknown`], about
+//! which the parser keeps silent.
 
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -124,9 +124,9 @@ pub struct Documentation {
     pub starts_line: bool,
 }
 
-/// A comment that is no documentation, `-- …`.
+/// A comment other than documentation, `-- …`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Comment {
+pub struct CommentToken {
     /// The first dash.
     pub start: u32,
     /// The end of the line, or of what is not white space in it.
@@ -143,7 +143,7 @@ pub struct Lexed {
     /// The documentation comments in order.
     pub documentation: Vec<Documentation>,
     /// The other comments in order.
-    pub comments: Vec<Comment>,
+    pub comments: Vec<CommentToken>,
     /// Where each line with nothing in it begins.
     pub empty_lines: Vec<u32>,
     /// What is wrong.

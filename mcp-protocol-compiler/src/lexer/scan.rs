@@ -1,6 +1,4 @@
 //! The scanner: one pass over the text.
-//!
-//! In: the text of one file. Out: [`Lexed`]. Refuses to look back: each character is seen a bounded number of times.
 
 mod braces;
 mod meant;
@@ -8,7 +6,7 @@ mod meant;
 use self::braces::Braces;
 use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
 use super::{
-    Comment, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
+    CommentToken, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
     UNKNOWN_CHARACTER, UNKNOWN_ESCAPE, UNTERMINATED_TEXT, changes_direction, number, quoted,
 };
 use crate::diagnostic::{Diagnostic, Edit, shorten};
@@ -152,7 +150,7 @@ impl<'s> Scanner<'s> {
                 starts_line: self.starts_line,
             });
         } else {
-            self.lexed.comments.push(Comment {
+            self.lexed.comments.push(CommentToken {
                 start: self.at as u32,
                 end: (self.at + line.trim_end().len()) as u32,
                 starts_line: self.starts_line,
@@ -226,7 +224,7 @@ impl<'s> Scanner<'s> {
         }
         if opening != '"' {
             let text = quoted::quote(&quoted::value(line.get(..end).unwrap_or("")));
-            let message = format!("`{opening}` is no quotation mark here");
+            let message = format!("`{opening}` is not a quotation mark here");
             let diagnostic = Diagnostic::error(UNKNOWN_CHARACTER, self.span(end), message).suggest(
                 format!("write `{}`", shorten(&text)),
                 [Edit::replace(self.span(end), text.as_str())],

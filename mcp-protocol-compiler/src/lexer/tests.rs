@@ -24,7 +24,7 @@ fn findings(text: &str) -> usize {
 }
 
 #[test]
-fn a_parenthesis_is_no_operator() {
+fn a_parenthesis_is_not_an_operator() {
     use Kind::{Close, Internal, Open, PlusEquals, Word};
     assert_eq!(kinds("(+)"), [Internal]);
     assert_eq!(kinds("((+)A)"), [Open, Internal, Word, Close]);

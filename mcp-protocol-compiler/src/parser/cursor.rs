@@ -33,12 +33,12 @@ pub(super) struct Parser<'s> {
     /// Whether a loop has been named `μ`, which has been reported.
     pub(super) mu_as_name: bool,
     /// The names that this file defines, and those that it binds with `rec`; looked for when a mistake asks for them.
-    names: Option<Names<'s>>,
+    names: Option<DeclaredNames<'s>>,
 }
 
 /// Names by what makes them, as far as tokens tell.
 #[derive(Default)]
-struct Names<'s> {
+struct DeclaredNames<'s> {
     defined: HashSet<&'s str>,
     bound: HashSet<&'s str>,
 }
@@ -114,7 +114,7 @@ impl<'s> Parser<'s> {
         self.text.get(token.start as usize..token.end as usize).unwrap_or("")
     }
 
-    /// The word some tokens ahead; empty if that is no word.
+    /// The word some tokens ahead; empty if that is not a word.
     pub(super) fn word_at(&self, ahead: usize) -> &'s str {
         let token = self.token_at(ahead);
         if token.kind == Kind::Word { self.source(token) } else { "" }
@@ -147,9 +147,9 @@ impl<'s> Parser<'s> {
         self.names().bound.contains(name)
     }
 
-    fn names(&mut self) -> &Names<'s> {
+    fn names(&mut self) -> &DeclaredNames<'s> {
         let names = self.names.take().unwrap_or_else(|| {
-            let mut names = Names::default();
+            let mut names = DeclaredNames::default();
             for pair in self.tokens.windows(2) {
                 let [first, second] = pair else { continue };
                 if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::OpenBracket) {
@@ -391,7 +391,7 @@ impl<'s> Parser<'s> {
         suggest::nearest(word, words::ITEMS)
     }
 
-    /// Whether an item word begins a line here, which then is no name and no key of a path.
+    /// Whether an item word begins a line here. It is then not a name, nor a key of a path.
     pub(super) fn begins_line_of_item(&self) -> bool {
         self.token().starts_line && self.at_item()
     }

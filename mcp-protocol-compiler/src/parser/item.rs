@@ -151,7 +151,7 @@ impl Parser<'_> {
                 "begin a definition with `Name = `".to_owned(),
             ),
             Kind::Word if matches!(word, "or" | "and" | "else" | "xor") && !self.token().starts_line => (
-                format!("{found} is no operator"),
+                format!("{found} is not an operator"),
                 "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `( , )` for channels side \
                  by side"
                     .to_owned(),

@@ -234,7 +234,7 @@ impl Parser<'_> {
                     let finding =
                         Diagnostic::error(MALFORMED_PAYLOAD, self.span(), "`null` is there or it is not");
                     self.report(finding.suggest(
-                        "delete the `?`, or leave the parentheses out if there is no payload",
+                        "delete the `?`, or leave the parentheses out if it has no payload",
                         [Edit::delete(self.span())],
                     ));
                     self.bump();

@@ -1,8 +1,8 @@
 //! Tokens to tree.
 //!
-//! In: one file of a source map. Out: its tree, whatever the text, and every mistake in it, one finding each, in the
-//! order of the text. Refuses to look names up. Where something could not be read, the tree has
-//! [`Tail::Missing`](crate::ast::Tail::Missing) or lacks the item, and a finding of severity error exists.
+//! Reads one file of a source map. Every text has a tree; each mistake is one finding, in the order of the text. Names
+//! are not looked up. Where something could not be read, the tree has [`Tail::Missing`](crate::ast::Tail::Missing) or
+//! lacks the item, and a finding of severity error exists.
 
 use crate::ast::{File, Item};
 use crate::diagnostic::{Code, Diagnostic};
@@ -30,7 +30,7 @@ pub const DEEPEST: usize = 64;
 pub const EXPECTED_ITEM: Code = Code("S0020");
 /// A word that is almost an item word.
 pub const MISSPELT_ITEM: Code = Code("S0021");
-/// A word after a message that is no modifier.
+/// A word after a message that is not a modifier.
 pub const UNKNOWN_MODIFIER: Code = Code("S0022");
 /// A word of the language where a name should be.
 pub const RESERVED_WORD: Code = Code("S0023");
@@ -38,7 +38,7 @@ pub const RESERVED_WORD: Code = Code("S0023");
 pub const MISSING_NAME: Code = Code("S0024");
 /// A declaration that stops, or goes on, in the wrong place.
 pub const MALFORMED_DECLARATION: Code = Code("S0025");
-/// A payload that is no type.
+/// A payload that is not a type.
 pub const MALFORMED_PAYLOAD: Code = Code("S0026");
 /// A path into JSON that is none.
 pub const MALFORMED_PATH: Code = Code("S0027");
@@ -58,7 +58,7 @@ pub const MISSING_TYPE: Code = Code("S0033");
 pub const UNCLOSED: Code = Code("S0034");
 /// A parenthesis that was not opened.
 pub const UNOPENED: Code = Code("S0035");
-/// `*` before something that is no atom.
+/// `*` before something that is not an atom.
 pub const REPLICATED_SEQUENCE: Code = Code("S0036");
 /// `rec` without its variable or its `.`.
 pub const MALFORMED_RECURSION: Code = Code("S0037");

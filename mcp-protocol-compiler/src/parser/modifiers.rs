@@ -107,7 +107,7 @@ impl Parser<'_> {
             format!("write `{} {}`", shorten(written), shorten(modifiers))
         };
         let edit = Edit::replace(before.to(replies), format!("{written} {modifiers}"));
-        // What stands there may be no modifier; that has a finding of its own.
+        // The word may not be a modifier; that has a finding of its own.
         let readable = modifiers.starts_with(|first: char| first.is_alphabetic() || first == '[');
         self.report_at(
             index,
@@ -118,7 +118,7 @@ impl Parser<'_> {
         );
     }
 
-    /// Reports a word that is no modifier, and says which one was meant.
+    /// Reports a word that is not a modifier, and says which one was meant.
     fn unknown_modifier(&mut self) -> Option<&'static str> {
         let word = self.word();
         let meant = suggest::nearest(word, words::MODIFIERS);

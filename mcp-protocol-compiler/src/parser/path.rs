@@ -68,8 +68,8 @@ impl Parser<'_> {
             rest.split(|next: char| !next.is_alphanumeric() && !matches!(next, '_' | '.' | ':')).next();
         let path = path.unwrap_or("");
         let signs = path.char_indices().filter(|(at, sign)| {
-            let beside = |at: usize| path.get(at..=at) == Some(":");
-            *sign == '.' || *sign == ':' && !beside(at + 1) && !at.checked_sub(1).is_some_and(beside)
+            let colon = |at: usize| path.get(at..=at) == Some(":");
+            *sign == '.' || *sign == ':' && !colon(at + 1) && !at.checked_sub(1).is_some_and(colon)
         });
         let at = |at: usize| start.start + u32::try_from(at).unwrap_or(0);
         signs
@@ -204,7 +204,7 @@ impl Parser<'_> {
         let mut literal = None;
         if self.kind() == Kind::Exclamation && self.kind_at(1) == Kind::Equals && !self.token().starts_line {
             let both = self.bump().to(self.span());
-            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`!=` is no condition");
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, both, "`!=` is not a condition");
             let path = shorten(self.sources.slice(path.span));
             let edits = [Edit::replace(word_span, "unless"), Edit::replace(both, "=")];
             self.report(

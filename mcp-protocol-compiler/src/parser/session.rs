@@ -47,7 +47,7 @@ impl Parser<'_> {
                 let span = self.bump();
                 if self.kind() == Kind::Ampersand && self.span().start == span.end {
                     let both = span.to(self.span());
-                    let finding = Diagnostic::error(MALFORMED_CHOICE, both, "`&&` is no operator");
+                    let finding = Diagnostic::error(MALFORMED_CHOICE, both, "`&&` is not an operator");
                     self.report(
                         finding.suggest("write `&` where the peer chooses", [Edit::replace(both, "&")]),
                     );
@@ -339,7 +339,7 @@ impl Parser<'_> {
                 let finding = Diagnostic::error(
                     NOTHING_FOLLOWS,
                     name.span,
-                    format!("`{shown}` is followed by `.` but is no action"),
+                    format!("`{shown}` is followed by `.` but is not an action"),
                 );
                 if self.is_bound(&name.text) {
                     finding
@@ -387,5 +387,5 @@ impl Parser<'_> {
 
 /// A word in a session type that means nothing there.
 pub(super) fn not_a_word(word: &str, span: Span) -> Diagnostic {
-    Diagnostic::error(MISSING_TYPE, span, format!("`{}` is no word of this language", shorten(word)))
+    Diagnostic::error(MISSING_TYPE, span, format!("`{}` is not a word of this language", shorten(word)))
 }

@@ -1,8 +1,8 @@
 //! Closing the diamond: messages that change nothing may arrive late.
 //!
-//! A late message belongs to the channel whose choice was left, also when that channel has come to its end: ends that
-//! several channels share are told apart first ([`super::ends`]). A late message that opens a sub-session opens the
-//! body that it opened before the choice was left.
+//! A late message belongs to the channel whose choice was left, also when that channel has ended: ends that several
+//! channels share are separated first ([`super::ends`]). A late message that opens a sub-session opens the body that it
+//! opened before the choice was left.
 //!
 //! Where a message of either direction returns to the same pair of places, and a message of the other direction leads
 //! from there to another pair, the first may still be on its way when the second is sent: both roles get it as a
@@ -18,7 +18,7 @@ use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIn
 
 use super::diamond::{self, Shared};
 use super::ends::{ChannelEnds, Late};
-use super::machine::{Arrow, Event, Locations, Machine, Move, position};
+use super::machine::{Event, Locations, Machine, Move, RoleEdge, position};
 use super::outcome::CLOSED;
 use super::product::{Grouping, Pair, PairIndex, Walk};
 use super::{report, words};
@@ -129,7 +129,7 @@ fn round(client: &Automaton, server: &Automaton, messages: &[Message]) -> Result
 
 /// An edge to be added, and the message that the other one may cross.
 struct LateEdge {
-    arrow: Arrow,
+    arrow: RoleEdge,
     /// What the other role does when this message passes: both open the bodies that were related.
     partner: Action,
     crossing: Event,
@@ -300,7 +300,7 @@ impl ClosurePlanner<'_, '_, '_> {
         let other = self.find(side.other(), others, event)?;
         let state = heir(self.machine(side), locations, event)?;
         let known = self.planned.get(&(side.other(), other.from, event))?;
-        let arrow = Arrow {
+        let arrow = RoleEdge {
             action: late(known.partner, state),
             origin: Origin::Closure,
             span: other.arrow.span,
@@ -339,7 +339,7 @@ impl ClosurePlanner<'_, '_, '_> {
         let reached = machine.expand(crossing.arrow.action.target());
         let Some(state) = heir(machine, &reached, event) else { return };
         let action = late(repeated.arrow.action, state);
-        let arrow = Arrow { action, origin: Origin::Closure, ..repeated.arrow };
+        let arrow = RoleEdge { action, origin: Origin::Closure, ..repeated.arrow };
         let (partner, crossing, crossing_span) =
             (others.arrow.action, crossing.arrow.event, crossing.arrow.span);
         self.plan(side, state, LateEdge { arrow, partner, crossing, crossing_span });

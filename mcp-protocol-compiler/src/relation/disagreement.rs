@@ -26,7 +26,7 @@ pub(super) enum Disagreement {
 }
 
 impl Disagreement {
-    /// Smaller is told first: what breaks a session comes before what is merely different, and a missing message
+    /// The smallest is reported first: what breaks a session comes before a mere difference, and a missing message
     /// before the right to close, which mostly follows from it.
     fn rank(&self) -> u8 {
         match self {
@@ -43,7 +43,7 @@ impl Disagreement {
         }
     }
 
-    /// Keeps the one that is told first; the earlier one among equals.
+    /// Keeps the one that is reported first; the earlier one among equals.
     pub(super) fn keep(best: &mut Option<Disagreement>, next: Disagreement) {
         if best.as_ref().is_none_or(|known| next.rank() < known.rank()) {
             *best = Some(next);

@@ -1,8 +1,8 @@
 //! Ends of channels, each channel's apart from the others'.
 //!
-//! Minimising makes one state of all ends that look alike, whichever channel they end. Closing the diamond may add
-//! late messages to the end of one channel, and another channel that is at its end must not accept those. So the ends
-//! are told apart while the diamond is closed, and those that are still alike afterwards become one state again.
+//! Minimising makes one state of all ends that look alike, whichever channel they end. Closing the diamond may add late
+//! messages to the end of one channel, and another channel that is at its end must not accept those. So the ends are
+//! separated while the diamond is closed, and those that are still alike afterwards become one state again.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -38,7 +38,7 @@ impl Event {
 
 /// An edge of either role.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Arrow {
+pub(super) struct RoleEdge {
     pub(super) event: Event,
     pub(super) action: Action,
     pub(super) origin: Origin,
@@ -49,7 +49,7 @@ pub(super) struct Arrow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Move {
     pub(super) from: StateIndex,
-    pub(super) arrow: Arrow,
+    pub(super) arrow: RoleEdge,
 }
 
 impl Move {
@@ -141,7 +141,7 @@ impl Reach {
         all.filter_map(|(event, used)| Some((*event, used.body?)))
     }
 
-    fn add(&mut self, arrow: &Arrow) {
+    fn add(&mut self, arrow: &RoleEdge) {
         let body = match arrow.action {
             Action::Spawn(body) => Some(body),
             Action::Step(_) => None,
@@ -155,7 +155,7 @@ impl Reach {
 /// A role, prepared.
 pub(super) struct Machine<'a> {
     automaton: &'a Automaton,
-    arrows: Lists<Arrow>,
+    arrows: Lists<RoleEdge>,
     reach: RefCell<Map<StateIndex, Rc<Reach>>>,
 }
 
@@ -182,12 +182,12 @@ impl<'a> Machine<'a> {
         self.automaton.states.get(position(index))
     }
 
-    pub(super) fn arrows(&self, index: StateIndex) -> &[Arrow] {
+    pub(super) fn arrows(&self, index: StateIndex) -> &[RoleEdge] {
         self.arrows.get(position(index))
     }
 
     /// The arrow of an event at one location.
-    pub(super) fn arrow(&self, index: StateIndex, event: Event) -> Option<Arrow> {
+    pub(super) fn arrow(&self, index: StateIndex, event: Event) -> Option<RoleEdge> {
         let arrows = self.arrows(index);
         arrows.binary_search_by_key(&event, |arrow| arrow.event).ok().and_then(|at| arrows.get(at)).copied()
     }
@@ -205,7 +205,7 @@ impl<'a> Machine<'a> {
     /// Whether no configuration has messages of both senders, so that none cross: there is one channel, and each of its
     /// states belongs to one sender.
     pub(super) fn is_half_duplex(&self) -> bool {
-        let one_sender = |arrows: &[Arrow]| {
+        let one_sender = |arrows: &[RoleEdge]| {
             arrows.iter().zip(arrows.iter().skip(1)).all(|(one, next)| one.event.sender == next.event.sender)
         };
         self.automaton.states.iter().all(|state| state.kind != StateKind::Fork)
@@ -311,11 +311,11 @@ impl<'a> Machine<'a> {
     }
 }
 
-fn sorted(state: &State, side: Side) -> Vec<Arrow> {
-    let mut arrows: Vec<Arrow> = state
+fn sorted(state: &State, side: Side) -> Vec<RoleEdge> {
+    let mut arrows: Vec<RoleEdge> = state
         .edges
         .iter()
-        .map(|edge| Arrow {
+        .map(|edge| RoleEdge {
             event: Event::of(edge, side),
             action: edge.action,
             origin: edge.origin,

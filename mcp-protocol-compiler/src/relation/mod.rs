@@ -1,7 +1,7 @@
 //! How two roles relate: dual, compatible, and free of races.
 //!
-//! In: two automata, each from its own role's point of view, and the messages. Out: diagnostics, and the edges that
-//! close the diamond. Refuses to repair anything but that.
+//! Compares two automata, each from its own role's point of view. Returns diagnostics, and the edges that close the
+//! diamond.
 //!
 //! Everything here is computed on the pairs of configurations in which the roles can meet (`product`), breadth
 //! first, so that what is reported is reported with a shortest way there. The order of the calls matters:

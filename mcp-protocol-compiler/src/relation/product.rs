@@ -26,7 +26,7 @@ const PAIR_LIMIT: usize = 4_000_000;
 pub(super) enum Extent {
     /// All linear channels.
     Whole,
-    /// One group of channels beside others.
+    /// One of several parallel groups of channels.
     Part,
     /// One sub-session of a `*` body.
     Body,

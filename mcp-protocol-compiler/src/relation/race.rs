@@ -1,4 +1,4 @@
-//! Races in words: what crosses, what comes of it, and what to type.
+//! Describes races: which messages cross, what follows, and what to type.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side
 
 use super::diamond::{COUNTED, Shared};
 use super::disagreement::matched;
-use super::machine::{Arrow, Event, Locations, Machine};
+use super::machine::{Event, Locations, Machine, RoleEdge};
 use super::outcome::RACE;
 use super::product::{Pair, PairIndex, Walk};
 use super::{roles, words};
@@ -205,7 +205,7 @@ impl Race {
 
     /// Where one of the two opens a sub-session, and another one behind the other message: that one, as the author of
     /// the text has it.
-    fn other_body(&self, walk: &Walk<'_, '_>) -> Option<Arrow> {
+    fn other_body(&self, walk: &Walk<'_, '_>) -> Option<RoleEdge> {
         let of = |both: &Shared, after: &(Locations, Locations)| {
             let (machine, step, locations) = match author(walk) {
                 Side::Client => (walk.client, &both.client, &after.0),
@@ -219,7 +219,7 @@ impl Race {
     }
 
     /// The place in which the other one of the two opens another sub-session.
-    fn behind(&self, walk: &Walk<'_, '_>, other: &Arrow) -> String {
+    fn behind(&self, walk: &Walk<'_, '_>, other: &RoleEdge) -> String {
         let after =
             if other.event == self.from_client.event() { &self.after_server } else { &self.after_client };
         match author(walk) {
@@ -406,7 +406,7 @@ fn accept(
             format!("let `{late_action}` come behind `{step}`, too, and lead back there")
         }
         (Action::Spawn(_), _) => format!(
-            "let instances start behind `{step}`, too: `{}` beside what goes on there",
+            "let instances start behind `{step}`, too: `{}` in parallel with what follows there",
             words::replicated(messages, late.event(), author)
         ),
     };

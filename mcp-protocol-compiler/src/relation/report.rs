@@ -141,7 +141,7 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
                 )
                 .suggest(
                     format!(
-                        "write `{}` in `{}`, beside its other channels, in place of the loop",
+                        "write `{}` in `{}`, in parallel with its other channels, in place of the loop",
                         words::replicated(roles.messages, linear.arrow.event, one),
                         roles.name_of(one)
                     ),
@@ -225,7 +225,7 @@ fn may_not_close(roles: &Roles<'_, '_>, code: Code, message: String, who: Side) 
         .suggest(
             format!(
                 "add `& End` {}, or {instead}",
-                suggestions::beside(roles, other).unwrap_or(roles.place(other))
+                suggestions::next_to(roles, other).unwrap_or(roles.place(other))
             ),
             [Edit::after(roles.span(other), " & End")],
         )

@@ -70,17 +70,17 @@ pub(super) fn lone(
     };
     let text = roles.text(step, other);
     if step.arrow.origin == Origin::Written {
-        let beside = beside(roles, other).unwrap_or(there);
-        diagnostic.help(format!("add `{text}` {beside}, or remove `{has}` {here}"))
+        let place = next_to(roles, other).unwrap_or(there);
+        diagnostic.help(format!("add `{text}` {place}, or remove `{has}` {here}"))
     } else {
         diagnostic.help(format!("write `{text}` out {there}, or give both roles the same steps here"))
     }
 }
 
 /// Where a role is to get one more branch.
-pub(super) fn beside(roles: &Roles<'_, '_>, side: Side) -> Option<String> {
+pub(super) fn next_to(roles: &Roles<'_, '_>, side: Side) -> Option<String> {
     let first = roles.written(side).into_iter().find(Move::is_linear)?;
-    Some(format!("beside `{}` {}", roles.action(&first, side), roles.place(side)))
+    Some(format!("next to `{}` {}", roles.action(&first, side), roles.place(side)))
 }
 
 /// Both roles are written as one of them sees it.

@@ -62,13 +62,13 @@ struct GroupItems<'a> {
     members: Vec<Option<(&'a GroupMember, &'a [GroupMember])>>,
     /// Where each is.
     places: HashMap<(bool, &'a str), usize>,
-    state: Progress,
+    state: FlattenState,
 }
 
 impl<'a> GroupItems<'a> {
     fn new(name: &'a Name, members: &'a [GroupMember]) -> Self {
         let mut group =
-            GroupItems { name, members: Vec::new(), places: HashMap::new(), state: Progress::Waiting };
+            GroupItems { name, members: Vec::new(), places: HashMap::new(), state: FlattenState::Waiting };
         for member in members {
             // One that is named twice is in the group once.
             group.add(member, members);
@@ -92,7 +92,7 @@ impl<'a> GroupItems<'a> {
 }
 
 #[derive(Clone)]
-enum Progress {
+enum FlattenState {
     Waiting,
     Done(Vec<MessageIndex>),
 }
@@ -162,7 +162,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// The edit that deletes a member from its item, with the `|` beside it; none where nothing would be left.
+/// The edit that deletes a member from its item, with the `|` next to it; none where nothing would be left.
 fn deleted(member: &GroupMember, item: &[GroupMember]) -> Option<Edit> {
     let span = |member: &GroupMember| match member {
         GroupMember::Name(name) => name.span,
@@ -181,7 +181,7 @@ fn deleted(member: &GroupMember, item: &[GroupMember]) -> Option<Edit> {
 impl<'a> Flatten<'a, '_> {
     fn group(&mut self, used: &'a Name) -> Vec<MessageIndex> {
         let Some((&key, group)) = self.groups.get_key_value(used.text.as_str()) else { return Vec::new() };
-        if let Progress::Done(members) = &group.state {
+        if let FlattenState::Done(members) = &group.state {
             return members.clone();
         }
         if self.full {
@@ -238,7 +238,7 @@ impl<'a> Flatten<'a, '_> {
             self.diagnostics.push(check::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {
-            group.state = Progress::Done(result.clone());
+            group.state = FlattenState::Done(result.clone());
         }
         result
     }

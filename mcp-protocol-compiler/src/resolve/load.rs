@@ -56,7 +56,7 @@ struct Open {
 
 /// How far the reading of a file has come.
 #[derive(Clone, Copy)]
-enum Progress {
+enum LoadState {
     /// Its imports are being read; how many files that import one another are open around it.
     Open(usize),
     /// It and its imports are read, or cannot be.
@@ -68,7 +68,7 @@ struct Loader<'a> {
     diagnostics: &'a mut Vec<Diagnostic>,
     read: Read<'a>,
     /// Every path met so far.
-    places: HashMap<PathBuf, Progress>,
+    places: HashMap<PathBuf, LoadState>,
     finished: Vec<LoadedFile>,
 }
 
@@ -86,16 +86,16 @@ impl Loader<'_> {
                 _ => None,
             })
             .collect();
-        self.places.insert(normal(&path), Progress::Open(open.len()));
+        self.places.insert(normal(&path), LoadState::Open(open.len()));
         open.push(Open { path, file, tree, imports: imports.into_iter(), imported: from.is_some() });
     }
 
-    /// Works with a stack of its own, so that a long chain of imports is no deep recursion.
+    /// Works with a stack of its own, so that a long chain of imports does not recurse deeply.
     fn run(&mut self, mut open: Vec<Open>) {
         while let Some(top) = open.last_mut() {
             let Some(import) = top.imports.next() else {
                 if let Some(done) = open.pop() {
-                    self.places.insert(normal(&done.path), Progress::Finished);
+                    self.places.insert(normal(&done.path), LoadState::Finished);
                     self.finished.push(LoadedFile {
                         file: done.file,
                         tree: done.tree,
@@ -106,8 +106,8 @@ impl Loader<'_> {
             };
             let path = top.path.parent().unwrap_or(Path::new("")).join(&import.text);
             match self.places.get(&normal(&path)) {
-                Some(Progress::Finished) => {}
-                Some(Progress::Open(start)) => {
+                Some(LoadState::Finished) => {}
+                Some(LoadState::Open(start)) => {
                     let files = open.get(*start..).unwrap_or_default();
                     let circle = circle(files, &path);
                     self.diagnostics.push(
@@ -124,7 +124,7 @@ impl Loader<'_> {
                     Ok(bytes) => self.open(path, bytes, Some(&import), &mut open),
                     Err(error) => {
                         // Remembered as finished, so that a second import of it is not a second report.
-                        self.places.insert(normal(&path), Progress::Finished);
+                        self.places.insert(normal(&path), LoadState::Finished);
                         self.diagnostics.push(
                             Diagnostic::error(
                                 UNREADABLE_IMPORT,

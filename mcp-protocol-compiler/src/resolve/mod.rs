@@ -1,7 +1,7 @@
 //! Names to things: declarations with their imports merged, groups flattened, definitions found.
 //!
-//! In: the trees of all files. Out: [`Resolution`]: the declarations that later stages share, and the
-//! definitions and groups that only the next stage needs. Refuses to look inside session types.
+//! Turns the trees of all files into a [`Resolution`]: the declarations that later stages share, and the definitions
+//! and groups that only the next stage needs. Session types are not looked into.
 
 mod bare;
 mod defaults;

@@ -34,7 +34,7 @@ pub(super) fn payload(
     }
 }
 
-/// Puts the `types` module before a name that stands alone; `None` if there is no such module.
+/// Puts the `types` module before a name that stands alone; `None` if the file has no such module.
 fn complete(text: &str, types: Option<&RustPath>) -> Option<String> {
     if let Some((head, rest)) = text.split_once('<')
         && let Some(argument) = rest.strip_suffix('>')

@@ -1,7 +1,4 @@
-//! What is seen on the wire.
-//!
-//! In: what a party sends. Out: an [`Event`], which shows itself as JSON-RPC, and how a checker is asked about it.
-//! Refuses to say which sub-session a message belongs to: an observer has to find out.
+//! [`Event`]: a message as seen on the wire.
 
 use mcp_protocol_machine::protocol::{
     Condition, Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side,
@@ -15,7 +12,7 @@ pub(crate) struct Event {
     pub(crate) message: MessageIndex,
     /// The id of a request or of the request that a reply answers.
     pub(crate) id: Option<RequestId>,
-    /// The id of the request that a notification takes back.
+    /// The id of the request that a notification cancels.
     pub(crate) about: Option<RequestId>,
     /// The token that a request carries or that a report is about.
     pub(crate) token: Option<RequestId>,

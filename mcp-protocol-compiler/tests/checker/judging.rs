@@ -1,9 +1,9 @@
 //! The checker and the observer, message by message.
 //!
-//! In: a compiled text and what was seen. Out: counts, or what is wrong, with the protocol and the session. The claims
-//! of a monitor (`docs/language.md`): *transparent*, nothing of what two programs say is refused; *sound*, nothing
-//! is refused that somebody could have sent; *prompt*, the first message that nobody could have sent is refused, and
-//! its sender is to blame; and a refused message changes nothing, so that all this goes on after it.
+//! Checks the claims of a monitor (`docs/language.md`). *Transparent*: no message of two correct programs is refused.
+//! *Sound*: no message is refused that a correct program could have sent. *Prompt*: the first message that no correct
+//! program could have sent is refused, and its sender is to blame. A refused message changes nothing, so these hold
+//! after it, too.
 
 use std::collections::{BTreeMap, HashSet};
 
@@ -227,7 +227,8 @@ pub(crate) fn judge(
 }
 
 impl Followed<'_> {
-    /// What two programs say, nobody objects to; and once all has arrived, the checker says of closing what they say.
+    /// No checker objects to what two correct programs send. Once all has arrived, the checker agrees with them on who
+    /// may close.
     fn conforming(
         &self,
         seen: &[Event],
@@ -292,7 +293,7 @@ impl Followed<'_> {
     }
 }
 
-/// Runs many cases. A failure is looked for again in further seeds, and the smallest one is told.
+/// Runs many cases. After a failure further seeds are tried, and the smallest failure is reported.
 fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
     let mut counts = Counts::default();
     let mut smallest: Option<String> = None;

@@ -1,7 +1,4 @@
-//! Mistakes to plant in a session.
-//!
-//! In: what an observer saw. Out: the same with one thing wrong, or perhaps wrong: whether it is, is for the
-//! [`crate::world::World`] to say. Refuses to make what no JSON-RPC message could be.
+//! Plants mistakes in a recorded session.
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{KeyIndex, Kind, MessageIndex, Protocol, Side};

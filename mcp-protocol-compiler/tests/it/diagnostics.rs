@@ -1,6 +1,6 @@
-//! Programs that people write wrongly, each with what they are told: the source and the rendering together.
+//! Programs with typical mistakes, each with its diagnostics: the source and the rendering together.
 //!
-//! Each file in `diagnostics/` is one program; its snapshot stands beside it. A program that begins with the comment
+//! Each file in `diagnostics/` is one program; its snapshot has the same name. A program that begins with the comment
 //! `-- expand` is also looked at as code would be made from it, one with `-- without closure` as `sessionc check
 //! --without-closure` looks at it, and one with `-- and 64 MiB of spaces` is as long as it says.
 
@@ -46,7 +46,7 @@ fn compile_program(name: &str, text: &str) -> Compilation {
 }
 
 #[test]
-fn every_program_is_told_what_was_looked_at() {
+fn every_program_has_its_findings() {
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../diagnostics");
     settings.set_prepend_module_to_snapshot(false);

@@ -91,7 +91,7 @@ fn every_wrong_example_gives_its_code_and_no_other() {
                 .diagnostics
                 .iter()
                 .map(|diagnostic| diagnostic.code.0)
-                .filter(|code| Some(*code) != block.value("beside"))
+                .filter(|code| Some(*code) != block.value("also"))
                 .collect();
             if found != BTreeSet::from([page.code.0]) {
                 failures += &format!("{}:\n{}\n", page.code.0, rendered(&compilation));

@@ -41,7 +41,7 @@ fn a_gate_that_opens_on_some_way_is_fine() {
     // Announced in one branch only: which one a session takes is known when it runs.
     gated("Guest = !Hello . ?Welcome . Next ⊕ !Leave . Next\nNext = !Tip . End", &[]);
     gated("Guest = rec x . ( !Hello . ?Welcome . x ⊕ !Tip . x ⊕ End )", &[]);
-    // The announcement runs beside the message that needs it.
+    // The announcement runs in parallel with the message that needs it.
     gated("Guest = (Greeting, Tipping)\nGreeting = !Hello . ?Welcome . End\nTipping = rec x . !Tip . x", &[]);
     gated("Guest = (*( !Hello . ?Welcome . End ), *( !Wine . ?Bottle . End ))", &[]);
     // Sub-sessions may be opened from the start, and their gate opens later.
@@ -91,7 +91,7 @@ fn a_gate_that_a_payload_need_not_pass_is_fine() {
 }
 
 #[test]
-fn a_branch_that_is_closed_beside_open_ones_is_a_warning() {
+fn a_branch_that_is_closed_among_open_ones_is_a_warning() {
     gated("Guest = !Tip . End ⊕ !Hello . ?Welcome . !Tip . End", &["wS0120"]);
     gated("Guest = !Tip . End ⊕ !Hello . ?Welcome . End", &["S0120"]);
 }

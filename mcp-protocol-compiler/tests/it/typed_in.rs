@@ -171,7 +171,7 @@ const EDITS: &[Edit] = &[
     edit(
         "not-dual-close",
         "S0501",
-        "add `& End` beside `?Order` at the start of `Shop`",
+        "add `& End` next to `?Order` at the start of `Shop`",
         &[("?Tip . on )", "?Tip . on & End )"), ("Unused = ?News . End\n", "")],
         &[],
     ),
@@ -200,7 +200,7 @@ const EDITS: &[Edit] = &[
         &[],
     ),
     edit(
-        "closing-beside-a-call",
+        "closing-next-to-a-call",
         "S0503",
         "`!Order . ( rec wait . ( ?Bill . … & ?News . wait ) )`",
         &[("!Order . ?Bill . on", "!Order . ( rec wait . ( ?Bill . on & ?News . wait ) )")],
@@ -297,7 +297,7 @@ const EDITS: &[Edit] = &[
         &[],
     ),
     edit("dual-misspelt", "S0033", "did you mean `dual Guest`?", &[("daul", "dual")], &[]),
-    edit("dual-of-nobody", "S0103", "write `dual Guest`", &[("dual Gast", "dual Guest")], &[]),
+    edit("dual-of-an-unknown-role", "S0103", "write `dual Guest`", &[("dual Gast", "dual Guest")], &[]),
 ];
 
 fn compile_text(name: &str, text: &str) -> Compilation {

@@ -1,7 +1,7 @@
 //! What the compiler makes of a text, and whether two of these are one behaviour.
 //!
-//! In: trees. Out: nothing, or the first difference. Names of states, their order, and which refusals are written do
-//! not count; what a machine does and how many states it has for that do, and so does what the checker says.
+//! Names of states, their order, and which refusals are written do not count. What a machine does, its number of
+//! states, and what the checker says do count.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -183,8 +183,8 @@ fn apart(one: &Automaton, other: &Automaton) -> Option<String> {
         .then(|| format!("the {:?} has {counts:?} states:\n{:?}\n{:?}", one.side, names(one), names(other)))
 }
 
-/// The class of each state of some machines, one machine after the other, by the definition: states are told apart by
-/// what they offer, then by where it leads, until nothing changes.
+/// The class of each state of some machines, one machine after the other, by the definition: states differ by what they
+/// offer, then by where it leads, until nothing changes.
 fn classes(machines: &[&Automaton]) -> Vec<usize> {
     let mut first = 0;
     let mut places = Vec::new();

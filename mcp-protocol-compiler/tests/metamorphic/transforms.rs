@@ -1,8 +1,4 @@
 //! Changes to a text that keep its meaning.
-//!
-//! In: trees. Out: changed trees. Refuses what depends on the text by the rules of the language: definitions marked
-//! `only`, in which a loop is not an entrance, names with levels, and bodies of `*`, which have the names of
-//! definitions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -249,8 +245,8 @@ fn again(variable: &str, body: Choice) -> Tail {
     Tail::Recursion { variable, body: Box::new(body), parenthesised: true, span }
 }
 
-/// A branch that starts with a request, its refusal written beside its reply; nothing if the reply does not come next,
-/// or the refusal is written.
+/// A branch that starts with a request, with its refusal and its reply as branches; nothing if the reply does not come
+/// next, or the refusal is written.
 fn refused(branch: &Sequence, requests: &BTreeMap<String, Request>, back: &str) -> Option<Sequence> {
     let (asked, rest) = branch.actions.split_first()?;
     let request = requests.get(&asked.message.text)?;

@@ -1,7 +1,4 @@
-//! Walking and changing session types in trees.
-//!
-//! In: the files of a protocol as trees. Out: one of the places that fit, changed. Refuses to know what keeps a
-//! meaning; `transforms` does.
+//! Walks and changes session types in trees.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;

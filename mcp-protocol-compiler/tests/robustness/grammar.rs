@@ -1,14 +1,10 @@
-//! Protocols of which bytes choose the parts.
-//!
-//! In: bytes. Out: the text of one or two files, which the parser can read and of which much makes sense, so that
-//! fuzzing reaches what lies behind the parser. Refuses to make only sound protocols: names that nobody declared,
-//! unguarded loops and replies without requests are among the parts.
+//! Builds random protocols from bytes, for fuzzing behind the parser.
 
 use std::fmt::Write as _;
 
 /// Messages of which there are enough to tell channels apart, and few enough to meet.
 const MESSAGES: u8 = 6;
-/// Definitions beside the roles.
+/// Definitions other than the roles.
 const DEFINITIONS: u8 = 4;
 /// How deep what is made here nests.
 const DEEPEST: u8 = 5;

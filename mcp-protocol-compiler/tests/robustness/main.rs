@@ -57,7 +57,7 @@ fn the_corpus_of_protocols() {
     replay("protocol", targets::protocol);
 }
 
-/// A protocol made of bytes is mostly one that can be read; else the target would be no better than the compiler's.
+/// A protocol made of bytes can mostly be read; otherwise this target would not find more than the compiler's.
 #[test]
 fn protocols_of_bytes_can_be_read() {
     let mut sources = mcp_protocol_compiler::source::SourceMap::new();

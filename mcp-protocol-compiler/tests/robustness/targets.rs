@@ -1,8 +1,7 @@
 //! What must hold of any input: the bodies of the fuzz targets.
 //!
-//! In: bytes. Out: nothing, or a panic that says what did not hold. The fuzz targets of `fuzz/` and the replay of their
-//! corpus both include this file, so that what is found by one is kept by the other. Refuses to mind what is said
-//! about an input; the tests beside each stage do.
+//! Each takes bytes and panics if something does not hold. The fuzz targets of `fuzz/` and the replay of their corpus
+//! both include this file.
 
 use std::collections::HashMap;
 use std::io;

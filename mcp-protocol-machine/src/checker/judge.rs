@@ -31,14 +31,14 @@ pub(super) struct Found {
 /// Where a request or a notification belongs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Judged {
-    /// To the linear channels, or it opens a sub-session beside them.
+    /// To the linear channels, or it opens a sub-session.
     Found(Found),
     /// To a sub-session that a key ties together.
     Later(Later),
 }
 
 impl Checker {
-    /// The edge that a message takes in the linear channels, what is replicated beside them included.
+    /// The edge that a message takes in the linear channels, spawn edges included.
     pub(super) fn find(&self, direction: Direction, message: MessageIndex) -> Option<Found> {
         self.find_where(direction, message, |_| true)
     }

@@ -340,7 +340,7 @@ impl Checker {
     }
 
     /// The requests of the followed role that the message before has left without a reply, because it has ended their
-    /// sub-session: whoever waits for an answer to them waits for nothing. Gives them once.
+    /// sub-session. Returns them once.
     pub fn take_left(&mut self) -> Vec<RequestId> {
         std::mem::take(&mut self.left)
     }

@@ -1,8 +1,8 @@
 //! The checker: follows one role's machine through a session, message by message.
 //!
-//! In: messages as the reader of the wire names them. Out: a [`Step`] for what the protocol permits, and then the
-//! state has moved; a [`Violation`] for what it does not, and then nothing has changed, but that the id of a refused
-//! request is remembered, so that the error that answers it is no second report. Refuses nothing once closed.
+//! A message that the protocol permits is a [`Step`], and the state moves. Any other message is a [`Violation`], and
+//! the state does not change. Only the id of a refused request is remembered, so that the error which answers it is not
+//! a second violation.
 //!
 //! Replies are found by their id, cancellations and reports by the request that they name: they never reach the
 //! machine if that exchange is over. Everything else is looked up in the state of each linear channel.
@@ -11,10 +11,10 @@
 //! - `channels.rs`: the linear channels and their states.
 //! - `judge.rs`: whether a message may come.
 //! - `early.rs`: messages that come before a step that they wait for.
-//! - `keyed.rs`: sub-sessions that a key ties together.
+//! - `keyed.rs`: sub-sessions with a correlation key.
 //! - `late.rs`: what comes late, and until when.
 //! - `notification.rs`, `reply.rs`: what belongs to a running exchange.
-//! - `questions.rs`: what can be asked without moving.
+//! - `questions.rs`: queries that do not change the state.
 //! - `report.rs`: how a refusal becomes a [`Violation`].
 
 mod channels;
@@ -120,7 +120,7 @@ pub enum Awaiting {
     Refused,
     /// It has its reply.
     Completed,
-    /// There was no such request, or it is long forgotten.
+    /// The request never existed, or is forgotten.
     Unknown,
 }
 

@@ -118,7 +118,7 @@ impl Checker {
         Ok(())
     }
 
-    /// Whether a message may come beside the linear channels, as far as the state says.
+    /// Whether the state permits a message on a replicated channel.
     pub fn is_replicated(&self, direction: Direction, message: MessageIndex) -> bool {
         self.find(direction, message).is_some_and(|found| matches!(found.action, Action::Spawn(_)))
     }

@@ -14,9 +14,9 @@ use super::Checker;
 const INVALID_REQUEST: i64 = -32_600;
 /// JSON-RPC: the params are not right.
 const INVALID_PARAMS: i64 = -32_602;
-/// JSON-RPC: there is no such method.
+/// JSON-RPC: method not found.
 const METHOD_NOT_FOUND: i64 = -32_601;
-/// JSON-RPC leaves this range to the server: there is no room for the request.
+/// JSON-RPC leaves this range to the server: too many requests are running.
 const OVERLOADED: i64 = -32_000;
 
 impl Checker {
@@ -38,8 +38,7 @@ impl Checker {
         Violation::new(self.details(&states, direction, self.got(message, id), kind))
     }
 
-    /// Whether a request or a notification of this method is said nowhere, by nobody: the revision that governs does
-    /// not have it.
+    /// Whether neither side may send a message of this method, because the governing revision does not have it.
     fn is_never_said(&self, message: MessageIndex) -> bool {
         if !self.governed {
             return false;

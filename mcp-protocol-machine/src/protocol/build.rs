@@ -1,9 +1,4 @@
-//! Constructors of the tables.
-//!
-//! In: what the compiler found. Out: values of the table types, which have a constructor with what every value needs and
-//! a method for each thing that few values have. So a new field breaks no code that was generated before. All of them
-//! are `const`, for the constants in generated code. Refuses owned values in methods: a constant cannot drop, so what
-//! they replace is forgotten. A program that reads a protocol at run time sets the fields instead.
+//! `const` constructors of the tables, so that a new field does not break generated code.
 
 mod message;
 mod role;

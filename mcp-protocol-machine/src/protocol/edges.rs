@@ -18,7 +18,8 @@ impl Edge {
         Edge::new(Direction::Receive, message, action, origin)
     }
 
-    /// The message is the first one of a sub-session or of an exchange beside the channel, which is then in that state.
+    /// The message is the first one of a sub-session, or of an exchange of a replicated channel, which is then in that
+    /// state.
     #[must_use]
     pub const fn spawn(mut self) -> Edge {
         self.action = Action::Spawn(self.action.target());

@@ -20,7 +20,7 @@ pub struct Message {
     pub requires: List<Requirement>,
     /// Whether the runtime answers by itself, with an empty result.
     pub answered: bool,
-    /// Whether the side that sent this request may take it back.
+    /// Whether the side that sent this request may cancel it.
     pub cancellable: bool,
     /// This notification cancels the running request whose id is at this path.
     pub cancels: Option<Path>,

@@ -32,8 +32,8 @@ impl Role {
     }
 }
 
-/// One state: the place of one linear channel, or of one running sub-session of a `*` body, together with what runs
-/// beside it from here on.
+/// One state: the place of one linear channel, or of one running sub-session of a `*` body, together with the
+/// replicated channels that run from here on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct State {
@@ -76,8 +76,8 @@ impl State {
     }
 }
 
-/// Which ways running sub-sessions rest in a state: they take no step there. What belongs to a running request is no
-/// step of a sub-session: its reply, a report on it, its cancellation.
+/// For which side running sub-sessions are suspended in a state: they take no step there. The reply to a running
+/// request, its progress and its cancellation are not steps of a sub-session.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Only {
     /// This role sends nothing in sub-sessions.
@@ -133,10 +133,10 @@ pub enum StateKind {
     Linear,
     /// A linear channel, or a sub-session, with nothing left.
     End,
-    /// The last linear channel turned into replicated ones: there is no linear channel here any more.
+    /// The last linear channel turned into replicated ones: the session has no linear channel any more.
     Replicated,
-    /// The linear channel splits in several; see [`State::parts`]. A fork has no edges of its own: what is
-    /// replicated beside the parts is a spawn edge of each of them.
+    /// The linear channel splits in several; see [`State::parts`]. A fork has no edges of its own: replicated channels
+    /// in parallel with the parts are spawn edges of each part.
     Fork,
 }
 

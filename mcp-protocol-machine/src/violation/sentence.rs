@@ -55,7 +55,7 @@ impl Details {
                 write!(formatter, "{got} needs the capability `{capability}`, which is left out here")
             }
             ViolationKind::UnknownMethod => {
-                write!(formatter, "{got} is no method that the {sender} sends in `{}`", self.protocol)?;
+                write!(formatter, "{got} is not a method that the {sender} sends in `{}`", self.protocol)?;
                 match &self.version {
                     Some(version) => write!(formatter, " {version}"),
                     None => Ok(()),

@@ -6,8 +6,8 @@
 #[path = "../../../tests/tests/robustness/choices.rs"]
 mod choices;
 #[allow(dead_code, reason = "the tests of HTTP use the rest")]
-#[path = "../../../tests/src/http/desk.rs"]
-mod desk;
+#[path = "../../../tests/src/http/test_server.rs"]
+mod test_server;
 #[path = "../../../tests/tests/robustness/streams.rs"]
 mod streams;
 #[allow(dead_code, reason = "the tests of HTTP use the rest")]

@@ -1,8 +1,4 @@
-//! From sessions without types to typed ones.
-//!
-//! In: a session without types, and the type that is wanted. Out: the typed value, if that is the state which the
-//! session is in. Refuses to lose anything: what only the session without types would have got keeps it from becoming
-//! typed, and it is given back with the reason.
+//! Converts checked sessions into typed ones. A conversion that would lose an event fails and returns the session.
 
 use std::fmt;
 
@@ -13,7 +9,7 @@ use super::session::CheckedSession;
 use crate::engine::Verdict;
 use crate::typed::{Session, Typed, Wanted};
 
-/// A session without types that could not become a typed one: the session, as it was, and the reason.
+/// A checked session that could not be converted: the session, unchanged, and the reason.
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct NotTyped {
@@ -23,7 +19,7 @@ pub struct NotTyped {
     pub why: WhyNot,
 }
 
-/// Why a session without types could not become a typed one.
+/// Why a checked session could not become a typed one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WhyNot {
@@ -118,21 +114,21 @@ impl fmt::Display for NotTyped {
 impl std::error::Error for NotTyped {}
 
 impl Session {
-    /// The same session without its type: what it permits is decided at run time. A restriction stays.
+    /// Returns the same session as a checked one. A restriction stays.
     pub fn into_checked(self) -> CheckedSession {
         CheckedSession::of(self)
     }
 }
 
 impl CheckedSession {
-    /// The same session with a type: `try_into_typed::<McpClient<Active>>()`, if that is the state it is in and nothing
-    /// waits that the typed value would not get.
+    /// Returns the same session with a type: `try_into_typed::<McpClient<Active>>()`. The session must be in that
+    /// state, and no event may wait that the typed value would not receive.
     ///
-    /// What the session was restricted to with [`restrict`](Self::restrict) stays: the type has the methods that its
-    /// state has, and those that need more than is left fail with [`Error::NotPermitted`](crate::Error::NotPermitted).
+    /// A restriction by [`restrict`](Self::restrict) stays: methods that need other capabilities fail with
+    /// [`Error::NotPermitted`](crate::Error::NotPermitted).
     ///
     /// # Errors
-    /// The session, as it was, with the reason.
+    /// Returns the session, unchanged, with the reason.
     #[expect(clippy::result_large_err, reason = "the session comes back; it is the point of the error")]
     pub fn try_into_typed<S: Typed>(mut self) -> Result<S, NotTyped> {
         match self.why_not_typed::<S>() {

@@ -1,8 +1,4 @@
-//! What comes to a session without types.
-//!
-//! In: what the engine has queued. Out: one [`Event`] after the other, in the order in which they came, with the
-//! session in the state that each leads to. Refuses what only this side's program could not work with, as the typed
-//! session does; what the protocol does not permit never comes this far, but is answered and reported by the engine.
+//! Events of a checked session: what it receives, in wire order.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -18,13 +14,14 @@ use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::typed::{Session, Wanted, checker_at};
 
-/// Something that came.
+/// An event of a checked session.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event {
-    /// The peer asks: answer with [`respond`](CheckedSession::respond) or [`refuse`](CheckedSession::refuse).
+    /// A request of the peer: answer it with [`respond`](CheckedSession::respond) or
+    /// [`refuse`](CheckedSession::refuse).
     Request {
-        /// By what the answer names it.
+        /// The id with which it is answered.
         id: RequestId,
         /// Which message it is.
         message: MessageIndex,
@@ -33,7 +30,7 @@ pub enum Event {
         /// What it carries.
         params: Payload,
     },
-    /// The peer tells something.
+    /// A notification of the peer.
     Notification {
         /// Which message it is.
         message: MessageIndex,
@@ -42,7 +39,7 @@ pub enum Event {
         /// What it carries.
         params: Payload,
     },
-    /// The peer has answered.
+    /// The reply to a request of this side.
     Reply {
         /// The request of this side.
         id: RequestId,
@@ -66,14 +63,14 @@ pub enum Event {
         /// Why.
         error: Error,
     },
-    /// The peer reports on a request of this side.
+    /// Progress of a request of this side.
     Progress {
         /// The request of this side.
         id: RequestId,
-        /// What the report carries.
+        /// The payload of the notification.
         params: Payload,
     },
-    /// The peer has taken a request back that [`next`](CheckedSession::next) gave before. It needs no answer.
+    /// The peer has cancelled a request that [`next`](CheckedSession::next) returned before. It needs no answer.
     Cancelled {
         /// The request of the peer.
         id: RequestId,
@@ -82,22 +79,22 @@ pub enum Event {
     Opened {
         /// The message that opened it.
         message: MessageIndex,
-        /// Its id, if it is a request; it is the new session's to answer.
+        /// Its id, if it is a request; the new session answers it.
         id: Option<RequestId>,
         /// What it carries.
         params: Payload,
         /// The session that stands for the sub-session.
         session: CheckedSession,
     },
-    /// A message came that the session accepts, but what the peer announces in it is not what this side can work
-    /// with. The session is in the state behind the message.
+    /// The session accepts a message, but this side cannot work with what the peer announces in it. The session is in
+    /// the state behind the message.
     NegotiationFailed {
         /// The request of this side that it answers, if it is a reply.
         id: Option<RequestId>,
         /// What is wrong: [`Error::Version`] or [`Error::MissingCapabilities`].
         error: Error,
     },
-    /// The peer has closed the session, as it may here. There is nothing more to come.
+    /// The peer has closed the session, as the protocol permits here. No more events follow.
     Closed,
 }
 
@@ -133,11 +130,11 @@ impl fmt::Debug for Payload {
 }
 
 impl CheckedSession {
-    /// Waits for what comes next, and moves the session with it. Nothing is lost when the future is dropped.
+    /// Waits for the next event, and moves the session with it. Dropping the future loses nothing.
     ///
-    /// Things come in the order in which the peer sent them. What crossed a step of this side is late: it is dropped
-    /// and reported ([`Report::Late`](crate::Report::Late)). Requests and notifications beside the linear channels come
-    /// only while no other part of the program takes them: not while a typed `incoming` of the same session is held.
+    /// Events come in the order in which the peer sent them. A message that crossed a step of this side is late: it is
+    /// dropped and reported ([`Report::Late`](crate::Report::Late)). Messages of replicated channels come only while no
+    /// other part of the program takes them: not while a typed `incoming` of the same session is held.
     ///
     /// # Errors
     /// Once the session is over: [`Error::Closed`] if this side has closed it, or why it has ended.
@@ -295,7 +292,7 @@ impl CheckedSession {
         }
     }
 
-    /// What only this value is told.
+    /// The next event for this value alone: the result of a request, progress, or a cancellation.
     fn told(&mut self, context: &Context<'_>, key: MailboxId) -> Option<Event> {
         match self.link.with(|engine| engine.next_notice(key))? {
             Notice::Answered(number) => {
@@ -327,9 +324,9 @@ impl CheckedSession {
             }
             Notice::Cancelled(id) => {
                 match self.linear_request(&id) {
-                    // Nobody waits for the answer, but the state behind it is where the session goes on.
+                    // The peer does not wait for the answer, but the session continues in the state behind it.
                     Some((place, request)) => {
-                        let error = RpcError::internal_error("the request was taken back");
+                        let error = RpcError::internal_error("the request was cancelled");
                         let part = self.parts.get_mut(place)?;
                         part.refuse_now(request, &error).ok()?;
                     }

@@ -1,12 +1,12 @@
-//! Sessions without types, for what a type cannot reach: a session in a field of a struct, a peer that is driven by
-//! what comes in at run time, a protocol that is read at run time.
+//! Checked sessions: sessions whose state is not in their type. Use one for a session in a field of a struct, for a
+//! peer that is driven at run time, or for a protocol that is read at run time.
 //!
-//! In: methods and payloads. Out: the same session as the typed one, over the same engine and the same tables: what
-//! the state or a capability does not permit is a [`Violation`](crate::Violation) before anything is written. Refuses nothing that the
-//! typed session could do, and permits nothing that it could not.
+//! A checked session uses the same engine and the same tables as a typed one, and permits exactly the same messages. A
+//! message that the state or a capability does not permit is a [`Violation`](crate::Violation) before anything is
+//! written.
 //!
-//! - `session.rs`: the value, and what can be asked of it. `named.rs`: how messages are named.
-//! - `sending.rs`: requests, notifications, answers. `events.rs`: what comes.
+//! - `session.rs`: the session value. `named.rs`: looks messages up by method.
+//! - `sending.rs`: requests, notifications, answers. `events.rs`: what the session receives.
 //! - `convert.rs`: from typed to checked and back.
 
 mod convert;

@@ -1,8 +1,4 @@
-//! How messages are named where there are no methods for them.
-//!
-//! In: a wire method, or the index of a message. Out: the message of the tables that this side means by it, by the
-//! payload where conditions tell several apart. Refuses what the protocol does not have, as the violation that it
-//! would be to send it.
+//! Looks messages up by wire method, for checked sessions.
 
 use mcp_protocol_machine::Violation;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};

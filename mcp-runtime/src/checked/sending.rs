@@ -1,8 +1,4 @@
-//! What a session without types sends.
-//!
-//! In: requests, notifications, answers, by name. Out: the session in its next state, where the message leads to one.
-//! Refuses, before anything is written, what the state of the value or a capability does not permit: the error is
-//! [`Error::NotPermitted`], with the violation that says which of the two it is.
+//! Sends the messages of a checked session.
 
 use std::future::poll_fn;
 use std::task::Poll;
@@ -21,17 +17,17 @@ use crate::jsonrpc::{RpcError, write};
 use crate::typed::{Call, Patient, Uncancellable, Wanted, permits, room, sub_sessions};
 
 /// Where a message goes.
-enum Way {
+enum SendTarget {
     /// On the linear channel of this part.
     Linear(usize),
-    /// Beside the linear channels.
-    Beside,
+    /// On a replicated channel.
+    Replicated,
 }
 
 impl CheckedSession {
-    /// Sends a request and gives its id. What becomes of it comes with [`next`](Self::next):
+    /// Sends a request and returns its id. Its outcome comes with [`next`](Self::next):
     /// [`Event::Reply`](super::Event::Reply), [`Event::Refused`](super::Event::Refused), or
-    /// [`Event::Failed`](super::Event::Failed). Its reports come as [`Event::Progress`](super::Event::Progress), if
+    /// [`Event::Failed`](super::Event::Failed). Its progress comes as [`Event::Progress`](super::Event::Progress), if
     /// its parameters carry a token.
     ///
     /// ```
@@ -60,7 +56,7 @@ impl CheckedSession {
         params: &P,
     ) -> Result<RequestId, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
-        if let Way::Linear(place) = self.way(message)? {
+        if let SendTarget::Linear(place) = self.way(message)? {
             return self
                 .put(place, message, written, &mut Patient::default())
                 .await
@@ -83,10 +79,10 @@ impl CheckedSession {
         Ok(RequestId::Number(id))
     }
 
-    /// Sends a request and waits for its reply. The times of the [`Options`](crate::Options) hold for it.
+    /// Sends a request and waits for its reply. The timeouts of the [`Options`](crate::Options) apply.
     ///
-    /// Dropping the future takes a request beside the linear channels back, if the protocol allows it. The reply to a
-    /// linear one, for which nobody waits any more or which took too long, comes with [`next`](Self::next).
+    /// Dropping the future cancels a request of a replicated channel, if the protocol allows it. The reply to a linear
+    /// request that was dropped or timed out comes with [`next`](Self::next).
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error};
@@ -108,7 +104,7 @@ impl CheckedSession {
         params: &P,
     ) -> Result<T, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
-        if let Way::Linear(place) = self.way(message)? {
+        if let SendTarget::Linear(place) = self.way(message)? {
             let mut patient = Patient::default();
             let id = self.put(place, message, written, &mut patient).await?;
             let reply = self.reply_to(place, message, &mut patient).await;
@@ -143,7 +139,7 @@ impl CheckedSession {
         .await
     }
 
-    /// Sends a notification. One that takes a request back, or reports on one, names it in its parameters.
+    /// Sends a notification. One that cancels a request, or reports progress on one, names it in its parameters.
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error};
@@ -167,7 +163,7 @@ impl CheckedSession {
         let Some(table) = protocol.message(message) else { return Err(self.not_here(message)) };
         if let Some(path) = &table.cancels {
             return match id_at(Some(&written), path) {
-                Some(id) => self.take_back(message, &id, &written),
+                Some(id) => self.send_cancel(message, &id, &written),
                 // The checker says what is wrong with that.
                 None => self
                     .link
@@ -177,7 +173,7 @@ impl CheckedSession {
         }
         // A report goes with its request, wherever the session stands.
         if table.reports.is_none() {
-            if let Way::Linear(place) = self.way(message)? {
+            if let SendTarget::Linear(place) = self.way(message)? {
                 return self.put(place, message, written, &mut Patient::default()).await.map(drop);
             }
             if self.opens_sub_session(message) {
@@ -194,8 +190,8 @@ impl CheckedSession {
         })
     }
 
-    /// Takes a request of this side back, where the protocol allows it. A request beside the linear channels then ends
-    /// with [`Event::Failed`](super::Event::Failed). Harmless if its reply has come already.
+    /// Cancels a request of this side, where the protocol allows it. A request of a replicated channel then ends with
+    /// [`Event::Failed`](super::Event::Failed). Does nothing if the reply has come already.
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error};
@@ -211,12 +207,12 @@ impl CheckedSession {
     /// If the protocol does not permit the cancel, or the session has ended.
     pub fn cancel(&mut self, id: &RequestId) -> Result<(), Error> {
         match self.link.with(|engine| engine.cancel_message()) {
-            Some(message) => self.take_back(message, id, "{}"),
+            Some(message) => self.send_cancel(message, id, "{}"),
             None => Ok(()),
         }
     }
 
-    fn take_back(&mut self, message: MessageIndex, id: &RequestId, extra: &str) -> Result<(), Error> {
+    fn send_cancel(&mut self, message: MessageIndex, id: &RequestId, extra: &str) -> Result<(), Error> {
         let number = match id {
             RequestId::Number(number) => *number,
             // No request of this side has such an id: the checker says so.
@@ -245,8 +241,7 @@ impl CheckedSession {
         Some(self.asked.swap_remove(place).1)
     }
 
-    /// Sends the first message of a sub-session that has steps of its own. What the peer sends for it comes to the
-    /// session that is given, which stands for the sub-session alone.
+    /// Opens a sub-session with its first message. Returns a session that stands for the sub-session alone.
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error};
@@ -281,8 +276,8 @@ impl CheckedSession {
             .map(CheckedSession::of)
     }
 
-    /// Answers a request of the peer that came with [`next`](Self::next) with a result. If the peer has taken it back
-    /// meanwhile, nothing is sent.
+    /// Answers a request that came with [`next`](Self::next) with a result. If the peer has cancelled the request,
+    /// nothing is sent.
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error, Event};
@@ -328,7 +323,7 @@ impl CheckedSession {
     /// use mcp_runtime::protocol::RequestId;
     ///
     /// fn unknown_city(session: &mut CheckedSession, request: &RequestId) -> Result<(), Error> {
-    ///     session.refuse(request, &RpcError::invalid_params("there is no such city"))
+    ///     session.refuse(request, &RpcError::invalid_params("unknown city"))
     /// }
     /// ```
     ///
@@ -345,7 +340,7 @@ impl CheckedSession {
         }
     }
 
-    /// Answers a request beside the linear channels, if it is this value's to answer.
+    /// Answers a request of a replicated channel, if this value holds it.
     fn answer(
         &mut self,
         id: &RequestId,
@@ -391,13 +386,13 @@ impl CheckedSession {
     }
 
     /// Where a message goes from the states of this value.
-    fn way(&mut self, message: MessageIndex) -> Result<Way, Error> {
+    fn way(&mut self, message: MessageIndex) -> Result<SendTarget, Error> {
         self.split_forks();
         for (place, part) in self.parts.iter().enumerate() {
             let edge = part.seat.table().and_then(|state| state.edge(Direction::Send, message));
             match edge.filter(|edge| edge.origin != Origin::Closure).map(|edge| edge.action) {
-                Some(Action::Step(_)) => return Ok(Way::Linear(place)),
-                Some(Action::Spawn(_)) => return Ok(Way::Beside),
+                Some(Action::Step(_)) => return Ok(SendTarget::Linear(place)),
+                Some(Action::Spawn(_)) => return Ok(SendTarget::Replicated),
                 None => {}
             }
         }

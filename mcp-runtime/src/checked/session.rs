@@ -1,4 +1,4 @@
-//! The value of a session without types.
+//! The checked session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use crate::engine::{Link, MailboxId};
 use crate::options::Options;
 use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
 
-/// A session whose every step is judged at run time.
+/// A session whose steps are checked at run time.
 ///
-/// Dropping it abandons the session, like dropping a typed one. Requests that were taken with
-/// [`next`](Self::next) and not answered are then answered with an error, if the session goes on without it.
+/// Dropping it abandons the session, like dropping a typed one. If the session continues without it, requests that
+/// [`next`](Self::next) returned and that were not answered are answered with an error.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -63,8 +63,8 @@ impl Drop for MailboxGuard {
 }
 
 impl CheckedSession {
-    /// Starts a session over a transport, of a protocol that is a constant of generated code or was read at run time.
-    /// It is carried by a task of its own on the tokio runtime at hand.
+    /// Starts a session over a transport. The protocol is a constant of generated code, or was read at run time. A task
+    /// on the current tokio runtime carries the session.
     pub fn start(
         transport: impl Transport,
         protocol: impl Into<ProtocolRef>,
@@ -133,9 +133,9 @@ impl CheckedSession {
         self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
     }
 
-    /// From here on, refuses to send what needs other capabilities than these. There is no way back: of two sets, what
-    /// both hold remains. It stays with whatever is made of the session: with the typed value, its handles and
-    /// handlers, and with sub-sessions, whichever side opens them.
+    /// Refuses from now on to send what needs other capabilities than these. A restriction cannot be undone; two
+    /// restrictions leave their intersection. Everything made from the session inherits it: the typed value, its
+    /// handles and handlers, and sub-sessions of either side.
     ///
     /// ```
     /// use mcp_runtime::{Capabilities, CheckedSession};
@@ -152,9 +152,9 @@ impl CheckedSession {
         }
     }
 
-    /// Closes the session, where the protocol lets this side: what is to be written is written, calls that run fail
-    /// with [`Error::Closed`](crate::Error::Closed), what still comes is dropped. It closes whether or not the result
-    /// is awaited. Where this side may not close, the session is given back.
+    /// Closes the session, where the protocol permits this side to. Pending output is written, running calls fail with
+    /// [`Error::Closed`](crate::Error::Closed), and later input is dropped. The session closes whether or not the
+    /// result is awaited. Where this side may not close, returns the session.
     ///
     /// ```
     /// use mcp_runtime::CheckedSession;
@@ -182,14 +182,14 @@ impl CheckedSession {
         Ok(closing)
     }
 
-    /// Lets go of the session in whatever state it is; the peer sees the end of the stream.
+    /// Abandons the session in any state; the peer sees the end of the stream.
     pub fn abort(mut self) {
         for part in self.parts.drain(..) {
             part.abort();
         }
     }
 
-    /// Waits until the peer has said everything and has its answers, or the session is over.
+    /// Waits until the peer has closed its side and has all its answers, or the session has ended.
     pub async fn ended(&self) {
         if let Some(part) = self.parts.first() {
             part.ended().await;

@@ -1,4 +1,4 @@
-//! The messages of a session on their way into a stream of bytes.
+//! The queue of outgoing messages of a byte-stream transport.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -42,10 +42,10 @@ pub(crate) struct WrittenNow {
 /// Invariant: bytes leave in the order in which they came. The direct way is used only while nothing waits and the pump
 /// has flushed what it took.
 #[derive(Clone, Debug)]
-pub(super) struct ByteQueue(Arc<Mutex<Queued>>);
+pub(super) struct ByteQueue(Arc<Mutex<QueuedBytes>>);
 
 #[derive(Debug)]
-struct Queued {
+struct QueuedBytes {
     framing: Framing,
     /// Messages, from `start` on.
     bytes: Vec<u8>,
@@ -67,7 +67,7 @@ struct Queued {
 
 impl ByteQueue {
     pub(super) fn new(framing: Framing, direct: Option<Box<dyn DirectOutput>>) -> ByteQueue {
-        ByteQueue(Arc::new(Mutex::new(Queued {
+        ByteQueue(Arc::new(Mutex::new(QueuedBytes {
             framing,
             bytes: Vec::new(),
             start: 0,
@@ -81,7 +81,7 @@ impl ByteQueue {
         })))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Queued> {
+    fn lock(&self) -> MutexGuard<'_, QueuedBytes> {
         // What is done under the lock does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -126,7 +126,7 @@ impl ByteQueue {
     }
 }
 
-impl Queued {
+impl QueuedBytes {
     /// Writes what waits without the pump, if that is possible; whether nothing is left.
     fn write_directly(&mut self, wake: &mut dyn FnMut(Waker)) -> bool {
         let Some(direct) = &mut self.direct else { return false };

@@ -1,4 +1,4 @@
-//! What every transport does for its session: tell it the time, and tell it once that the transport is gone.
+//! Runs the engine's clock, and notifies the engine once when its transport is dropped.
 
 use std::fmt;
 #[cfg(any(feature = "http-server", feature = "http-client"))]

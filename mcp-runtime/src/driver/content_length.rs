@@ -1,4 +1,4 @@
-//! Messages behind headers that say how long they are.
+//! `Content-Length` framing.
 //!
 //! Keeps at most one header of [`MAX_HEADER`] bytes or one message of the permitted length. A longer message is looked
 //! at as it goes by, like a line that is too long.
@@ -60,13 +60,13 @@ impl From<FramingError> for io::Error {
 /// Collects the messages of one stream.
 #[derive(Debug, Default)]
 pub(super) struct ContentLengthReader {
-    state: State,
+    state: ContentLengthState,
     /// The beginning of a header line or of a message whose end has not come yet.
     partial: Vec<u8>,
 }
 
 #[derive(Debug)]
-enum State {
+enum ContentLengthState {
     Header(Header),
     /// A message that fits, of so many bytes.
     Message(usize),
@@ -79,9 +79,9 @@ enum State {
     Failed,
 }
 
-impl Default for State {
-    fn default() -> State {
-        State::Header(Header::default())
+impl Default for ContentLengthState {
+    fn default() -> ContentLengthState {
+        ContentLengthState::Header(Header::default())
     }
 }
 
@@ -104,7 +104,7 @@ impl ContentLengthReader {
         match self.take(bytes, limit, &mut each) {
             Ok(()) => None,
             Err(error) => {
-                self.state = State::Failed;
+                self.state = ContentLengthState::Failed;
                 self.partial = Vec::new();
                 Some(error.into())
             }
@@ -113,12 +113,14 @@ impl ContentLengthReader {
 
     /// Takes the end of the stream.
     pub(super) fn finish(&mut self) -> Option<io::Error> {
-        let error = match std::mem::replace(&mut self.state, State::Failed) {
-            State::Header(Header { bytes: 0, .. }) => return None,
-            State::Failed => return None,
-            State::Header(_) => FramingError::EndInHeader(excerpt(&self.partial)),
-            State::Message(length) => FramingError::EndInMessage { came: self.partial.len(), length },
-            State::Skipping { left, length, .. } => {
+        let error = match std::mem::replace(&mut self.state, ContentLengthState::Failed) {
+            ContentLengthState::Header(Header { bytes: 0, .. }) => return None,
+            ContentLengthState::Failed => return None,
+            ContentLengthState::Header(_) => FramingError::EndInHeader(excerpt(&self.partial)),
+            ContentLengthState::Message(length) => {
+                FramingError::EndInMessage { came: self.partial.len(), length }
+            }
+            ContentLengthState::Skipping { left, length, .. } => {
                 FramingError::EndInMessage { came: length.saturating_sub(left), length }
             }
         };
@@ -133,8 +135,8 @@ impl ContentLengthReader {
     ) -> Result<(), FramingError> {
         while !bytes.is_empty() {
             match &mut self.state {
-                State::Failed => return Ok(()),
-                State::Header(header) => {
+                ContentLengthState::Failed => return Ok(()),
+                ContentLengthState::Header(header) => {
                     let end = memchr(b'\n', bytes).map_or(bytes.len(), |end| end.saturating_add(1));
                     let (piece, rest) = bytes.split_at_checked(end).unwrap_or((bytes, &[]));
                     bytes = rest;
@@ -151,15 +153,15 @@ impl ContentLengthReader {
                     match complete {
                         None => {}
                         // There is nothing to wait for, and nothing to take.
-                        Some(0) => self.state = State::default(),
+                        Some(0) => self.state = ContentLengthState::default(),
                         Some(length) if length > limit => {
                             let scanner = Box::new(Scanner::new());
-                            self.state = State::Skipping { left: length, length, scanner };
+                            self.state = ContentLengthState::Skipping { left: length, length, scanner };
                         }
-                        Some(length) => self.state = State::Message(length),
+                        Some(length) => self.state = ContentLengthState::Message(length),
                     }
                 }
-                State::Message(length) => {
+                ContentLengthState::Message(length) => {
                     let left = length.saturating_sub(self.partial.len());
                     let Some((message, rest)) = bytes.split_at_checked(left) else {
                         self.partial.extend_from_slice(bytes);
@@ -176,15 +178,15 @@ impl ContentLengthReader {
                             self.partial = Vec::new();
                         }
                     }
-                    self.state = State::default();
+                    self.state = ContentLengthState::default();
                 }
-                State::Skipping { left, scanner, .. } => {
+                ContentLengthState::Skipping { left, scanner, .. } => {
                     let (skipped, rest) = bytes.split_at_checked(*left).unwrap_or((bytes, &[]));
                     bytes = rest;
                     scanner.feed(skipped);
                     *left = left.saturating_sub(skipped.len());
                     if *left == 0
-                        && let State::Skipping { scanner, .. } = std::mem::take(&mut self.state)
+                        && let ContentLengthState::Skipping { scanner, .. } = std::mem::take(&mut self.state)
                     {
                         each(Frame::TooLong(scanner.finish()));
                     }

@@ -1,4 +1,4 @@
-//! What a transport delivers to the engine.
+//! Messages that a transport delivers to the engine.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -44,14 +44,14 @@ impl Received {
 /// ```
 #[derive(Debug)]
 pub struct Delivery<'a> {
-    source: Source<'a>,
+    source: DeliverySource<'a>,
     tag: Option<RequestTag>,
     extension: Option<&'a Extension>,
     epoch: Option<Epoch>,
 }
 
 #[derive(Debug)]
-enum Source<'a> {
+enum DeliverySource<'a> {
     Message(&'a [u8]),
     Bytes(&'a mut FrameReader, &'a [u8]),
     End(&'a mut FrameReader),
@@ -60,22 +60,22 @@ enum Source<'a> {
 impl<'a> Delivery<'a> {
     /// One whole message, or a batch, laid out in any way.
     pub fn message(message: &'a [u8]) -> Delivery<'a> {
-        Delivery::of(Source::Message(message))
+        Delivery::of(DeliverySource::Message(message))
     }
 
     /// The next bytes of a stream, in pieces of any size, and the messages that they complete. After it,
     /// [`FrameReader::take_error`] says whether the stream can be read any further.
     pub fn bytes(reader: &'a mut FrameReader, bytes: &'a [u8]) -> Delivery<'a> {
-        Delivery::of(Source::Bytes(reader, bytes))
+        Delivery::of(DeliverySource::Bytes(reader, bytes))
     }
 
     /// What is left of a stream that has ended: with [`Framing::Lines`](super::Framing::Lines), a last line without
     /// its end.
     pub fn end_of(reader: &'a mut FrameReader) -> Delivery<'a> {
-        Delivery::of(Source::End(reader))
+        Delivery::of(DeliverySource::End(reader))
     }
 
-    fn of(source: Source<'a>) -> Delivery<'a> {
+    fn of(source: DeliverySource<'a>) -> Delivery<'a> {
         Delivery { source, tag: None, extension: None, epoch: None }
     }
 
@@ -122,10 +122,10 @@ impl<'a> Delivery<'a> {
     /// Hands each message to `each`; those of more than `limit` bytes as a sketch.
     pub(crate) fn frames(self, limit: usize, mut each: impl FnMut(Frame<'_>)) {
         match self.source {
-            Source::Message(message) if message.len() > limit => each(Frame::too_long(message)),
-            Source::Message(message) => each(Frame::Whole(message)),
-            Source::Bytes(reader, bytes) => reader.feed(bytes, limit, each),
-            Source::End(reader) => reader.finish(limit, each),
+            DeliverySource::Message(message) if message.len() > limit => each(Frame::too_long(message)),
+            DeliverySource::Message(message) => each(Frame::Whole(message)),
+            DeliverySource::Bytes(reader, bytes) => reader.feed(bytes, limit, each),
+            DeliverySource::End(reader) => reader.finish(limit, each),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What the engine of one session offers the transport that carries it.
+//! [`Endpoint`]: the interface that an engine offers to its transport.
 
 use std::io;
 use std::task::{Context, Poll};

@@ -1,8 +1,4 @@
-//! Messages within a stream of bytes.
-//!
-//! In: pieces of any size. Out: whole messages, or the sketch of a message that is longer than the limit; and, the
-//! other way, messages with what separates them on the wire. Refuses what cannot be told apart, with an error after
-//! which nothing more is read.
+//! Splits a stream of bytes into messages, and writes messages with their separators.
 
 use std::io;
 
@@ -66,13 +62,13 @@ impl Frame<'_> {
 /// never kept.
 #[derive(Debug)]
 pub struct FrameReader {
-    framing: Reader,
+    framing: FramingReader,
     /// Why nothing more is read.
     error: Option<io::Error>,
 }
 
 #[derive(Debug)]
-enum Reader {
+enum FramingReader {
     Lines(LineReader),
     ContentLength(ContentLengthReader),
 }
@@ -81,8 +77,8 @@ impl FrameReader {
     /// A reader at the beginning of a stream.
     pub fn new(framing: Framing) -> FrameReader {
         let framing = match framing {
-            Framing::Lines => Reader::Lines(LineReader::default()),
-            Framing::ContentLength => Reader::ContentLength(ContentLengthReader::default()),
+            Framing::Lines => FramingReader::Lines(LineReader::default()),
+            Framing::ContentLength => FramingReader::ContentLength(ContentLengthReader::default()),
         };
         FrameReader { framing, error: None }
     }
@@ -95,8 +91,8 @@ impl FrameReader {
     /// Takes the next piece and hands each message that it completes to `each`.
     pub(crate) fn feed(&mut self, bytes: &[u8], limit: usize, each: impl FnMut(Frame<'_>)) {
         match &mut self.framing {
-            Reader::Lines(lines) => lines.feed(bytes, limit, each),
-            Reader::ContentLength(reader) => {
+            FramingReader::Lines(lines) => lines.feed(bytes, limit, each),
+            FramingReader::ContentLength(reader) => {
                 self.error = reader.feed(bytes, limit, each).or(self.error.take())
             }
         }
@@ -105,8 +101,8 @@ impl FrameReader {
     /// Takes the end of the stream.
     pub(crate) fn finish(&mut self, limit: usize, each: impl FnMut(Frame<'_>)) {
         match &mut self.framing {
-            Reader::Lines(lines) => lines.finish(limit, each),
-            Reader::ContentLength(reader) => self.error = reader.finish().or(self.error.take()),
+            FramingReader::Lines(lines) => lines.finish(limit, each),
+            FramingReader::ContentLength(reader) => self.error = reader.finish().or(self.error.take()),
         }
     }
 }

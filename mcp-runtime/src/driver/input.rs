@@ -1,8 +1,4 @@
-//! A read buffer that follows the traffic.
-//!
-//! In comes an [`AsyncRead`]; out goes an [`AsyncBufRead`] whose buffer is small while little arrives and grows while
-//! reads fill it, so that an idle session costs a few kilobytes and a busy one few system calls. It refuses to read
-//! ahead: one read each time the buffer is empty.
+//! A read buffer that grows and shrinks with the traffic.
 
 use std::io;
 use std::pin::Pin;
@@ -18,7 +14,7 @@ const LARGE: usize = 64 * 1024;
 
 /// Reads from `inner` through a buffer that adapts its size.
 #[derive(Debug)]
-pub(crate) struct Input<R> {
+pub(crate) struct ReadBuffer<R> {
     inner: R,
     buffer: Vec<u8>,
     start: usize,
@@ -27,7 +23,7 @@ pub(crate) struct Input<R> {
     longest: usize,
 }
 
-impl<R> Input<R> {
+impl<R> ReadBuffer<R> {
     /// Buffers `inner`; nothing is allocated before the first read.
     pub(crate) fn new(inner: R) -> Self {
         Self { inner, buffer: Vec::new(), start: 0, end: 0, longest: 0 }
@@ -52,7 +48,7 @@ impl<R> Input<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
+impl<R: AsyncRead + Unpin> AsyncRead for ReadBuffer<R> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -70,7 +66,7 @@ impl<R: AsyncRead + Unpin> AsyncRead for Input<R> {
     }
 }
 
-impl<R: AsyncRead + Unpin> AsyncBufRead for Input<R> {
+impl<R: AsyncRead + Unpin> AsyncBufRead for ReadBuffer<R> {
     fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         let this = self.get_mut();
         if this.start >= this.end {
@@ -108,7 +104,7 @@ mod tests {
     async fn grows_under_load_and_shrinks_when_dry() {
         let (near, mut far) = std::os::unix::net::UnixStream::pair().unwrap();
         near.set_nonblocking(true).unwrap();
-        let mut input = Input::new(tokio::net::UnixStream::from_std(near).unwrap());
+        let mut input = ReadBuffer::new(tokio::net::UnixStream::from_std(near).unwrap());
         far.write_all(&vec![b'x'; 40 * 1024]).unwrap();
         let mut seen = 0;
         while seen < 40 * 1024 {
@@ -131,11 +127,11 @@ mod tests {
     #[tokio::test]
     async fn reads_as_a_plain_stream_too() {
         let mut text = String::new();
-        Input::new(&b"hello world"[..]).read_to_string(&mut text).await.unwrap();
+        ReadBuffer::new(&b"hello world"[..]).read_to_string(&mut text).await.unwrap();
         assert_eq!(text, "hello world");
     }
 
-    async fn is_dry<R: AsyncRead + Unpin>(input: &mut Input<R>) -> bool {
+    async fn is_dry<R: AsyncRead + Unpin>(input: &mut ReadBuffer<R>) -> bool {
         std::future::poll_fn(|context| Poll::Ready(Pin::new(&mut *input).poll_fill_buf(context).is_pending()))
             .await
     }

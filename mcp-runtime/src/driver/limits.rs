@@ -1,4 +1,4 @@
-//! Limits that a session shares with others.
+//! Limits that several sessions share.
 
 use crate::budget::Account;
 

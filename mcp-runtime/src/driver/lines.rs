@@ -1,4 +1,4 @@
-//! Messages on lines of their own, without the lines' ends (`\n`, or `\r\n`).
+//! Newline framing (`\n` or `\r\n`).
 //!
 //! Keeps at most one unfinished line of the permitted length. A longer line is looked at as it goes by and never kept.
 

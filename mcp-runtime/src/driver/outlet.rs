@@ -1,4 +1,4 @@
-//! Where the messages of a session go.
+//! [`Outlet`]: where a session hands over its outgoing messages.
 
 use std::fmt;
 use std::task::Waker;
@@ -6,11 +6,11 @@ use std::task::Waker;
 use super::delivery::RequestTag;
 use crate::epoch::Epoch;
 
-/// Takes the messages of one session, each as soon as it is said.
+/// Takes the messages that one session sends.
 ///
-/// A message that is handed over is the transport's to deliver, and what the outlet holds back counts as unwritten. It
-/// is called while the session is locked and must not call it back. Tasks are woken with `wake`, once the session is
-/// unlocked.
+/// The transport delivers each message that is handed over. Messages that the outlet holds back count as unwritten. The
+/// outlet is called while the session is locked, and must not call the session. It wakes tasks with `wake`, once the
+/// session is unlocked.
 pub trait Outlet: Send + fmt::Debug {
     /// Takes one message.
     fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker));
@@ -19,7 +19,7 @@ pub trait Outlet: Send + fmt::Debug {
     /// [routes](Self::routes).
     fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker));
 
-    /// Returns how many bytes wait to be taken by the peer. When they become fewer the transport says so with
+    /// Returns how many bytes wait to be taken by the peer. When the number falls, the transport reports it with
     /// [`TransportEvent::Wrote`](super::TransportEvent::Wrote).
     fn waiting(&self) -> usize;
 
@@ -98,9 +98,9 @@ pub enum MessageKind {
     Error,
     /// The replies to a batch, as a list.
     Batch,
-    /// Requests and notifications of this side, as a list. All of them stand beside the linear channels.
+    /// Requests and notifications of this side, as a list. All of them belong to replicated channels.
     Several {
-        /// Whether whoever says them has a part in one session only: they mean nothing in any other.
+        /// Whether they belong to one epoch: they mean nothing in another one.
         bound: bool,
     },
 }
@@ -108,8 +108,8 @@ pub enum MessageKind {
 /// Where a message stands in its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Beside the linear channels.
-    Beside,
+    /// On a replicated channel.
+    Replicated,
     /// Within something that began before: in a sub-session that goes on, or about a request. It means nothing in any
     /// other session.
     Within,
@@ -127,7 +127,7 @@ impl Place {
 }
 
 impl MessageKind {
-    /// Whether it means something in the session only that it was said in, also if that is begun anew.
+    /// Whether the message belongs to the epoch in which it was sent: it means nothing after a reconnect.
     pub fn is_bound(&self) -> bool {
         match self {
             MessageKind::Request { place, .. } | MessageKind::Notification { place } => {

@@ -1,4 +1,4 @@
-//! A session as a transport of messages sees it.
+//! [`MessagePort`]: a session as a transport of whole messages sees it.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -81,10 +81,10 @@ pub enum PortEvent {
 
 /// Messages that wait for the transport.
 #[derive(Clone, Debug, Default)]
-struct MessageQueue(Arc<Mutex<Queued>>);
+struct MessageQueue(Arc<Mutex<QueuedMessages>>);
 
 #[derive(Debug, Default)]
-struct Queued {
+struct QueuedMessages {
     messages: VecDeque<Vec<u8>>,
     /// How many bytes they have.
     bytes: usize,
@@ -93,14 +93,14 @@ struct Queued {
     transport: Option<Waker>,
 }
 
-impl Queued {
+impl QueuedMessages {
     fn is_sent(&self) -> bool {
         self.messages.is_empty() && self.sending == 0
     }
 }
 
 impl MessageQueue {
-    fn lock(&self) -> MutexGuard<'_, Queued> {
+    fn lock(&self) -> MutexGuard<'_, QueuedMessages> {
         // What is done under the lock does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }

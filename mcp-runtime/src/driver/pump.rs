@@ -1,9 +1,4 @@
-//! The byte pump: one task moves the messages of an [`Endpoint`] through a pair of streams.
-//!
-//! In come a reader, a writer and an endpoint; out go [`PumpEvent`]s for the transport, which decides what an end of
-//! one direction means. Reading and writing are polled side by side, so that a blocked writer never stops the
-//! reading, nor the other way round. It refuses to wait without the transport's word: how long the last bytes may
-//! take and how long late input is welcome is the transport's business (see [`Limits`]).
+//! Moves the messages of an [`Endpoint`] through a pair of byte streams, in one task.
 
 use std::future::poll_fn;
 use std::io;
@@ -60,10 +55,10 @@ impl Limits {
 pub(crate) enum PumpEvent {
     /// The session has said everything; what is left is being written.
     Finishing,
-    /// The writer is closed: all was written, or it failed. The endpoint has not been told of a failure yet: the
+    /// The writer is closed: all was written, or it failed. The endpoint has not been notified of a failure yet: the
     /// transport may know a better reason, or passes it on with [`Pump::report_failure`].
     OutputClosed,
-    /// The reader has ended. The endpoint has not been told yet: the transport may know a better reason, and passes
+    /// The reader has ended. The endpoint has not been notified yet: the transport may know a better reason, and passes
     /// it on with [`Pump::report_end`].
     InputEnded(End),
     /// The session was abandoned; both streams have been dropped.
@@ -87,10 +82,10 @@ pub(crate) struct Pump<R, W> {
     finished: bool,
     /// The event `OutputClosed` is still to be told.
     closed_untold: bool,
-    /// The endpoint has been told that the input has ended.
+    /// The endpoint has been notified that the input has ended.
     end_reported: bool,
     failure: Option<Arc<io::Error>>,
-    /// Writing failed, and the endpoint has not been told.
+    /// Writing failed, and the endpoint has not been notified.
     failure_untold: Option<io::Error>,
 }
 

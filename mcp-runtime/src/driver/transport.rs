@@ -1,4 +1,4 @@
-//! What carries a session.
+//! [`Transport`]: the trait of everything that carries a session.
 
 use std::future::Future;
 use std::sync::Arc;

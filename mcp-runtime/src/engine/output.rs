@@ -117,7 +117,7 @@ impl Engine {
             StepKind::Linear { from, to } => (from, to),
             StepKind::SubSession { .. } | StepKind::Reported => return Place::Within,
             _ if caller.is_bound() => return Place::Within,
-            _ => return Place::Beside,
+            _ => return Place::Replicated,
         };
         let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
         let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));

@@ -2,7 +2,7 @@
 
 mod desk {
     #![allow(missing_docs)]
-    crate::protocol!("tests/sessions/desk.session");
+    crate::protocol!("tests/sessions/help_desk.session");
 }
 
 mod garden {

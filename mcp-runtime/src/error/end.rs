@@ -1,4 +1,4 @@
-//! How a session ends as a transport sees it.
+//! How a session ended, from the transport's point of view.
 
 use std::fmt;
 use std::io;
@@ -31,7 +31,7 @@ impl fmt::Display for End {
     }
 }
 
-/// How a transport came to its end, once both directions are closed.
+/// How a transport ended, once both directions are closed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {
@@ -39,7 +39,7 @@ pub enum Outcome {
     Closed,
     /// The future of the transport was dropped before its end, perhaps with the tokio runtime that it ran on.
     Dropped,
-    /// The end took longer than [`Options::close_timeout`](crate::Options::close_timeout), here in full, and the
+    /// Closing took longer than [`Options::close_timeout`](crate::Options::close_timeout), which this is, and the
     /// transport was dropped.
     TimedOut(Duration),
     /// A stream failed; the first error.

@@ -1,9 +1,9 @@
-//! Questions about errors, for programs that do not match on their variants.
+//! `is_timeout`, `is_cancelled`, `is_closed` and `is_refused`.
 
 use super::variants::Error;
 
 impl Error {
-    /// Returns whether the time that a call or a step may take has passed: [`Error::Timeout`].
+    /// Returns whether a timeout has passed: [`Error::Timeout`].
     ///
     /// ```
     /// use mcp_runtime::{Error, RpcError};

@@ -2,15 +2,15 @@
 
 use std::fmt;
 
-/// Why a list is taken to be endless.
+/// Why reading the pages of a list was given up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
 #[non_exhaustive]
 pub enum PaginationError {
-    /// There were as many pages as may be, and one more to come.
-    #[error("there are more than {0}, which is as many as the settings permit")]
+    /// The list has more pages than `max_pages` permits.
+    #[error("it has more than {0}: see `Options::max_pages`")]
     TooMany(usize),
-    /// A page led to one that came before; the number of the page that did.
-    #[error("page {0} has a cursor that an earlier page had, too")]
+    /// A page has the cursor of an earlier page; the number of that page.
+    #[error("page {0} has the cursor of an earlier page")]
     Repeats(usize),
 }
 
@@ -18,28 +18,26 @@ pub enum PaginationError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum TimeoutKind {
-    /// The message could not be written: the peer does not read. It never will be written.
+    /// The message could not be written, because the peer does not read. It will not be written later.
     Room,
-    /// The message could not be written: the reply to a request before it has not come, for which nobody waits any
-    /// more. It never will be written.
+    /// The message could not be written, because the abandoned reply to an earlier request has not arrived. It will not
+    /// be written later.
     Turn,
-    /// The reply did not come, nor a report where reports renew the time.
+    /// The reply did not come, and no progress where progress extends the timeout.
     Reply,
-    /// The reply did not come within the most that reports may extend the time to.
+    /// The reply did not come within `max_timeout`, however much progress was reported.
     InAll,
 }
 
 impl fmt::Display for TimeoutKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            TimeoutKind::Room => "could not be written, for the peer does not read: gave up after",
+            TimeoutKind::Room => "could not be written, because the peer does not read: gave up after",
             TimeoutKind::Turn => {
-                "could not be written, for the reply to a request before it is missing: gave up after"
+                "could not be written, because the reply to an earlier request is missing: gave up after"
             }
             TimeoutKind::Reply => "was not answered within",
-            TimeoutKind::InAll => {
-                "was not answered, whatever was reported on it, within the most that it may take:"
-            }
+            TimeoutKind::InAll => "was not answered, in spite of its progress, within",
         })
     }
 }

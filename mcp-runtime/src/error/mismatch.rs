@@ -1,6 +1,4 @@
-//! Why a payload does not go with its message.
-//!
-//! In: a payload that this side was about to send. Out: a [`MismatchError`], told before anything is written.
+//! [`MismatchError`]: why a payload does not fit its message.
 
 use std::fmt;
 
@@ -10,7 +8,7 @@ use mcp_protocol_machine::protocol::{Condition, Text};
 
 use super::version::{AnnouncedVersion, OTHERS, either};
 
-/// Why a payload does not go with its message.
+/// Why a payload does not fit its message.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum MismatchError {
@@ -25,7 +23,7 @@ pub enum MismatchError {
     },
     /// It is the result of a request, and fits the condition of none of its replies.
     FitsNone(Vec<Condition>),
-    /// It announces another version of the protocol than this side has to.
+    /// It announces a version of the protocol that this side may not announce.
     Version {
         /// What it announces.
         announced: AnnouncedVersion,
@@ -33,7 +31,7 @@ pub enum MismatchError {
         /// it speaks.
         versions: Vec<String>,
     },
-    /// It asks for a version of the protocol that this side does not speak itself.
+    /// It asks for a version of the protocol that this side does not accept.
     Asks {
         /// What it asks for.
         version: String,

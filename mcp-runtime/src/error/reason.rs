@@ -1,7 +1,4 @@
-//! What ends a session, and why a lost one is not begun anew.
-//!
-//! In: ends of the transport, errors of the step that a session ended with. Out: a [`DisconnectReason`], which every call that was
-//! waiting gets.
+//! [`DisconnectReason`] and [`ReconnectError`]: why a session ended, and why it could not be replaced.
 
 use std::io;
 use std::process::ExitStatus;
@@ -30,44 +27,44 @@ pub enum DisconnectReason {
     /// The peer is a child process, and it has exited.
     #[error("the peer's process has ended ({0})")]
     Exited(ExitStatus),
-    /// The peer did not take what was written for it.
+    /// The peer does not read, and the output limit is reached.
     #[error("the peer does not read: {0} bytes were waiting for it")]
     OutputFull(usize),
     /// The peer sent more steps of a linear channel than this side has room for.
-    #[error("the peer runs ahead: {0} messages were waiting to be taken")]
+    #[error("the peer sent too many steps: {0} messages were waiting to be taken")]
     InputFull(usize),
-    /// The reply to a step cannot be accepted, so it is not known in which state the peer is.
+    /// The reply to a step cannot be accepted, so the state of the peer is unknown.
     #[error("{0}")]
     InvalidReply(#[source] InvalidReply),
-    /// The peer has lost the session, and it could not be begun anew.
+    /// The peer has lost the session, and reconnecting failed.
     #[error("the peer does not know the session any more: {0}")]
     SessionInvalid(#[source] ReconnectError),
     /// The transport was dropped, perhaps with the tokio runtime that it ran on.
     #[error("the transport was dropped")]
     TransportDropped,
-    /// The end of the session took too long, and the transport was dropped.
-    #[error("closing took longer than {0:?}: `Options::close_timeout` says how long it may take")]
+    /// Closing the session took too long, and the transport was dropped.
+    #[error("closing took longer than {0:?}: see `Options::close_timeout`")]
     CloseTimedOut(Duration),
     /// The session was started outside of a tokio runtime.
-    #[error("there is no tokio runtime to carry the session: start it inside of one")]
+    #[error("the session was started outside of a tokio runtime: start it inside of one")]
     NoRuntime,
     /// The tables of the protocol cannot be followed.
     #[error("the protocol cannot be followed: {0}")]
     Protocol(TableError),
 }
 
-/// Why a session that the peer has lost was not begun anew.
+/// Why reconnecting to a peer that has lost the session failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReconnectError {
-    /// This side does not own the session, so it is not its to begin.
-    #[error("it belongs to somebody else, who must begin another")]
+    /// Another program has opened the session, so this side cannot open a new one.
+    #[error("the program that opened it must open another one")]
     NotOurs,
-    /// What was said so far cannot be said once more as it was: too much, or something was chosen.
-    #[error("its beginning cannot be repeated")]
+    /// The handshake cannot be repeated: it is too long, or this side chose between alternatives.
+    #[error("its handshake cannot be repeated")]
     NotRepeatable,
-    /// The peer refused the beginning when it was repeated.
-    #[error("the peer refused to begin it anew: {0}")]
+    /// The peer refused the repeated handshake.
+    #[error("the peer refused the repeated handshake: {0}")]
     Refused(RpcError),
     /// The peer answered with another version of the protocol.
     #[error("the peer now speaks version `{now}`, and spoke `{before}` before")]
@@ -77,11 +74,11 @@ pub enum ReconnectError {
         /// The version that the peer answered with.
         now: String,
     },
-    /// The peer forgot the session anew at once.
+    /// The peer lost the new session at once.
     #[error("the peer lost it again at once")]
     LostAgain,
-    /// The beginning could not be delivered.
-    #[error("its beginning could not be delivered: {0}")]
+    /// The repeated handshake could not be delivered.
+    #[error("the repeated handshake could not be delivered: {0}")]
     NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
 }
 

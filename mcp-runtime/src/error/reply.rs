@@ -3,14 +3,14 @@
 use mcp_protocol_machine::Violation;
 use mcp_protocol_machine::protocol::Text;
 
-/// A reply of the peer that this side cannot accept, so that it does not know what the peer did with the request.
+/// A reply that this side cannot accept, so that the result of the request is unknown.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the reply to `{method}` cannot be accepted: {problem}")]
 #[non_exhaustive]
 pub struct InvalidReply {
     /// The request, by its name in the `.session` file.
     pub message: Text,
-    /// The same as it is called on the wire.
+    /// Its wire method.
     pub method: Text,
     /// What is wrong with the reply.
     pub problem: ReplyProblem,

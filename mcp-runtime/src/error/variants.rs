@@ -1,4 +1,4 @@
-//! What can go wrong, one variant for each cause.
+//! [`Error`]: what can go wrong, one variant for each cause.
 
 use std::io;
 use std::sync::Arc;
@@ -14,14 +14,14 @@ use super::reply::InvalidReply;
 use super::version::{AnnouncedVersion, OTHERS, either};
 use crate::jsonrpc::RpcError;
 
-/// Why a step or a call did not do what it should.
+/// Why a step or a call failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// This side has closed or abandoned the session.
     #[error("the session is closed")]
     Closed,
-    /// The session has come to its end without this side having closed it.
+    /// The session has ended, and this side did not close it.
     #[error("{}", ended(reason))]
     Disconnected {
         /// What ended it.
@@ -35,7 +35,7 @@ pub enum Error {
     /// different states ends the session, for the peer may be in any of them.
     #[error("{0}")]
     InvalidReply(#[source] InvalidReply),
-    /// The message could not be delivered, or its reply could not be read to its end. The session lives on.
+    /// The message could not be delivered, or its reply could not be read to its end. The session continues.
     #[error("the message could not be delivered: {0}")]
     NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The peer does not know the session that the message was sent in.
@@ -45,7 +45,7 @@ pub enum Error {
     /// belongs to the lost session: a sub-session, a request of the peer, or a message sent while working on one.
     #[error("the peer has lost the session that this belongs to: begin it again in the new session")]
     SessionReplaced,
-    /// Whoever was to name the session could not.
+    /// The [`SessionProvider`](crate::transport::http::SessionProvider) could not name the session.
     #[error("the session provider failed: {0}")]
     SessionProvider(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The protocol does not permit this now. Nothing was written.
@@ -59,70 +59,70 @@ pub enum Error {
         /// What the reader or writer of the type said.
         source: Arc<serde_json::Error>,
     },
-    /// What the payload holds does not go with the message: conditions tell messages apart, and the peer would read
-    /// another one; or it is a report of progress that says no more than the one before. Nothing was written.
+    /// The payload does not fit the message. Either the peer would read it as another message, because conditions tell
+    /// messages apart, or it reports no more progress than the report before. Nothing was written.
     #[error("the payload of `{message}` {problem}")]
     Mismatch {
         /// The message, by its name in the `.session` file.
         message: Text,
-        /// What does not go with it.
+        /// What does not fit.
         problem: MismatchError,
     },
-    /// The peer chose another branch than the one that was waited for.
-    #[error("`{got}` came in where `{expected}` was waited for")]
+    /// The peer chose another branch than the program waited for.
+    #[error("expected `{expected}`, received `{got}`")]
     Unexpected {
-        /// The message that was waited for.
+        /// The expected message.
         expected: Text,
-        /// The message that came.
+        /// The received message.
         got: Text,
     },
-    /// The call was cancelled by this side, or the sub-session by whoever opened it.
+    /// This side has cancelled the call, or the side that opened the sub-session has cancelled it.
     #[error("the call was cancelled")]
     Cancelled,
-    /// The pages of a list do not come to an end.
-    #[error("the pages of `{message}` do not come to an end: {problem}")]
+    /// A list has too many pages, or its cursors repeat.
+    #[error("gave up reading the pages of `{message}`: {problem}")]
     Pagination {
         /// The request, by its name in the `.session` file.
         message: Text,
-        /// Why that is known.
+        /// Which of the two.
         problem: PaginationError,
     },
-    /// A message opens a sub-session with steps of its own, and was sent like one that does not.
-    #[error("`{message}` opens something with steps of its own: send it with `open`")]
+    /// The message opens a sub-session, and was sent with `request`, `call` or `notify`.
+    #[error("`{message}` opens a sub-session: send it with `open`")]
     Opens {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
-    /// A message that opens no sub-session was sent like one that does.
-    #[error("`{message}` opens nothing with steps of its own: send it with `request`, `call` or `notify`")]
+    /// The message does not open a sub-session, and was sent with `open`.
+    #[error("`{message}` does not open a sub-session: send it with `request`, `call` or `notify`")]
     OpensNothing {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
-    /// A request that a session without types does not hold was to be answered.
+    /// The checked session does not hold the request that was to be answered.
     #[error(
-        "the session holds no request with the id {id}: it is answered already, or another value's to answer"
+        "the session does not hold a request with the id {id}: it was answered already, or belongs to another value"
     )]
     NotHeld {
         /// The id.
         id: RequestId,
     },
-    /// Several messages were to be sent in one line, which the protocol does not permit. Nothing was written.
-    #[error("{} permits no batches: send each message on its own", protocol_name(protocol, version.as_deref()))]
+    /// The protocol does not permit batches. Nothing was written.
+    #[error("{} does not permit batches: send each message on its own", protocol_name(protocol, version.as_deref()))]
     NoBatches {
         /// The protocol.
         protocol: Text,
         /// The revision that governs.
         version: Option<Text>,
     },
-    /// The replies to a batch of the peer would take more bytes than this, half of
+    /// The replies to a batch of the peer would take more than this many bytes, half of
     /// [`Options::output_limit`](crate::Options::output_limit). The request was refused in place of this reply.
     #[error(
         "the replies to a batch take more than {0} bytes: the request was refused; see `Options::output_limit`"
     )]
     BatchFull(usize),
-    /// Messages of several sessions were to be sent in one batch. Nothing was written.
-    #[error("the messages of a batch belong to several sessions")]
+    /// The messages of a batch belong to several sessions. Nothing was written.
+    #[error("the messages of a batch belong to several sessions: send one batch for each session")]
     OtherSession,
     /// The peer announced a version of the protocol that this side does not accept.
     #[error("the peer {}, and this side accepts {}{OTHERS}", offered.speaks(), either(accepted))]
@@ -142,12 +142,12 @@ pub enum Error {
         /// Everything that is missing, by its path in the announcement.
         missing: Vec<String>,
     },
-    /// The time that a call or a step may take has passed. A request that may be taken back was taken back.
+    /// The timeout of a call or a step has passed. The request was cancelled, if the protocol allows it.
     #[error("`{method}` {what} {after:?}")]
     Timeout {
         /// The message, by its name in the `.session` file.
         message: Text,
-        /// The same as it is called on the wire.
+        /// Its wire method.
         method: Text,
         /// The limit that was reached.
         after: Duration,
@@ -156,11 +156,13 @@ pub enum Error {
     },
 }
 
-/// That a session is over, and why.
+/// Says that a session has ended, and why.
 fn ended(reason: &DisconnectReason) -> String {
     match reason {
-        // It is mostly the beginning that is a step, and then there never was a session that could have ended.
-        DisconnectReason::NotDelivered(cause) => format!("there is no session with the server: {cause}"),
+        // A step that cannot be delivered is mostly the first one, and then there was never a session.
+        DisconnectReason::NotDelivered(cause) => {
+            format!("the session with the server could not begin: {cause}")
+        }
         reason => format!("the session has ended: {reason}"),
     }
 }
@@ -197,7 +199,7 @@ impl Error {
 }
 
 impl From<Error> for DisconnectReason {
-    /// What a session ends with where this happens to one of its steps.
+    /// Returns what ends the session when one of its steps fails with this error.
     fn from(error: Error) -> DisconnectReason {
         match error {
             Error::Disconnected { reason } => reason,

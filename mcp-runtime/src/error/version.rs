@@ -1,14 +1,14 @@
-//! What stands where a message announces a version of the protocol.
+//! The version that a peer announced.
 
 use mcp_protocol_machine::Excerpt;
 
-/// What stands where a message announces the version of the protocol that its sender speaks.
+/// The version of the protocol that a message announces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnnouncedVersion {
     /// The field is missing.
     Missing,
-    /// The field holds something else than a string; this is its JSON.
+    /// The field is not a string; this is its JSON.
     NotAString(String),
     /// The version.
     Named(String),
@@ -54,7 +54,7 @@ fn shown(json: &str) -> String {
     }
 }
 
-/// How more versions are accepted.
+/// How to accept more versions.
 pub(super) const OTHERS: &str = ": list others with `Options::revisions`";
 
 /// Versions in a sentence.

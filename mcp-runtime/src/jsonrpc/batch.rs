@@ -1,8 +1,4 @@
-//! Several messages on one line.
-//!
-//! In: a line that is a list. Out: its elements, each left raw, to be read like a line of its own. Refuses a list
-//! that is empty, that holds more than the settings permit, or that is no JSON as a whole; such a line has one error
-//! for its answer, because nobody can tell which of its messages were meant.
+//! Splits a JSON-RPC batch into its messages.
 
 use std::fmt;
 
@@ -103,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_batch_is_refused_as_a_whole() {
+    fn an_invalid_batch_is_refused_as_a_whole() {
         assert_eq!(taken("[]"), Err(-32600));
         assert_eq!(taken("[1,2,3,4]"), Err(-32600));
         for broken in ["[1,", "[1,]", "[1] 2", "[", "[{]}"] {
@@ -113,13 +109,13 @@ mod tests {
     }
 
     #[test]
-    fn depth_is_no_matter_of_the_stack() {
+    fn depth_does_not_use_the_stack() {
         let deep = format!("[{}{}]", "[".repeat(1_000_000), "]".repeat(1_000_000));
         assert_eq!(taken(&deep).map(|elements| elements.len()), Ok(1));
     }
 
     #[test]
-    fn a_list_is_told_by_its_first_character() {
+    fn a_list_is_recognised_by_its_first_character() {
         assert!(is_batch(b" \t[") && is_batch(b"[1]"));
         assert!(!is_batch(b"{}") && !is_batch(b"") && !is_batch(b"x["));
     }

@@ -1,8 +1,4 @@
-//! The envelope of a message, read in one pass.
-//!
-//! In: one line. Out: an [`Envelope`] whose payload is a slice of the line, or a [`Malformed`] with the error to
-//! answer and the id to answer it to, if the line gave one. Refuses to decode payloads, whose type only the tables
-//! know, and to guess: a message that is neither request, notification nor reply is none.
+//! Reads the envelope of one message; its payload stays a slice of the text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +11,7 @@ use serde_json::value::RawValue;
 use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
-use super::path::Name;
+use super::path::JsonKey;
 use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
 
@@ -37,8 +33,8 @@ pub(crate) enum Envelope<'a> {
 /// What is wrong with a line, and whom to tell.
 #[derive(Debug)]
 pub(crate) struct Malformed {
-    /// What to answer, or to report where there is nobody to answer. Boxed, for good messages should not be slower
-    /// because bad ones have much to say.
+    /// The error to answer with, or to report where the message cannot be answered. Boxed, so that well-formed messages
+    /// are not slower.
     pub(crate) error: Box<RpcError>,
     /// The id, if it can be read.
     pub(crate) id: Option<RequestId>,
@@ -59,7 +55,7 @@ pub(crate) enum Seems {
     Reply,
     /// It has neither a `method` nor a `result` nor an `error`.
     Neither,
-    /// It has a `method`, or is no message at all.
+    /// It has a `method`, or is not a message.
     Other,
 }
 
@@ -169,9 +165,9 @@ pub(super) struct Parts<'a> {
 
 impl<'de> Deserialize<'de> for Parts<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Parts<'de>, D::Error> {
-        struct Reader;
+        struct PartsVisitor;
 
-        impl<'de> Visitor<'de> for Reader {
+        impl<'de> Visitor<'de> for PartsVisitor {
             type Value = Parts<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -180,14 +176,14 @@ impl<'de> Deserialize<'de> for Parts<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts<'de>, A::Error> {
                 let mut parts = Parts::default();
-                while let Some(key) = map.next_key::<Name<'de>>()? {
+                while let Some(key) = map.next_key::<JsonKey<'de>>()? {
                     parts.add(&key.0, map.next_value::<&'de RawValue>()?.get());
                 }
                 Ok(parts)
             }
         }
 
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(PartsVisitor)
     }
 }
 
@@ -211,7 +207,7 @@ impl<'a> Parts<'a> {
     fn classify(self) -> Result<Envelope<'a>, Malformed> {
         let id = self.id.and_then(parse_id);
         if let Some(name) = self.twice {
-            // Which of the two was meant nobody knows, so neither is trusted where it is the id itself.
+            // Either of the two may have been meant, so neither is trusted where it is the id itself.
             let id = id.filter(|_| name != "id");
             return Err(self.malformed(id, format!("`{name}` is there twice")));
         }
@@ -254,7 +250,7 @@ impl<'a> Parts<'a> {
             }
             (Some(result), None) => match id {
                 Some(id) => Ok(Envelope::Result { id, result }),
-                None => Err(self.malformed(None, "the `id` of the reply is no id".to_owned())),
+                None => Err(self.malformed(None, "the `id` of the reply is not an id".to_owned())),
             },
             (None, Some(error)) => {
                 let problem = error_problem(error);
@@ -264,7 +260,9 @@ impl<'a> Parts<'a> {
                 match (id, self.id) {
                     (Some(id), _) => Ok(Envelope::Error { id, error, problem }),
                     (None, None | Some("null")) => Ok(Envelope::Complaint { error }),
-                    (None, Some(_)) => Err(self.malformed(None, "the `id` of the reply is no id".to_owned())),
+                    (None, Some(_)) => {
+                        Err(self.malformed(None, "the `id` of the reply is not an id".to_owned()))
+                    }
                 }
             }
         }
@@ -376,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn replies_are_told_from_requests() {
+    fn replies_are_distinguished_from_requests() {
         let seems = |line: &str| refused(line).seems;
         assert_eq!(seems(r#"{"jsonrpc":"1.0","id":5,"result":1}"#), Seems::Reply);
         assert_eq!(seems(r#"{"jsonrpc":"2.0","id":5,"result":1,"error":1}"#), Seems::Reply);

@@ -1,7 +1,4 @@
-//! The error object of JSON-RPC.
-//!
-//! In: what a peer sent in place of a result, or what this side has to say. Out: an [`RpcError`]. Refuses nothing: an
-//! error object that lacks what it should have is read as well as it can be, for an error must not be lost.
+//! [`RpcError`], the error object of JSON-RPC.
 
 use std::fmt;
 
@@ -38,7 +35,7 @@ impl RpcError {
     pub const PARSE_ERROR: i64 = -32700;
     /// The message is JSON and no valid request, or not one that is permitted now.
     pub const INVALID_REQUEST: i64 = -32600;
-    /// There is no such method.
+    /// The method does not exist.
     pub const METHOD_NOT_FOUND: i64 = -32601;
     /// The parameters are not what the method takes.
     pub const INVALID_PARAMS: i64 = -32602;
@@ -64,12 +61,12 @@ impl RpcError {
         RpcError::new(RpcError::PARSE_ERROR, message)
     }
 
-    /// The message is no valid request.
+    /// The message is not a valid request.
     pub fn invalid_request(message: impl Into<String>) -> RpcError {
         RpcError::new(RpcError::INVALID_REQUEST, message)
     }
 
-    /// There is no such method, or nobody serves it.
+    /// The method does not exist, or no handler serves it.
     pub fn method_not_found(method: &str) -> RpcError {
         RpcError::new(RpcError::METHOD_NOT_FOUND, format!("method not found: `{method}`"))
     }
@@ -181,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn sloppy_errors_are_told_from_good_ones() {
+    fn sloppy_errors_are_distinguished_from_good_ones() {
         assert_eq!(error_problem(r#"{"code":-1,"message":"no","data":null,"more":1}"#), None);
         for sloppy in
             [r#"{"message":"no"}"#, r#"{"code":1.5,"message":"m"}"#, r#"{"code":1}"#, "\"broken\"", "7", "{}"]

@@ -1,8 +1,4 @@
-//! Ids and tokens in JSON.
-//!
-//! In: the raw JSON of an id. Out: a [`RequestId`], the type of the checker. Refuses what JSON-RPC
-//! refuses: `null`, fractions, and everything that is neither a number nor a text; also whole numbers that do not fit
-//! in 64 bits.
+//! Request ids and progress tokens in JSON.
 
 use std::borrow::Cow;
 

@@ -1,7 +1,8 @@
 //! JSON-RPC 2.0 on the level of bytes.
 //!
-//! In: the bytes of a message. Out: one [`Envelope`], or several where the message is a batch, with its payload left as a
-//! slice of the message, or a [`Malformed`] that says what to answer; and, the other way, lines appended to a buffer. Refuses to know any protocol: methods are text here and payloads are raw.
+//! Reads a message, or each message of a batch, into an [`Envelope`] whose payload is a slice of the message, or into a
+//! [`Malformed`] that says what to answer. Writes messages into a buffer. Methods are text here and payloads are raw
+//! JSON: this module does not know any protocol.
 
 mod batch;
 mod envelope;

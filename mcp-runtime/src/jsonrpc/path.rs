@@ -1,8 +1,4 @@
-//! Reading and setting one value inside raw JSON, by a path of keys.
-//!
-//! In: a payload as text and a path from the tables. Out: the slice of the payload at the path, or the payload with
-//! another value there. Refuses to build a tree of the whole: what is not on the path is skipped or copied as it
-//! stands, so that no number loses digits and no key its place.
+//! Reads and sets one value inside raw JSON, by a path of keys, without building a tree.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -67,7 +63,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut found = None;
-        while let Some(key) = map.next_key::<Name<'de>>()? {
+        while let Some(key) = map.next_key::<JsonKey<'de>>()? {
             if key.0 == self.0 {
                 found = Some(map.next_value()?);
             } else {
@@ -84,25 +80,25 @@ impl<'de> Visitor<'de> for Seek<'_> {
 }
 
 /// A key, borrowed where it has no escapes.
-pub(super) struct Name<'a>(pub(super) Cow<'a, str>);
+pub(super) struct JsonKey<'a>(pub(super) Cow<'a, str>);
 
-impl<'de> Deserialize<'de> for Name<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Name<'de>, D::Error> {
+impl<'de> Deserialize<'de> for JsonKey<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonKey<'de>, D::Error> {
         struct Either;
 
         impl<'de> Visitor<'de> for Either {
-            type Value = Name<'de>;
+            type Value = JsonKey<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
                 formatter.write_str("a key")
             }
 
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Borrowed(text)))
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonKey<'de>, E> {
+                Ok(JsonKey(Cow::Borrowed(text)))
             }
 
-            fn visit_str<E>(self, text: &str) -> Result<Name<'de>, E> {
-                Ok(Name(Cow::Owned(text.to_owned())))
+            fn visit_str<E>(self, text: &str) -> Result<JsonKey<'de>, E> {
+                Ok(JsonKey(Cow::Owned(text.to_owned())))
             }
         }
 
@@ -115,9 +111,9 @@ struct Entries<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'de> Deserialize<'de> for Entries<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries<'de>, D::Error> {
-        struct Reader;
+        struct EntriesVisitor;
 
-        impl<'de> Visitor<'de> for Reader {
+        impl<'de> Visitor<'de> for EntriesVisitor {
             type Value = Entries<'de>;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -126,14 +122,14 @@ impl<'de> Deserialize<'de> for Entries<'de> {
 
             fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Entries<'de>, A::Error> {
                 let mut entries = Vec::new();
-                while let Some(key) = map.next_key::<Name<'de>>()? {
+                while let Some(key) = map.next_key::<JsonKey<'de>>()? {
                     entries.push((key.0, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
                 }
                 Ok(Entries(entries))
             }
         }
 
-        deserializer.deserialize_map(Reader)
+        deserializer.deserialize_map(EntriesVisitor)
     }
 }
 

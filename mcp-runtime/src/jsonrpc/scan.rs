@@ -1,8 +1,4 @@
-//! A look at a message that cannot, or must not, be parsed.
-//!
-//! In: bytes of one line, in pieces, which may be no JSON at all. Out: what the line seems to be, a request or a
-//! reply, and its id, so that the error can be answered to whoever waits for it. Refuses to buffer: it keeps a few
-//! bytes of the key and of the id it is looking at, whatever the length of the line.
+//! Finds the kind and the id of a message that is too long or not JSON, in constant memory.
 
 use mcp_protocol_machine::RequestId;
 
@@ -29,7 +25,7 @@ pub(crate) struct Sketch {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
+enum ScanState {
     /// Before the first character.
     Start,
     /// In the top object, where a key is next.
@@ -47,7 +43,7 @@ enum Place {
 /// Finds the id while bytes go by.
 #[derive(Clone, Debug)]
 pub(crate) struct Scanner {
-    place: Place,
+    place: ScanState,
     /// Brackets open inside the value at hand.
     depth: u64,
     in_text: bool,
@@ -62,7 +58,7 @@ pub(crate) struct Scanner {
 impl Scanner {
     pub(crate) fn new() -> Scanner {
         Scanner {
-            place: Place::Start,
+            place: ScanState::Start,
             depth: 0,
             in_text: false,
             escaped: false,
@@ -93,44 +89,44 @@ impl Scanner {
 
     fn byte(&mut self, byte: u8) {
         match self.place {
-            Place::Start => match byte {
+            ScanState::Start => match byte {
                 b'{' => {
                     self.sketch.structured = true;
-                    self.place = Place::Key;
+                    self.place = ScanState::Key;
                 }
                 b'[' => {
                     self.sketch.structured = true;
                     self.sketch.list = true;
-                    self.place = Place::Outside;
+                    self.place = ScanState::Outside;
                 }
                 _ if byte.is_ascii_whitespace() => {}
-                _ => self.place = Place::Outside,
+                _ => self.place = ScanState::Outside,
             },
-            Place::Key => match byte {
+            ScanState::Key => match byte {
                 b'"' => {
                     self.kept.clear();
-                    self.place = Place::InKey;
+                    self.place = ScanState::InKey;
                 }
-                b'}' => self.place = Place::Outside,
+                b'}' => self.place = ScanState::Outside,
                 _ => {}
             },
-            Place::InKey if self.escaped => self.escaped = false,
-            Place::InKey => match byte {
-                b'"' => self.place = Place::Colon,
+            ScanState::InKey if self.escaped => self.escaped = false,
+            ScanState::InKey => match byte {
+                b'"' => self.place = ScanState::Colon,
                 b'\\' => {
                     self.escaped = true;
                     self.keep(byte, LONGEST_KEY);
                 }
                 _ => self.keep(byte, LONGEST_KEY),
             },
-            Place::Colon => {
+            ScanState::Colon => {
                 if byte == b':' {
                     self.key_ended();
-                    self.place = Place::Value;
+                    self.place = ScanState::Value;
                 }
             }
-            Place::Value => self.value_byte(byte),
-            Place::Outside => {}
+            ScanState::Value => self.value_byte(byte),
+            ScanState::Outside => {}
         }
     }
 
@@ -146,8 +142,8 @@ impl Scanner {
             match byte {
                 b'"' => self.in_text = true,
                 b'{' | b'[' => self.depth = self.depth.saturating_add(1),
-                b',' if self.depth == 0 => return self.value_ended(Place::Key),
-                b'}' if self.depth == 0 => return self.value_ended(Place::Outside),
+                b',' if self.depth == 0 => return self.value_ended(ScanState::Key),
+                b'}' if self.depth == 0 => return self.value_ended(ScanState::Outside),
                 b'}' | b']' => self.depth = self.depth.saturating_sub(1),
                 _ => {}
             }
@@ -167,7 +163,7 @@ impl Scanner {
         self.kept.clear();
     }
 
-    fn value_ended(&mut self, next: Place) {
+    fn value_ended(&mut self, next: ScanState) {
         if self.is_id {
             self.sketch.id = std::str::from_utf8(&self.kept).ok().and_then(parse_id);
             self.is_id = false;
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_kind_is_told() {
+    fn the_kind_is_recognised() {
         let sketch = Scanner::scan(br#"{"method":"a","id":1,"#);
         assert!(sketch.method && !sketch.outcome && sketch.structured);
         let sketch = Scanner::scan(br#"{"id":1,"result":{"method":1}}"#);

@@ -1,7 +1,4 @@
-//! Lines onto the wire.
-//!
-//! In: ids, methods and payloads that are JSON already. Out: one line each, appended to a buffer. Refuses to fail:
-//! what can fail is making the payload ([`payload`]), and that is done before anything is written.
+//! Writes envelopes around payloads that are JSON already.
 
 use std::io::Write as _;
 

@@ -1,11 +1,8 @@
-//! How often something may happen.
-//!
-//! In: times, a period, and how many may come at once. Out: [`RateLimit`], by which
-//! [`Options::request_rate`](crate::Options::request_rate) holds a peer back.
+//! [`RateLimit`]: how many requests a peer may make in a period.
 
 use std::time::Duration;
 
-/// How often something may happen: so many times in so much time, and some of them at once.
+/// How many requests are permitted in a period, and how many of them at once.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -16,21 +13,21 @@ use std::time::Duration;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RateLimit {
-    /// How many times.
+    /// The number of requests in a period.
     pub times: u32,
-    /// In how much time.
+    /// The length of the period.
     pub period: Duration,
-    /// How many of them may come at once, after a time in which there were none. At least one.
+    /// How many requests may come at once after an idle time. At least one.
     pub burst: u32,
 }
 
 impl RateLimit {
-    /// So many times in so much time, and as many at once.
+    /// Creates a limit of `times` requests in each `period`, with a burst of `times`.
     pub const fn new(times: u32, period: Duration) -> RateLimit {
         RateLimit { times, period, burst: times }
     }
 
-    /// The same with another number that may come at once.
+    /// Sets how many requests may come at once.
     #[must_use]
     pub const fn burst(mut self, burst: u32) -> RateLimit {
         self.burst = burst;

@@ -1,12 +1,12 @@
-//! What is known of a session that began elsewhere.
+//! What a program knows of a session that it resumes.
 
 use serde::Serialize;
 
 use super::settings::Options;
 use crate::jsonrpc::write;
 
-/// What is known of a session that was begun elsewhere. By default nothing is, and then every capability counts as
-/// announced: the peer refuses what it cannot do.
+/// What a program knows of a session that it resumes. By default nothing is known. Then every capability counts as
+/// announced, and the peer refuses what it cannot do.
 ///
 /// ```
 /// use mcp_runtime::{Options, Resumed};
@@ -39,29 +39,29 @@ pub(crate) enum Announced {
 }
 
 impl Resumed {
-    /// Nothing is known.
+    /// Creates a value in which nothing is known.
     pub fn unknown() -> Resumed {
         Resumed::default()
     }
 
-    /// The settings of the session, where they are not the defaults.
+    /// Sets the options of the session.
     #[must_use]
     pub fn options(mut self, options: Options) -> Resumed {
         self.options = options;
         self
     }
 
-    /// The id of the first request of this side. By default it is drawn at random, for ids must not be used twice in a
-    /// session, and it is not known here which were.
+    /// Sets the id of the first request of this side. By default it is random, because the ids that were used in the
+    /// session are unknown and must not be used twice.
     #[must_use]
     pub fn first_id(mut self, id: i64) -> Resumed {
         self.first_id = Some(id);
         self
     }
 
-    /// The version of the protocol that was agreed on: its revision governs the session, if it is among those that this
-    /// side speaks ([`Options::revisions`]); a transport that names the version names this one. By default it is the one
-    /// that the server announced, if [`server_said`](Self::server_said) tells, and else the program's own.
+    /// Sets the version of the protocol that was agreed on. Its revision governs the session, if it is listed in
+    /// [`Options::revisions`], and HTTP names it in a header. By default it is the version in
+    /// [`server_said`](Self::server_said), or the program's own.
     #[must_use]
     pub fn version(mut self, version: impl Into<String>) -> Resumed {
         self.version = Some(version.into());
@@ -78,8 +78,7 @@ impl Resumed {
         self.first_id.unwrap_or_else(|| i64::try_from(random()).unwrap_or(0))
     }
 
-    /// The client has announced what this says: the payload of the message with which it does, `InitializeParams` for
-    /// instance.
+    /// Sets what the client has announced: the payload of the announcing message, such as `InitializeParams`.
     ///
     /// # Errors
     /// If the payload cannot be written as JSON.
@@ -88,8 +87,8 @@ impl Resumed {
         Ok(self)
     }
 
-    /// The server has announced what this says: the payload of the message with which it does, `InitializeResult` for
-    /// instance. If that says which version was agreed on, that one governs.
+    /// Sets what the server has announced: the payload of the announcing message, such as `InitializeResult`. If it
+    /// contains the version that was agreed on, that version governs.
     ///
     /// # Errors
     /// If the payload cannot be written as JSON.

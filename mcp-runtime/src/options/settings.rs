@@ -1,4 +1,4 @@
-//! The settings of a session, and how a program changes them.
+//! [`Options`], the settings of a session.
 
 use std::fmt;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
 
 /// The versions that a session accepts of its peer.
 #[derive(Clone, Debug, Default)]
-pub(super) enum Accepted {
+pub(super) enum AcceptedVersions {
     /// The one of the protocol's file.
     #[default]
     Own,
@@ -43,93 +43,90 @@ pub(super) enum Accepted {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct Options {
-    /// The longest message that is read, in bytes; a longer one is answered with an error. Default: 16 MiB.
+    /// The longest message that is read, in bytes. A longer one is answered with an error. Default: 16 MiB.
     pub max_message_bytes: usize,
-    /// How deep the brackets of a message may nest. Default: 100, a little less than payloads can be read to.
+    /// How many levels deep a message may nest. Default: 100, a little below the limit of `serde_json`.
     pub max_depth: usize,
     /// How many messages one batch may hold, where the protocol permits batches; a longer one is answered with an
     /// error. Default: 1024.
     pub max_batch: usize,
-    /// How many replicated inputs may wait in `incoming`; then requests are refused and notifications are dropped.
-    /// Default: 1024.
+    /// How many messages may wait in `incoming`. Beyond it requests are refused and notifications are dropped. Default:
+    /// 1024.
     pub max_incoming: usize,
-    /// How many messages of the peer may be held that came before a step of this side which they have to wait for, such
-    /// as `initialized` before the result of `initialize`. Then requests are refused with *busy* and notifications are
-    /// dropped. Default: 64.
+    /// How many early messages of the peer may be held. A message is early if it has to wait for a step of this side,
+    /// such as `initialized` before the result of `initialize`. Beyond the limit requests are refused with *busy* and
+    /// notifications are dropped. Default: 64.
     pub max_early: usize,
-    /// How many bytes these messages may take together. Default: 1 MiB.
+    /// How many bytes the early messages may take together. Default: 1 MiB.
     pub max_early_bytes: usize,
-    /// How many bytes the payloads of the peer's messages may have that wait, or that handlers work on. Beyond it a
-    /// request is refused, and a notification dropped; a step of more than 16 KiB that cannot be left out ends the
-    /// session. What a payload takes once it is read as its type is not known, and may be several times as much.
-    /// Default: 32 MiB.
+    /// How many bytes of payloads may wait or be worked on by handlers. Beyond it requests are refused and
+    /// notifications are dropped; a step of more than 16 KiB ends the session. Decoded payloads are not counted, and
+    /// may take several times as much memory. Default: 32 MiB.
     pub max_input_bytes: usize,
-    /// How many linear inputs may wait to be taken. Then requests are refused, and notifications that change no state
-    /// are dropped; anything else ends the session, which cannot go on without it. Default: 1024.
+    /// How many linear inputs may wait to be taken. Beyond it requests are refused, and notifications that change no
+    /// state are dropped. Any other input ends the session, which cannot continue without it. Default: 1024.
     pub max_linear: usize,
     /// Above this many unwritten bytes, calls and notifications wait before they are written. Default: 1 MiB.
     pub output_high_water: usize,
-    /// At this many unwritten bytes the session ends, for the peer does not read. Default: 64 MiB.
+    /// At this many unwritten bytes the session ends, because the peer does not read. Default: 64 MiB.
     pub output_limit: usize,
     /// How many requests `serve` works on at the same time. Default: 256.
     ///
-    /// Each request of this side that waits for its reply makes room for one more: the peer may have to ask something
-    /// before it can answer, and that must not wait for a handler which waits for the answer. So calls back and forth
-    /// can nest as deep as [`max_requests`](Self::max_requests) allows, whatever this is set to.
+    /// Each request of this side that waits for its reply makes room for one more handler, because the peer may have to
+    /// make a request before it can reply. So calls back and forth can nest as deep as
+    /// [`max_requests`](Self::max_requests) allows, whatever this is set to.
     pub max_handlers: usize,
-    /// How many requests of the peer may be unanswered at the same time, whether they wait or are worked on; a further
-    /// one is refused. Default: 4096.
+    /// How many requests of the peer may be unanswered at the same time. A further one is refused. Default: 4096.
     pub max_requests: usize,
-    /// How many exchanges each side may have running at the same time, steps among them, and how many sub-sessions that
-    /// live longer than an exchange there may be. A further request of the peer is refused, one of this side gives
-    /// [`Error::NotPermitted`](crate::Error::NotPermitted). Default: 65,536.
+    /// How many exchanges of each side may run at the same time, and how many sub-sessions. A further request of the
+    /// peer is refused; one of this side fails with [`Error::NotPermitted`](crate::Error::NotPermitted). Default:
+    /// 65,536.
     pub max_running: usize,
-    /// How fast the peer may make requests; one that comes too soon is refused, with the time to wait in its error.
-    /// This counts whatever the protocol permits, pings and handshakes included. Default: as fast as it likes.
+    /// How fast the peer may make requests. One that comes too soon is refused, and the error says how long to wait.
+    /// All requests count, pings and handshakes included. Default: no limit.
     pub request_rate: Option<RateLimit>,
     /// How many progress messages of one call may wait for the call to be polled; older ones are dropped. Default: 64.
     pub max_progress: usize,
-    /// How many pages a list may have that is asked for by [`Pages`](crate::call::Pages). Default: 1000.
+    /// How many pages of a list [`Pages`](crate::call::Pages) reads. Default: 1000.
     pub max_pages: usize,
-    /// How long a request may wait while nobody holds `incoming`, before it is answered with *method not found*.
-    /// Default: 10 seconds.
+    /// How long a request may wait while no part of the program holds `incoming`. Then it is answered with *method not
+    /// found*. Default: 10 seconds.
     pub unattended_after: Duration,
-    /// How long an abandoned session tries to write what it has already been given. Default: 1 second.
+    /// How long an abandoned session tries to write its pending output. Default: 1 second.
     pub abandon_grace: Duration,
-    /// How long a session that this side closes lets handlers go on that are working on requests of the peer, whose
-    /// replies are still sent. Zero drops them at once. Default: 1 second.
+    /// How long handlers may finish requests of the peer after this side has closed the session. Their replies are
+    /// still sent. Zero drops the handlers at once. Default: 1 second.
     pub close_grace: Duration,
-    /// How long the end of a session may take in all, from `close`, or from when it is over for another reason: the
-    /// handlers' [`close_grace`](Self::close_grace), what is still to be written, and the shutdown of a child. Then the
-    /// transport is dropped, which kills a child, and `close` returns an error with
+    /// How long the end of a session may take in all, counted from `close` or from another cause. It includes the
+    /// handlers' [`close_grace`](Self::close_grace), pending output, and the shutdown of a child. Then the transport is
+    /// dropped, which kills a child, and `close` returns an error with
     /// [`DisconnectReason::CloseTimedOut`](crate::DisconnectReason::CloseTimedOut). Default: 10 seconds.
     pub close_timeout: Duration,
-    /// Whether handlers that still run when the session is over go on to their end. If not, they have
-    /// [`close_grace`](Self::close_grace) from the end of the session on; then their futures are dropped. Default: no.
+    /// Whether handlers that still run when the session has ended run to their end. If not, they are dropped
+    /// [`close_grace`](Self::close_grace) after the end of the session. Default: no.
     pub keep_handlers: bool,
-    /// How long handlers may go on working for a peer that has said everything and closed its side. It may still wait
-    /// for its answers, or be gone for good, which not every transport can tell. Then the session ends. Default: 5
-    /// minutes.
+    /// How long handlers may work for a peer that has closed its side. It may still wait for its replies, or be gone,
+    /// which not every transport can tell. Then the session ends. Default: 5 minutes.
     pub answer_grace: Duration,
-    /// How long a call, or a request of a linear channel, may wait for its reply where nothing else is said by
-    /// [`Call::timeout`](crate::call::Call::timeout), where `Duration::MAX` is without end. Whatever else is sent waits
-    /// no longer to be written. Default: without end.
+    /// How long a call, or a request of a linear channel, may wait for its reply, unless
+    /// [`Call::timeout`](crate::call::Call::timeout) sets another limit. Any other message may wait as long to be
+    /// written. `Duration::MAX` disables the limit. Default: no limit.
     pub timeout: Option<Duration>,
-    /// How long a call may take in all, whatever is reported on it, where nothing else is said by
-    /// [`Call::max_timeout`](crate::call::Call::max_timeout). Default: without end.
+    /// How long a call may take in all, however much progress is reported, unless
+    /// [`Call::max_timeout`](crate::call::Call::max_timeout) sets another limit. Default: no limit.
     pub max_timeout: Option<Duration>,
-    /// The member in which the notification that cancels an overdue request says why; `None`: it does not. Default:
-    /// `reason`.
+    /// The member of a cancelling notification that says why a request timed out; `None`: it has no such member.
+    /// Default: `reason`.
     pub cancel_reason: Option<&'static str>,
     /// The member of a progress notification whose number must grow from one to the next on the same request; `None`:
-    /// there is no such member. Default: `progress`.
+    /// progress notifications have no such member. Default: `progress`.
     pub progress_field: Option<&'static str>,
-    /// Whether the error that answers a request whose handler panicked carries the text of the panic, which may hold
-    /// what is not meant for the peer. Default: no.
+    /// Whether the error for a request whose handler panicked includes the text of the panic, which may be
+    /// confidential. Default: no.
     pub reveal_panics: bool,
     required: Vec<Text>,
     tolerated: Vec<Text>,
-    pub(super) accepted: Accepted,
+    pub(super) accepted: AcceptedVersions,
     pub(super) revisions: Arc<[Revision]>,
     on_report: Option<OnReport>,
 }
@@ -166,7 +163,7 @@ impl Default for Options {
             reveal_panics: false,
             required: Vec::new(),
             tolerated: Vec::new(),
-            accepted: Accepted::Own,
+            accepted: AcceptedVersions::Own,
             revisions: Arc::default(),
             on_report: None,
         }
@@ -193,18 +190,18 @@ impl Options {
         Options::default()
     }
 
-    /// Calls `report` with every [`Report`]. It is called on whatever task happens to notice, and should be quick.
-    /// A panic in it is told to `tracing` and ends nothing.
+    /// Calls `report` with every [`Report`]. The call happens on the task that notices, so `report` should be quick. If
+    /// it panics, the panic is recorded in `tracing`, and the session continues.
     #[must_use]
     pub fn on_report(mut self, report: impl Fn(&Report) + Send + Sync + 'static) -> Options {
         self.on_report = Some(Arc::new(report));
         self
     }
 
-    /// Requires capabilities of the peer, by the constants that generated code has for them or by their paths in the
-    /// announcement, `resources.subscribe`. A peer that announces less is not worked with: the step that takes its
-    /// announcement fails with [`Error::MissingCapabilities`](crate::Error::MissingCapabilities), which lists all that
-    /// is missing; a peer that announces in a request has that refused. Adds to what was required before.
+    /// Requires capabilities of the peer, by the constants of generated code or by their paths in the announcement,
+    /// such as `resources.subscribe`. If a capability is missing, the step that takes the announcement fails with
+    /// [`Error::MissingCapabilities`](crate::Error::MissingCapabilities), which lists all that are missing. If the
+    /// announcement is a request, it is refused. Adds to the capabilities required before.
     #[must_use]
     pub fn require<C: AsRef<str>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Options {
         for capability in capabilities {
@@ -220,10 +217,9 @@ impl Options {
         &self.required
     }
 
-    /// Accepts what the peer sends that needs one of these capabilities although it was not announced, and reports each
-    /// such message as [`Report::Tolerated`]. Everything else that needs a capability which was
-    /// not announced is refused. What this side sends needs its capabilities as before. Adds to what was tolerated
-    /// before.
+    /// Accepts messages of the peer that need one of these capabilities although it was not announced, and reports each
+    /// as [`Report::Tolerated`]. Messages that need any other capability that was not announced are refused. Messages
+    /// of this side need their capabilities as before. Adds to the capabilities tolerated before.
     ///
     /// ```
     /// # use mcp_runtime::Options;
@@ -308,7 +304,7 @@ impl Options {
         if let Some(on_report) = &self.on_report
             && let Err(text) = contained(|| on_report(report))
         {
-            // Whoever makes the report may be the task that reads, which must not end with it.
+            // The task that reports may be the one that reads, which must not end with a panic.
             tracing::error!(panic = text.unwrap_or_default(), "`on_report` panicked");
         }
     }

@@ -1,21 +1,18 @@
-//! The versions of a protocol that a session speaks.
-//!
-//! In: the versions and revisions that the application offers, and the protocol of its own file. Out: which versions are
-//! accepted of the peer, the tables of the one that governs, and the answer to a peer that asks for one.
+//! Which protocol versions a session accepts, and the tables of the one that governs.
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Protocol, Text};
 
-use super::settings::{Accepted, Options};
+use super::settings::{AcceptedVersions, Options};
 use crate::revisions::Revision;
 
 impl Options {
-    /// Speaks these versions of the protocol, where `version = …` in the protocol's file says which message announces
-    /// the one that governs. Without this it is the version of the file.
+    /// Accepts these versions of the protocol. `version = …` in the protocol's file says which message announces the
+    /// one that governs. By default only the version of the file is accepted.
     ///
-    /// Any other that the peer announces is [`Error::Version`](crate::Error::Version). A side that announces it itself
-    /// has to announce the one that it was asked for, if it is among these, and else any of these;
-    /// [`negotiate_version`] finds it.
+    /// If the peer announces another one, the step fails with [`Error::Version`](crate::Error::Version). A side that
+    /// announces the version itself has to announce the requested one, if it is among these, and otherwise any of
+    /// these; [`negotiate_version`] finds it.
     ///
     /// ```
     /// # use mcp_runtime::Options;
@@ -25,18 +22,16 @@ impl Options {
     #[must_use]
     pub fn accept_versions<V: Into<String>>(mut self, versions: impl IntoIterator<Item = V>) -> Options {
         let versions = versions.into_iter().map(|version| Text::Owned(version.into()));
-        self.accepted = Accepted::These(versions.collect());
+        self.accepted = AcceptedVersions::These(versions.collect());
         self
     }
 
-    /// Speaks these revisions of the protocol, too. Which one governs is decided by the version that is announced: from
-    /// then on nothing is sent or accepted that this revision does not have, by its messages, its capabilities and its
-    /// batches.
+    /// Also speaks these revisions of the protocol. The announced version decides which one governs. From then on only
+    /// the messages, capabilities and batches of that revision are sent and accepted.
     ///
-    /// The session is written once, against the protocol of its own file, which should be the revision that has most:
-    /// what only another one has cannot be said. Where [`accept_versions`](Self::accept_versions) does not say
-    /// otherwise, the versions that are accepted are those of these revisions and that of the file; the latest stands
-    /// last.
+    /// Write the program against the latest revision and list the older ones here: a message that only another revision
+    /// has cannot be sent. Unless [`accept_versions`](Self::accept_versions) says otherwise, the accepted versions are
+    /// those of these revisions and of the file. List the latest one last.
     ///
     /// ```
     /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -57,10 +52,10 @@ impl Options {
         revision.map(|revision| revision.governing(protocol))
     }
 
-    /// Accepts whatever version the peer announces, and lets this side announce whichever it likes.
+    /// Accepts every version that the peer announces, and lets this side announce any version.
     #[must_use]
     pub fn accept_any_version(mut self) -> Options {
-        self.accepted = Accepted::Any;
+        self.accepted = AcceptedVersions::Any;
         self
     }
 
@@ -72,15 +67,15 @@ impl Options {
             versions
         };
         match &self.accepted {
-            Accepted::Own => Some(own()).filter(|versions| !versions.is_empty()),
-            Accepted::These(versions) => Some(versions.clone()),
-            Accepted::Any => None,
+            AcceptedVersions::Own => Some(own()).filter(|versions| !versions.is_empty()),
+            AcceptedVersions::These(versions) => Some(versions.clone()),
+            AcceptedVersions::Any => None,
         }
     }
 }
 
-/// The version with which to answer a peer that asks for one: that one, if it is among those that this side speaks, else
-/// the latest of these, which stands last. Where none is given, any is spoken.
+/// Returns the version with which to answer a request for one: the requested version, if it is listed, otherwise the
+/// latest, which is listed last. An empty list accepts any version.
 ///
 /// ```
 /// use mcp_runtime::negotiate_version;

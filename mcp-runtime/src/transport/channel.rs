@@ -1,8 +1,8 @@
 //! A bounded channel of bytes between two tasks, or between a task and a thread.
 //!
-//! In come bytes at the [`Tail`], out they go at the [`Head`], at most `capacity` of them in between. The reader swaps
-//! its empty buffer for the full one, so that a byte is copied once only and both buffers are reused. It refuses to
-//! lose what was written before an end was dropped: the reader sees the end of the stream after the last byte.
+//! Bytes go in at the [`Tail`] and come out at the [`Head`], with at most `capacity` of them in between. The reader
+//! swaps its empty buffer for the full one, so that each byte is copied once and both buffers are reused. The reader
+//! sees the end of the stream after the last byte, also when the writer was dropped.
 
 use std::io;
 use std::pin::Pin;
@@ -19,12 +19,12 @@ const KEEP: usize = 4 * 1024;
 
 /// A channel that holds `capacity` bytes, at least one.
 pub(crate) fn channel(capacity: usize) -> (Tail, Head) {
-    let shared = Arc::new(Mutex::new(State { capacity: capacity.max(1), ..State::default() }));
+    let shared = Arc::new(Mutex::new(ChannelState { capacity: capacity.max(1), ..ChannelState::default() }));
     (Tail { shared: shared.clone() }, Head { shared, buffer: Vec::new(), start: 0, longest: 0 })
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ChannelState {
     bytes: Vec<u8>,
     capacity: usize,
     /// The head holds bytes that it has not given on yet.
@@ -52,14 +52,14 @@ fn wake(waker: Option<Waker>) {
 }
 
 /// A panic elsewhere leaves the bytes as they were, so a poisoned lock is as good as another.
-fn lock(shared: &Mutex<State>) -> MutexGuard<'_, State> {
+fn lock(shared: &Mutex<ChannelState>) -> MutexGuard<'_, ChannelState> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The writing end.
 #[derive(Debug)]
 pub(crate) struct Tail {
-    shared: Arc<Mutex<State>>,
+    shared: Arc<Mutex<ChannelState>>,
 }
 
 impl Tail {
@@ -83,9 +83,9 @@ impl Tail {
         Poll::Ready(Ok(accepted.len()))
     }
 
-    /// A second way into the channel.
-    pub(crate) fn beside(&self) -> Beside {
-        Beside(self.shared.clone())
+    /// Returns a second writer of the channel.
+    pub(crate) fn direct(&self) -> DirectTail {
+        DirectTail(self.shared.clone())
     }
 
     /// Waits until the reader has consumed all that was sent.
@@ -117,11 +117,11 @@ impl Tail {
     }
 }
 
-/// Writes into a channel beside its [`Tail`], which stays responsible for ending it.
+/// A second writer of a channel. Its [`Tail`] stays responsible for ending it.
 #[derive(Debug)]
-pub(crate) struct Beside(Arc<Mutex<State>>);
+pub(crate) struct DirectTail(Arc<Mutex<ChannelState>>);
 
-impl DirectOutput for Beside {
+impl DirectOutput for DirectTail {
     fn write_now(&mut self, bytes: &[u8]) -> io::Result<WrittenNow> {
         let mut state = lock(&self.0);
         if state.head_gone || state.tail_gone {
@@ -164,7 +164,7 @@ impl AsyncWrite for Tail {
 /// The reading end.
 #[derive(Debug)]
 pub(crate) struct Head {
-    shared: Arc<Mutex<State>>,
+    shared: Arc<Mutex<ChannelState>>,
     buffer: Vec<u8>,
     start: usize,
     /// The most that came at once since the stream last ran dry.

@@ -62,7 +62,7 @@ impl Duplex {
 impl Transport for Duplex {
     async fn run(self, endpoint: Arc<dyn Endpoint>) {
         let Duplex { head, tail, limits } = self;
-        let direct = Some(Box::new(tail.beside()) as Box<dyn DirectOutput>);
+        let direct = Some(Box::new(tail.direct()) as Box<dyn DirectOutput>);
         run(Pump::with_direct_output(endpoint, head, tail, Framing::Lines, direct), limits).await;
     }
 }

@@ -1,9 +1,8 @@
 //! What carries a session: the in-memory [`Duplex`], this process's own [`Stdio`], the stdio of a [`Child`], and any
 //! other [`ByteStream`], such as a TCP connection or a Unix socket.
 //!
-//! Each comes as a value that implements [`Transport`]. Here is all that the operating system wants to be asked; the
-//! pumping itself is in [`driver`](crate::driver). The guide `docs/transports.md` says when to use which, and how to
-//! write one.
+//! Each is a value that implements [`Transport`]. The code that moves the messages is in [`driver`](crate::driver). The
+//! guide `docs/transports.md` says when to use which, and how to write one.
 
 mod channel;
 pub mod child;

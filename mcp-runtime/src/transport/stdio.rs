@@ -1,10 +1,4 @@
-//! This process's own standard input and output, for a server that was started by its client.
-//!
-//! In comes whatever the parent has put there: a pipe (Python), a socket (Node), a file or a terminal. Pipes and
-//! sockets that the error output does not share go through tokio's reactor, everything else through one blocking
-//! thread each. It refuses to change what other processes see of the streams for longer than the session lasts:
-//! `O_NONBLOCK`, which belongs to the open file and not to this process, is set back when the session ends or its
-//! future is dropped. A process that calls `std::process::exit` during a session skips that.
+//! This process's own standard input and output, for a server that its client has started.
 //!
 //! While a session runs, the program must not use the two streams itself; `println!` would write into the protocol.
 
@@ -47,13 +41,13 @@ static IN_USE: AtomicBool = AtomicBool::new(false);
 /// # drop(transport);
 /// ```
 pub fn stdio() -> Stdio {
-    Stdio { streams: system::Streams::own(), claims: true, framing: Framing::Lines, limits: LIMITS }
+    Stdio { streams: system::StdioStreams::own(), claims: true, framing: Framing::Lines, limits: LIMITS }
 }
 
 /// This process's own standard input and output; nothing is touched before the session runs.
 #[derive(Debug)]
 pub struct Stdio {
-    streams: system::Streams,
+    streams: system::StdioStreams,
     claims: bool,
     framing: Framing,
     limits: Limits,
@@ -89,7 +83,7 @@ impl Stdio {
     #[cfg(unix)]
     pub fn from_files(input: std::os::fd::OwnedFd, output: std::os::fd::OwnedFd) -> Self {
         Self {
-            streams: system::Streams::Given(input, output),
+            streams: system::StdioStreams::Given(input, output),
             claims: false,
             framing: Framing::Lines,
             limits: LIMITS,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadHalf, WriteHalf, split};
 
-use crate::driver::{Endpoint, Framing, Input, Limits, Pump, Transport, run};
+use crate::driver::{Endpoint, Framing, Limits, Pump, ReadBuffer, Transport, run};
 
 /// How long the end of a session waits unless [`ByteStream::limits`] says otherwise: 2 s for the peer to read the last
 /// messages, and 2 s for it to close its side.
@@ -87,7 +87,7 @@ where
     W: AsyncWrite + Unpin + Send + 'static,
 {
     async fn run(self, endpoint: Arc<dyn Endpoint>) {
-        let pump = Pump::new(endpoint, Input::new(self.reader), self.writer, self.framing);
+        let pump = Pump::new(endpoint, ReadBuffer::new(self.reader), self.writer, self.framing);
         run(pump, self.limits).await;
     }
 }

@@ -1,8 +1,4 @@
-//! Several messages of this side in one line.
-//!
-//! In: calls and notifications of one session. Out: one JSON-RPC batch, and the calls, which now wait for their replies.
-//! Refuses to send one where the protocol, or the revision of it that governs, permits no batches. Steps are no calls,
-//! so a step such as `initialize` in a batch does not compile.
+//! Sends several calls and notifications as one JSON-RPC batch.
 
 use super::call::Call;
 use super::notify::Notify;
@@ -17,15 +13,15 @@ use sealed::{Of, Part, Writing};
     note = "a step moves the session on: take it on its own, before the batch or after it"
 )]
 pub trait InBatch: Part {
-    /// What becomes of it: of a call the call, which waits for its reply when it is awaited, or gives why it was not
-    /// sent; of a notification, whether it was.
+    /// The value that [`batch`] returns for it. For a call, the call, which waits for its reply; for a notification,
+    /// whether it was sent.
     type Sent;
 
     #[doc(hidden)]
     fn sent(self) -> Self::Sent;
 }
 
-/// Sends several messages beside the linear channels in one line, a JSON-RPC batch, and gives them back.
+/// Sends several messages of replicated channels as one JSON-RPC batch, and returns them.
 ///
 /// ```no_run
 /// # use mcp_runtime::{Error, call::{Call, InBatch, ReadReply, batch}};
@@ -36,12 +32,12 @@ pub trait InBatch: Part {
 /// # }
 /// ```
 ///
-/// Each is judged by itself: one that is not permitted is left out, and awaiting it says why. The peer may answer in
-/// any order and in lines of any number.
+/// Each message is checked separately: one that is not permitted is left out, and awaiting it returns the error. The
+/// peer may answer in any order and in any number of messages.
 ///
 /// # Errors
-/// [`Error::NoBatches`] where the protocol permits none, and whatever else keeps this side from sending; then nothing
-/// was written.
+/// [`Error::NoBatches`] where the protocol does not permit batches, and any error that keeps this side from sending.
+/// Nothing is written in these cases.
 pub async fn batch<I: InBatch>(mut items: I) -> Result<I::Sent, Error> {
     let Some((link, first)) = items.link().map(|of| (of.0.clone(), of.1)) else { return Ok(items.sent()) };
     if !items.is_of(&Of(&link, first)) {

@@ -1,9 +1,4 @@
-//! Calls: requests beside the linear channels.
-//!
-//! In: a request and its payload, written as JSON at once. Out: a future, sent when it is first polled; if the request
-//! opens a sub-session with a life of its own, it gives the sub-session's value with the reply. Refuses to leave a
-//! request behind: a call that is dropped while it runs is cancelled where the protocol allows it, and otherwise its
-//! reply is dropped when it comes.
+//! [`Call`]: a request of a replicated channel, as a future.
 
 use std::fmt;
 use std::future::Future;
@@ -29,22 +24,22 @@ use crate::jsonrpc::write;
 use crate::options::CallTimeouts;
 use crate::report::Report;
 
-/// Marks calls that the protocol allows to be taken back.
+/// Marks calls that the protocol allows to be cancelled.
 #[derive(Clone, Copy, Debug)]
 pub enum Cancellable {}
 
-/// Marks calls that the protocol does not allow to be taken back.
+/// Marks calls that the protocol does not allow to be cancelled.
 #[derive(Clone, Copy, Debug)]
 pub enum Uncancellable {}
 
-/// What a call's types say of it, without holding any of it.
+/// The type parameters of a call, without values of them.
 type Shape<T, C, G> = fn() -> (T, C, G);
 
-/// Reads what a call gives from its answer, and from the value of the sub-session that it opened, if it opens one.
+/// Reads the result of a call from its reply, and from the value of the sub-session that it opened.
 type Read<T> = fn(&Answer, Option<Session>) -> Result<T, serde_json::Error>;
 
-/// A request that runs beside the linear channels. Sent when it is first polled; `T` is its result, `C` says whether
-/// it can be cancelled, `G` is what the peer reports on it.
+/// A request of a replicated channel, as a future. It is sent when it is first polled. `T` is the type of its result,
+/// `C` says whether it can be cancelled, and `G` is the type of its progress.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -72,13 +67,13 @@ pub struct Call<'a, T, C, G> {
     link: Link,
     message: MessageIndex,
     within: Within,
-    stage: Stage,
-    /// Reports are asked for, perhaps to renew the time only.
+    stage: CallStage,
+    /// The call asks for progress, perhaps only to extend its timeout.
     progress: bool,
     on_progress: Option<OnProgress>,
     timeouts: CallTimeouts,
     /// When the call was first polled, and what wakes it while it waits for room, if there is an end to its timeouts.
-    waiting: Option<Waiting>,
+    waiting: Option<WaitingCall>,
     waiter: Waiter,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
     opens: Opens,
@@ -86,7 +81,7 @@ pub struct Call<'a, T, C, G> {
     marker: PhantomData<(&'a (), Shape<T, C, G>)>,
 }
 
-/// What a call opens.
+/// The sub-session that a call opens.
 #[derive(Clone, Copy, Debug)]
 enum Opens {
     /// Nothing that outlives its reply.
@@ -99,7 +94,7 @@ enum Opens {
 
 /// A call with a limit of time that could not be written yet.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct WaitingCall {
     started: Instant,
     alarm: Option<AlarmKey>,
 }
@@ -107,7 +102,7 @@ struct Waiting {
 /// The capabilities that a value, or what was made of it, is restricted to, if it is.
 pub(crate) type Within = Option<Arc<Capabilities>>;
 
-enum Stage {
+enum CallStage {
     /// Nothing was written yet.
     New(Result<String, Error>),
     /// Written, under this id.
@@ -121,7 +116,7 @@ pub(super) enum Cancelling {
     Unsent,
     /// It was, under this id.
     Sent(i64),
-    /// It was taken back, perhaps before it was written, or is complete: there is nothing to take back any more.
+    /// The request was cancelled, perhaps before it was written, or is complete.
     Cancelled,
 }
 
@@ -139,7 +134,7 @@ impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
 }
 
 impl<'a, T: ReadReply, S: InState, C, G> Call<'a, (T, S), C, G> {
-    /// A call that opens a sub-session, and gives its value with the reply.
+    /// A call that opens a sub-session, and returns its value with the reply.
     pub(super) fn opening<P: Serialize + ?Sized>(link: Link, message: MessageIndex, params: &P) -> Self {
         let written = written(&link, message, params);
         Call::reading(link, message, written, Opens::SubSession, |answer, value| {
@@ -186,7 +181,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             link,
             message,
             within: None,
-            stage: Stage::New(written),
+            stage: CallStage::New(written),
             progress: false,
             on_progress: None,
             timeouts,
@@ -205,46 +200,46 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self
     }
 
-    /// Ends the call with [`Error::Timeout`] if its reply has not come that long after it was first polled, and takes
-    /// the request back where the protocol allows it; where not, the reply is dropped when it comes. In place of the
-    /// [`Options::timeout`](crate::Options::timeout) of the session.
+    /// Ends the call with [`Error::Timeout`] if its reply has not come within `timeout` of the first poll. The request
+    /// is cancelled where the protocol allows it; otherwise the reply is dropped when it comes. Replaces the session's
+    /// [`Options::timeout`](crate::Options::timeout).
     ///
-    /// The time runs in the session: it ends the call whether or not anything polls it.
+    /// The timeout runs in the session: it ends the call whether or not the call is polled.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timeouts.timeout = Some(timeout);
         self
     }
 
-    /// The same, with an end that reports do not put off. In place of the
-    /// [`Options::max_timeout`](crate::Options::max_timeout) of the session.
+    /// The same, with a limit that progress does not extend. Replaces the session's
+    /// [`Options::max_timeout`](crate::Options::max_timeout).
     pub fn max_timeout(mut self, most: Duration) -> Self {
         self.timeouts.most = Some(most);
         self
     }
 
-    /// Asks for reports, each of which starts the time of [`timeout`](Self::timeout) again. What the peer reports is
-    /// up to the peer, so give it an end with [`max_timeout`](Self::max_timeout), too.
+    /// Asks for progress; each notification restarts [`timeout`](Self::timeout). The peer decides how often it reports,
+    /// so also set [`max_timeout`](Self::max_timeout).
     pub fn reset_on_progress(mut self) -> Self {
         self.progress = true;
         self.timeouts.reset_on_progress = true;
         self
     }
 
-    /// Asks for reports, to be taken with [`Pending::progress`](super::Pending::progress).
+    /// Asks for progress, which [`Pending::progress`](super::Pending::progress) returns.
     pub fn with_progress(mut self) -> Self {
         self.progress = true;
         self
     }
 
-    /// Writes the request, and gives the call that waits for its reply. Whatever this side sends later goes out later.
+    /// Sends the request, and returns the pending call. Messages that this side sends later are written later.
     pub fn send(self) -> Sending<'a, T, C, G> {
         Sending(Some(self))
     }
 
-    /// Asks for reports, and calls `on_progress` with each of them while the call is polled, before its result.
+    /// Asks for progress, and calls `on_progress` with each notification while the call is polled, before its result.
     ///
-    /// Where the call opens a sub-session with steps of its own, reports may come as long as the sub-session goes on,
-    /// and its value lives: after the result they are handed over as they come in, by whatever task reads them.
+    /// Where the call opens a sub-session, progress may come until the sub-session ends or its value is dropped. After
+    /// the result the task that reads the messages calls `on_progress`.
     pub fn on_progress(mut self, mut on_progress: impl FnMut(G) + Send + 'static) -> Self
     where
         G: DeserializeOwned,
@@ -257,7 +252,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self
     }
 
-    /// Writes the request, if it is not written, and gives its id.
+    /// Writes the request, if it is not written, and returns its id.
     pub(super) fn poll_written(&mut self, context: &Context<'_>) -> Poll<Result<i64, Error>> {
         self.poll_written_then(context, |_, _, id| id)
     }
@@ -269,16 +264,16 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         then: impl FnOnce(&mut Engine, Caller, i64) -> R,
     ) -> Poll<Result<R, Error>> {
         let written = match &self.stage {
-            Stage::New(Ok(written)) => written,
-            Stage::New(Err(error)) => return Poll::Ready(Err(error.clone())),
-            Stage::Running(id) => {
+            CallStage::New(Ok(written)) => written,
+            CallStage::New(Err(error)) => return Poll::Ready(Err(error.clone())),
+            CallStage::Running(id) => {
                 let id = *id;
                 return Poll::Ready(Ok(self.link.speak(|engine, caller| then(engine, caller, id))));
             }
-            Stage::Over => return Poll::Ready(Err(Error::Closed)),
+            CallStage::Over => return Poll::Ready(Err(Error::Closed)),
         };
         if self.waiting.is_none() && self.timeouts.is_limited() {
-            self.waiting = Some(Waiting { started: now(), alarm: None });
+            self.waiting = Some(WaitingCall { started: now(), alarm: None });
         }
         let (message, progress, timeouts) = (self.message, self.progress, self.timeouts);
         let cancelling = self.cancelling.as_deref();
@@ -319,11 +314,11 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self.stop_waiting();
         Poll::Ready(match outcome {
             Ok((id, result)) => {
-                self.stage = Stage::Running(id);
+                self.stage = CallStage::Running(id);
                 Ok(result)
             }
             Err(error) => {
-                self.stage = Stage::New(Err(error.clone()));
+                self.stage = CallStage::New(Err(error.clone()));
                 Err(error)
             }
         })
@@ -334,10 +329,10 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         (&self.link, self.message)
     }
 
-    /// Writes the request without waiting for room, if it is not written. Why it cannot be, it tells when it is
+    /// Writes the request without waiting for room, if it is not written. An error is returned when the call is
     /// awaited.
     pub(super) fn write_now(&mut self, engine: &mut Engine, caller: Caller) {
-        let Stage::New(Ok(written)) = &self.stage else { return };
+        let CallStage::New(Ok(written)) = &self.stage else { return };
         let mut cancelling = self.cancelling.as_deref().map(locked);
         let asked = match cancelling.as_deref() {
             Some(Cancelling::Cancelled) => Err(Error::Cancelled),
@@ -348,7 +343,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         };
         if let Ok(id) = asked {
             if self.timeouts.is_limited() {
-                let waiting = self.waiting.get_or_insert_with(|| Waiting { started: now(), alarm: None });
+                let waiting = self.waiting.get_or_insert_with(|| WaitingCall { started: now(), alarm: None });
                 engine.limit_call(id, waiting.started, self.timeouts);
             }
             if let Some(cancelling) = &mut cancelling {
@@ -356,7 +351,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             }
         }
         drop(cancelling);
-        self.stage = asked.map_or_else(|error| Stage::New(Err(error)), Stage::Running);
+        self.stage = asked.map_or_else(|error| CallStage::New(Err(error)), CallStage::Running);
     }
 
     /// Waits for the next report on a call that was written.
@@ -364,7 +359,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         self.link.with(|engine| engine.poll_progress(context, id))
     }
 
-    /// A report came that is not what it should be.
+    /// Reports progress that cannot be decoded.
     pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
         let message = self.link.with(|engine| engine.name(self.message));
         self.link.report(&Report::unreadable(message, error));
@@ -378,7 +373,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         }
     }
 
-    /// The value of the sub-session that the call has opened; whoever drops it abandons that.
+    /// Returns the value of the sub-session that the call has opened. Dropping the value abandons the sub-session.
     fn value(&mut self) -> Option<Session> {
         let Opens::Opened(sub_session, state) = std::mem::replace(&mut self.opens, Opens::Nothing) else {
             return None;
@@ -395,12 +390,12 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 }
 
 impl<T, G> Call<'_, T, Cancellable, G> {
-    /// A handle that takes the call back, from any task.
+    /// Returns a handle that cancels the call from any task.
     pub fn canceller(&mut self) -> Canceller {
         let state = match self.stage {
-            Stage::New(_) => Cancelling::Unsent,
-            Stage::Running(id) => Cancelling::Sent(id),
-            Stage::Over => Cancelling::Cancelled,
+            CallStage::New(_) => Cancelling::Unsent,
+            CallStage::Running(id) => Cancelling::Sent(id),
+            CallStage::Over => Cancelling::Cancelled,
         };
         Canceller::of(&self.link, &mut self.cancelling, state)
     }
@@ -439,9 +434,9 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Sent::Progress(raw)) => call.progress_came(&raw),
                 Poll::Ready(Sent::Done(result)) => {
-                    call.stage = Stage::Over;
+                    call.stage = CallStage::Over;
                     if let Some(shared) = call.cancelling.as_deref() {
-                        // What it opened goes on, and is not to be taken back by whoever meant the call.
+                        // The sub-session goes on: a canceller of the call does not cancel it.
                         *locked(shared) = Cancelling::Cancelled;
                     }
                     let value = call.value();
@@ -461,7 +456,7 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
 impl<T, C, G> Drop for Call<'_, T, C, G> {
     fn drop(&mut self) {
         self.stop_waiting();
-        if let Stage::Running(id) = self.stage {
+        if let CallStage::Running(id) = self.stage {
             self.link.speak(|engine, caller| engine.let_go(caller, id));
         }
         drop(self.value());
@@ -469,7 +464,7 @@ impl<T, C, G> Drop for Call<'_, T, C, G> {
 }
 
 impl Opens {
-    /// Writes a request, and gives its id.
+    /// Writes a request, and returns its id.
     fn ask(
         &mut self,
         engine: &mut Engine,
@@ -490,8 +485,8 @@ impl Opens {
 impl<T, C, G> fmt::Debug for Call<'_, T, C, G> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let id = match self.stage {
-            Stage::Running(id) => Some(id),
-            Stage::New(_) | Stage::Over => None,
+            CallStage::Running(id) => Some(id),
+            CallStage::New(_) | CallStage::Over => None,
         };
         formatter
             .debug_struct("Call")
@@ -501,7 +496,7 @@ impl<T, C, G> fmt::Debug for Call<'_, T, C, G> {
     }
 }
 
-/// Takes one call back, from any task. Harmless once the call is complete.
+/// Cancels one call, from any task. Does nothing once the call is complete.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -529,7 +524,7 @@ pub struct Canceller {
 }
 
 impl Canceller {
-    /// One more canceller of something.
+    /// Returns another canceller of the same request.
     pub(super) fn of(
         link: &Link,
         shared: &mut Option<Arc<Mutex<Cancelling>>>,
@@ -539,7 +534,7 @@ impl Canceller {
         Canceller { link: link.clone(), shared: Arc::clone(shared) }
     }
 
-    /// Takes the call back: it ends with [`Error::Cancelled`], unless its result has come already.
+    /// Cancels the call: it ends with [`Error::Cancelled`], unless its result has come already.
     ///
     /// # Errors
     /// If the protocol does not permit the cancel, or the session has ended.
@@ -547,7 +542,7 @@ impl Canceller {
         self.cancel_raw(None)
     }
 
-    /// The same, with further members for the notification, given as something that is written as a JSON object.
+    /// The same, with further members of the notification. `extra` is a value that is serialized as a JSON object.
     ///
     /// ```
     /// use mcp_runtime::{Error, call::Canceller};
@@ -581,7 +576,7 @@ impl Canceller {
                 }
                 Cancelling::Unsent => {
                     *cancelling = Cancelling::Cancelled;
-                    // Whatever was taken back may wait for room, or for its turn.
+                    // The cancelled request may be waiting for room, or for its turn.
                     engine.nudge();
                     Ok(())
                 }

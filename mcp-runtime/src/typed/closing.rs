@@ -1,7 +1,4 @@
-//! The end of a session that this side has closed.
-//!
-//! In: a session that is closing already. Out: how its transport came to its end. Refuses to be needed: the session
-//! closes whether or not anybody waits for it.
+//! [`Closing`]: waits until a closed session has ended.
 
 use std::future::Future;
 use std::pin::Pin;

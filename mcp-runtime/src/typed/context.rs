@@ -1,7 +1,4 @@
-//! What a handler knows besides the message.
-//!
-//! In: the request that is worked on. Out: calls back to the peer, reports, and whether the answer is still wanted.
-//! Refuses to answer; that is the responder's.
+//! [`Context`]: what a handler can do in addition to answering.
 
 use std::any::Any;
 use std::fmt;
@@ -18,7 +15,7 @@ use crate::driver::Extension;
 use crate::engine::Link;
 use crate::error::Error;
 
-/// What a handler knows besides the message.
+/// The context of a handler: calls back to the peer, progress, and cancellation.
 #[derive(Clone)]
 pub struct Context {
     pub(super) link: Link,
@@ -36,20 +33,20 @@ impl fmt::Debug for Context {
 }
 
 impl Context {
-    /// Calls back to the peer, restricted as the session is that the message came to. What is said by this handle is
-    /// about the request: over HTTP it takes the same way as its answer.
+    /// Returns a handle for calls back to the peer, restricted like the session that received the message. Messages of
+    /// this handle belong to the request: over HTTP they are sent on the stream of its answer.
     pub fn handle(&self) -> Handle {
         Handle::new(self.link.about(self.id.clone()), self.within.clone())
     }
 
-    /// Whether the peer wants reports on the request.
+    /// Returns whether the peer wants progress of the request.
     pub fn wants_progress(&self) -> bool {
         self.token.is_some()
     }
 
-    /// Reports on the request, under the token that it carried; nothing is sent if it carried none, or is over. A
-    /// report whose number in [`Options::progress_field`](crate::Options::progress_field) is not more than the one before is
-    /// refused.
+    /// Reports progress of the request, with the token that it carried. Sends nothing if it carried no token, or is
+    /// over. A notification whose number in [`Options::progress_field`](crate::Options::progress_field) is not greater
+    /// than the one before is refused.
     ///
     /// # Errors
     /// [`Error::Payload`] if the params cannot be written, [`Error::Mismatch`] if the report says no more than the one before,
@@ -72,27 +69,26 @@ impl Context {
         })
     }
 
-    /// Ends the connection on which the peer waits for the answer, where the transport has one for each request and
-    /// the peer can come back for the rest: over HTTP, after the time that the server's options give for it. The
-    /// request goes on, and nothing that is said about it is lost.
+    /// Ends the connection on which the peer waits for the answer. This applies to transports with a connection for
+    /// each request, such as HTTP, where the peer returns for the rest after the server's retry time. The request goes
+    /// on, and no message about it is lost.
     pub fn release_connection(&self) {
         if let Some(id) = &self.id {
             self.link.with(|engine| engine.release_connection(id));
         }
     }
 
-    /// Returns what the transport knows of the message, if that is of this type: over HTTP, its
-    /// `transport::http::RequestHead`.
+    /// Returns the transport's data on the message, if it has this type: over HTTP, its `transport::http::RequestHead`.
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
         self.extension.clone().and_then(|extension| extension.downcast().ok())
     }
 
-    /// The id of the request on the wire; a notification has none.
+    /// Returns the id of the request; a notification has none.
     pub fn id(&self) -> Option<&RequestId> {
         self.id.as_ref()
     }
 
-    /// Waits until the peer takes the request back, or the session ends. For a notification, until the session ends.
+    /// Waits until the peer cancels the request, or the session ends. For a notification, waits until the session ends.
     pub async fn cancelled(&self) {
         let id = self.id.as_ref();
         let link = &self.link;
@@ -100,7 +96,7 @@ impl Context {
             .await;
     }
 
-    /// Whether the peer has taken the request back, or the session has ended.
+    /// Returns whether the peer has cancelled the request, or the session has ended.
     pub fn is_cancelled(&self) -> bool {
         self.link.speak(|engine, caller| engine.is_cancelled(caller, self.id.as_ref()))
     }

@@ -1,9 +1,4 @@
 //! A linear request and its reply in one step.
-//!
-//! In: a session value and a request. Out: futures, which write the request when they are first polled and move the
-//! value with the reply. Refuses to leave the two sides in doubt: an [`Exchange`], which leads back to where it
-//! started, is cancelled when it is dropped or takes too long, or else its reply is abandoned and must arrive before
-//! the next step; an [`Advance`], which leads on, ends the session.
 
 use std::fmt;
 use std::future::Future;
@@ -27,7 +22,7 @@ use crate::error::{Error, TimeoutKind};
 
 /// How far an exchange is.
 #[derive(Debug)]
-enum Stage {
+enum ExchangeStage {
     /// Nothing was written yet.
     New(Result<String, Error>),
     /// Written, under this id.
@@ -35,16 +30,16 @@ enum Stage {
     Over,
 }
 
-/// A linear request that leads back to the state that it is sent in, with its reply.
+/// A linear request whose reply leads back to the state before it, as a future.
 ///
-/// Written when it is first polled. Dropping it, or its timeout, takes the request back where the protocol allows
-/// that, which `C` says; where not, its reply is awaited and dropped before the next step is written.
+/// It is sent when it is first polled. Dropping it, or its timeout, cancels the request if `C` says that the protocol
+/// allows it. Otherwise the reply is abandoned: it is awaited and dropped before the next step is written.
 ///
 /// ```
 /// use std::time::Duration;
 /// use mcp_runtime::{Error, call::ReadReply, session::Exchange};
 ///
-/// /// `within(calculator.total())`: the calculator is ready again afterwards, whatever has come of it.
+/// /// `within(calculator.total())`: the calculator is ready again afterwards, whatever the result.
 /// async fn within<T: ReadReply, C>(total: Exchange<'_, T, C>) -> Result<T, Error> {
 ///     total.timeout(Duration::from_secs(2)).await
 /// }
@@ -56,7 +51,7 @@ enum Stage {
 pub struct Exchange<'s, T, C = Uncancellable> {
     session: &'s mut Session,
     request: MessageIndex,
-    stage: Stage,
+    stage: ExchangeStage,
     before: StateIndex,
     timer: Timer,
     cancelling: Option<Arc<Mutex<Cancelling>>>,
@@ -64,17 +59,19 @@ pub struct Exchange<'s, T, C = Uncancellable> {
 }
 
 impl<T, C> Exchange<'_, T, C> {
-    /// Gives up with [`Error::Timeout`] if the reply has not come that long after this was first polled; the session
-    /// lives on.
+    /// Fails with [`Error::Timeout`] if the reply has not come within `timeout` of the first poll. The session
+    /// continues.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timer.limit(timeout);
         self
     }
 
-    /// Nobody waits for the reply any more.
+    /// The reply is not awaited any more.
     fn leave(&mut self, why: Option<&Error>) {
-        let Stage::Waiting(id) = std::mem::replace(&mut self.stage, Stage::Over) else { return };
-        let is_cancelled = self.is_taken_back();
+        let ExchangeStage::Waiting(id) = std::mem::replace(&mut self.stage, ExchangeStage::Over) else {
+            return;
+        };
+        let is_cancelled = self.is_cancelled();
         let seat = &mut self.session.seat;
         let (request, sub_session) = (self.request, seat.sub_session);
         if !is_cancelled {
@@ -86,13 +83,13 @@ impl<T, C> Exchange<'_, T, C> {
         seat.state = self.before;
     }
 
-    fn is_taken_back(&self) -> bool {
+    fn is_cancelled(&self) -> bool {
         self.cancelling.as_deref().is_some_and(|shared| matches!(*locked(shared), Cancelling::Cancelled))
     }
 
-    /// The request was written. Whoever wanted to take it back meanwhile does so now.
+    /// The request was written. If it was cancelled meanwhile, this sends the cancellation.
     fn was_written(&mut self, id: i64) {
-        self.stage = Stage::Waiting(id);
+        self.stage = ExchangeStage::Waiting(id);
         let Some(shared) = self.cancelling.as_deref() else { return };
         self.session.seat.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, as cancellers do it.
@@ -107,12 +104,12 @@ impl<T, C> Exchange<'_, T, C> {
 }
 
 impl<T> Exchange<'_, T, Cancellable> {
-    /// A handle that takes the request back, from any task; the value is then where it was.
+    /// Returns a handle that cancels the request from any task. The value then stays in its state.
     pub fn canceller(&mut self) -> Canceller {
         let state = match self.stage {
-            Stage::New(_) => Cancelling::Unsent,
-            Stage::Waiting(id) => Cancelling::Sent(id),
-            Stage::Over => Cancelling::Cancelled,
+            ExchangeStage::New(_) => Cancelling::Unsent,
+            ExchangeStage::Waiting(id) => Cancelling::Sent(id),
+            ExchangeStage::Over => Cancelling::Cancelled,
         };
         Canceller::of(&self.session.seat.link, &mut self.cancelling, state)
     }
@@ -124,30 +121,32 @@ impl<T: ReadReply, C> Future for Exchange<'_, T, C> {
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let exchange = self.get_mut();
         loop {
-            if exchange.is_taken_back() && !matches!(exchange.stage, Stage::Over) {
+            if exchange.is_cancelled() && !matches!(exchange.stage, ExchangeStage::Over) {
                 exchange.leave(None);
-                exchange.stage = Stage::Over;
+                exchange.stage = ExchangeStage::Over;
                 return Poll::Ready(Err(Error::Cancelled));
             }
             match &exchange.stage {
-                Stage::New(written) => match exchange.session.poll_put(context, exchange.request, written) {
-                    Poll::Ready(Ok(Some(id))) => exchange.was_written(id),
-                    Poll::Ready(Ok(None)) => return Poll::Ready(Err(Error::Closed)),
-                    Poll::Ready(Err(error)) => {
-                        exchange.stage = Stage::Over;
-                        return Poll::Ready(Err(error));
+                ExchangeStage::New(written) => {
+                    match exchange.session.poll_put(context, exchange.request, written) {
+                        Poll::Ready(Ok(Some(id))) => exchange.was_written(id),
+                        Poll::Ready(Ok(None)) => return Poll::Ready(Err(Error::Closed)),
+                        Poll::Ready(Err(error)) => {
+                            exchange.stage = ExchangeStage::Over;
+                            return Poll::Ready(Err(error));
+                        }
+                        Poll::Pending if exchange.timer.poll(context).is_ready() => {
+                            exchange.stage = ExchangeStage::Over;
+                            let what = exchange.session.held_up_by();
+                            return Poll::Ready(Err(exchange.timer.overdue(exchange.request, what)));
+                        }
+                        Poll::Pending => return Poll::Pending,
                     }
-                    Poll::Pending if exchange.timer.poll(context).is_ready() => {
-                        exchange.stage = Stage::Over;
-                        let what = exchange.session.held_up_by();
-                        return Poll::Ready(Err(exchange.timer.overdue(exchange.request, what)));
-                    }
-                    Poll::Pending => return Poll::Pending,
-                },
-                Stage::Waiting(_) => {
+                }
+                ExchangeStage::Waiting(_) => {
                     return match exchange.session.poll_take_here(context, Wanted::ReplyTo(exchange.request)) {
                         Poll::Ready(outcome) => {
-                            exchange.stage = Stage::Over;
+                            exchange.stage = ExchangeStage::Over;
                             Poll::Ready(outcome)
                         }
                         Poll::Pending if exchange.timer.poll(context).is_ready() => {
@@ -158,7 +157,7 @@ impl<T: ReadReply, C> Future for Exchange<'_, T, C> {
                         Poll::Pending => Poll::Pending,
                     };
                 }
-                Stage::Over => return Poll::Ready(Err(Error::Closed)),
+                ExchangeStage::Over => return Poll::Ready(Err(Error::Closed)),
             }
         }
     }
@@ -180,10 +179,11 @@ impl<T, C> fmt::Debug for Exchange<'_, T, C> {
     }
 }
 
-/// A linear request that leads on, with its reply; gives `Out`, or the session as `Back` where nothing has changed.
+/// A linear request whose reply leads to another state, as a future. Returns `Out`, or the session as `Back` if its
+/// state has not changed.
 ///
-/// Written when it is first polled. Dropping it while it waits, or its timeout, ends the session: nobody could say what
-/// state it is in.
+/// It is sent when it is first polled. Dropping it while it waits, or its timeout, ends the session, because the state
+/// of the session is unknown.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -206,7 +206,7 @@ pub struct Advance<Out, Back> {
     /// `None` once it is over.
     session: Option<Session>,
     request: MessageIndex,
-    stage: Stage,
+    stage: ExchangeStage,
     wanted: Wanted,
     read: fn(Input) -> Result<Out, Unread>,
     timer: Timer,
@@ -214,7 +214,7 @@ pub struct Advance<Out, Back> {
 }
 
 impl<Out, Back> Advance<Out, Back> {
-    /// Ends the session, with [`Error::Timeout`], if the reply has not come that long after this was first polled.
+    /// Ends the session with [`Error::Timeout`] if the reply has not come within `timeout` of the first poll.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.timer.limit(timeout);
         self
@@ -226,8 +226,8 @@ impl<Out, Back> Advance<Out, Back> {
         };
         let overdue = loop {
             match &self.stage {
-                Stage::New(written) => match session.poll_put(context, self.request, written) {
-                    Poll::Ready(Ok(Some(id))) => self.stage = Stage::Waiting(id),
+                ExchangeStage::New(written) => match session.poll_put(context, self.request, written) {
+                    Poll::Ready(Ok(Some(id))) => self.stage = ExchangeStage::Waiting(id),
                     Poll::Ready(Ok(None)) => return Poll::Ready(Err(StepFailure::Ended(Error::Closed))),
                     Poll::Ready(Err(error)) => return Poll::Ready(Err(session.not_sent(error))),
                     Poll::Pending if self.timer.poll(context).is_ready() => {
@@ -236,13 +236,15 @@ impl<Out, Back> Advance<Out, Back> {
                     }
                     Poll::Pending => break false,
                 },
-                Stage::Waiting(_) | Stage::Over => match session.poll_next(context, self.wanted, self.read) {
-                    Taken::Read(outcome) => return Poll::Ready(outcome),
-                    Taken::Waits(back) => {
-                        session = back;
-                        break self.timer.poll(context).is_ready();
+                ExchangeStage::Waiting(_) | ExchangeStage::Over => {
+                    match session.poll_next(context, self.wanted, self.read) {
+                        Taken::Read(outcome) => return Poll::Ready(outcome),
+                        Taken::Waits(back) => {
+                            session = back;
+                            break self.timer.poll(context).is_ready();
+                        }
                     }
-                },
+                }
             }
         };
         if overdue {
@@ -320,7 +322,7 @@ impl Session {
         wanted: Wanted,
         read: fn(Input) -> Result<Out, Unread>,
     ) -> Advance<Out, Back> {
-        let stage = Stage::New(written(&self.seat.link, request, params));
+        let stage = ExchangeStage::New(written(&self.seat.link, request, params));
         let timer = Timer::of_session(&self.seat.link);
         Advance { session: Some(self), request, stage, wanted, read, timer, marker: PhantomData }
     }
@@ -331,7 +333,7 @@ impl Session {
         request: MessageIndex,
         params: &P,
     ) -> Exchange<'_, T, C> {
-        let stage = Stage::New(written(&self.seat.link, request, params));
+        let stage = ExchangeStage::New(written(&self.seat.link, request, params));
         let (before, timer) = (self.seat.state, Timer::of_session(&self.seat.link));
         Exchange { session: self, request, stage, before, timer, cancelling: None, marker: PhantomData }
     }

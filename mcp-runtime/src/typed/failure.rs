@@ -1,4 +1,4 @@
-//! Why a step of a session value did not happen, before the value has the type that the program knows it by.
+//! Why a step of a session value failed, before the value has its generated type.
 
 use super::session::Session;
 use crate::error::Error;

@@ -1,7 +1,4 @@
-//! Calls for tasks that outlive the session value.
-//!
-//! In: requests and notifications beside the linear channels. Out: calls that borrow nothing. Refuses at run time what
-//! the session does not permit at that moment.
+//! [`Handle`]: makes calls from any task.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -18,7 +15,7 @@ use super::step::InState;
 use crate::engine::Link;
 use crate::error::Error;
 
-/// Makes calls beside the linear channels, from any task. Does not keep the session open.
+/// Sends messages of replicated channels from any task. It does not keep the session open.
 #[derive(Clone, Debug)]
 pub struct Handle {
     pub(super) link: Link,
@@ -30,8 +27,8 @@ impl Handle {
         Handle { link, within }
     }
 
-    /// A handle that sends nothing for which it needs other capabilities than these: of what this one could send, what
-    /// needs no others. What is made with it, such as the sub-sessions that it opens, is restricted in the same way.
+    /// Returns a handle that may use only these capabilities, of those that this handle may use. Values that are made
+    /// with it, such as sub-sessions, are restricted in the same way.
     pub fn restrict(&self, capabilities: &Capabilities) -> Handle {
         let within = match self.within.as_deref() {
             Some(within) => within.meet(capabilities),
@@ -40,8 +37,8 @@ impl Handle {
         Handle { link: self.link.clone(), within: Some(Arc::new(within)) }
     }
 
-    /// Whether a message may be sent now, and if not, why: first the state of the session, then what was negotiated,
-    /// then what the handle is restricted to.
+    /// Returns whether a message may be sent now, or the violation: first of the state of the session, then of the
+    /// negotiated capabilities, then of the handle's restriction.
     ///
     /// # Errors
     /// The violation that sending the message would be.
@@ -49,7 +46,7 @@ impl Handle {
         self.link.with(|engine| engine.permits(message, self.within.as_deref()))
     }
 
-    /// What may be sent now beside the linear channels.
+    /// Returns the messages of replicated channels that may be sent now.
     pub fn permitted(&self) -> Vec<MessageIndex> {
         let messages = self.link.protocol().indexed().map(|(index, _)| index);
         let within = self.within.as_deref();
@@ -62,7 +59,7 @@ impl Handle {
         })
     }
 
-    /// A request; sent when the call is first polled.
+    /// A request, sent when the call is first polled.
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, T, C, G>
     where
         P: Serialize + ?Sized,
@@ -71,7 +68,7 @@ impl Handle {
         Call::new(self.link.clone(), request, params).within(self.within.clone())
     }
 
-    /// Opens a sub-session; the value stands for it.
+    /// Opens a sub-session and returns its value.
     pub fn open<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,
@@ -80,7 +77,7 @@ impl Handle {
         super::sub_sessions::open(self.link.clone(), self.within.clone(), message, params)
     }
 
-    /// Opens a sub-session by a request; the call gives the reply and the value.
+    /// Opens a sub-session with a request. The call returns the reply and the value.
     pub fn open_exchange<P, T, S, C, G>(
         &self,
         request: MessageIndex,
@@ -103,7 +100,7 @@ impl Handle {
         Call::opening_empty(self.link.clone(), request, params).within(self.within.clone())
     }
 
-    /// A notification; sent when the future is first polled.
+    /// A notification, sent when the future is first polled.
     pub fn notify<P: Serialize + ?Sized>(&self, message: MessageIndex, params: &P) -> Notify<'static> {
         Notify::new(self.link.clone(), message, params).within(self.within.clone())
     }

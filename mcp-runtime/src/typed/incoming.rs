@@ -1,8 +1,4 @@
-//! Replicated inputs: what the peer may send at any time beside the linear channels.
-//!
-//! In: the inputs that the engine has queued. Out: each of them, to one consumer, by [`IncomingQueue::next`] or to the
-//! handlers of [`IncomingQueue::serve`]. Refuses payloads that do not have their type: a request is answered with an
-//! error, a notification is reported, and the consumer hears of neither.
+//! [`IncomingQueue`]: the peer's messages on replicated channels.
 
 use std::future::{Future, poll_fn};
 use std::pin::{Pin, pin};
@@ -29,11 +25,12 @@ use crate::report::{DropReason, Report};
 /// So many handlers begin before other tasks of the thread have their turn.
 const AT_ONCE: usize = 64;
 
-/// The queue of replicated inputs. Several may be held; each input goes to one.
+/// The queue of messages that the peer sends on replicated channels. A program may hold several; each message goes to
+/// one.
 #[derive(Debug)]
 pub struct IncomingQueue {
     link: Link,
-    /// What the session is restricted to that it is the queue of, if it is.
+    /// The restriction of its session.
     within: Within,
 }
 
@@ -43,7 +40,7 @@ impl IncomingQueue {
         IncomingQueue { link, within }
     }
 
-    /// The next input that can be read; `None` when the session is over.
+    /// Returns the next message that can be decoded; `None` when the session has ended.
     pub async fn next<I>(&self, mut read: impl FnMut(Arrival) -> Result<I, Unread>) -> Option<I> {
         loop {
             let arrival = self.arrival().await?;
@@ -58,20 +55,20 @@ impl IncomingQueue {
         Some(self.of(arrived))
     }
 
-    /// Hands every input to `dispatch` until the session is over. Each handler is polled once before the next one, and
-    /// before whatever came behind its message reaches the program; one that has to wait goes on in a task of its own.
-    /// Requests run side by side, as many as [`Options::max_handlers`](crate::Options::max_handlers) says and one more
-    /// for each request of this side that waits for its reply; notifications run one after another, in the order in
-    /// which they came. Returns when all of them are done and their answers are written. Handlers that still run when
-    /// the session has been over for [`Options::close_grace`](crate::Options::close_grace) are dropped, unless
-    /// [`Options::keep_handlers`](crate::Options::keep_handlers) has them go on. Dropping the future aborts the tasks.
+    /// Calls `dispatch` with every message until the session has ended. Each handler is polled once before the next
+    /// one, and before later messages reach the program. A handler that has to wait continues in a task of its own.
+    /// Requests run in parallel, up to [`Options::max_handlers`](crate::Options::max_handlers) and one more for each
+    /// request of this side that waits for its reply. Notifications run one after another, in wire order. Returns when
+    /// all handlers are done and their answers are written. Handlers that still run
+    /// [`Options::close_grace`](crate::Options::close_grace) after the end of the session are dropped, unless
+    /// [`Options::keep_handlers`](crate::Options::keep_handlers) is set. Dropping the future aborts the tasks.
     pub fn serve<F, Fut>(self, dispatch: F) -> impl Future<Output = ()> + Send
     where
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
     {
         // From here on, and not from its first poll on, for a task that was spawned may be late.
-        let dispatcher = Dispatcher::new(self.link.clone());
+        let dispatcher = DispatcherGuard::new(self.link.clone());
         async move {
             let mut handlers = Handlers::default();
             let in_time = tokio::select! {
@@ -103,7 +100,7 @@ impl IncomingQueue {
         tokio::time::sleep(options.close_grace).await;
     }
 
-    async fn work<F, Fut>(&self, dispatch: F, handlers: &mut Handlers, dispatcher: &Dispatcher)
+    async fn work<F, Fut>(&self, dispatch: F, handlers: &mut Handlers, dispatcher: &DispatcherGuard)
     where
         F: Fn(Arrival) -> Fut + Send,
         Fut: Future<Output = ()> + Send + 'static,
@@ -147,8 +144,8 @@ impl IncomingQueue {
         while sub_sessions.join_next().await.is_some() {}
     }
 
-    /// Counts the handler of an input among all those that the session shares a limit with; refuses the input where
-    /// there is no room. Notifications are not counted: each session works on one at a time.
+    /// Counts the handler of an input against the limit that sessions share, and refuses the input beyond it.
+    /// Notifications are not counted, because each session works on one at a time.
     fn admit(&self, mut arrival: Arrival) -> Option<(Arrival, Permit)> {
         if !arrival.is_request() && !arrival.opens() {
             return Some((arrival, Permit::default()));
@@ -179,7 +176,7 @@ impl IncomingQueue {
         Some(self.of(arrived.await?))
     }
 
-    /// Whoever works on a request, or on a sub-session, has a part in the session that it came in.
+    /// The handler of a request, or of a sub-session, holds the session in which it arrived.
     fn of(&self, arrived: Arrived) -> Arrival {
         let alone = arrived.id.is_none() && arrived.sub_session.is_none();
         let link = if alone { self.link.clone() } else { self.link.within(arrived.epoch) };
@@ -232,19 +229,19 @@ async fn begin(
 
 /// What tells the session that inputs are handed to handlers.
 #[derive(Debug)]
-struct Dispatcher {
+struct DispatcherGuard {
     link: Link,
     key: DispatcherKey,
 }
 
-impl Dispatcher {
-    fn new(link: Link) -> Dispatcher {
+impl DispatcherGuard {
+    fn new(link: Link) -> DispatcherGuard {
         let key = link.with(Engine::dispatcher_began);
-        Dispatcher { link, key }
+        DispatcherGuard { link, key }
     }
 }
 
-impl Drop for Dispatcher {
+impl Drop for DispatcherGuard {
     fn drop(&mut self) {
         self.link.with(|engine| engine.dispatcher_left(self.key));
     }
@@ -290,7 +287,7 @@ impl Arrival {
         self.arrived.as_mut().map(|arrived| std::mem::take(&mut arrived.permit)).unwrap_or_default()
     }
 
-    /// What a handler knows besides the message.
+    /// The context of a handler: calls back to the peer, progress, and cancellation.
     pub fn context(&self) -> Context {
         let arrived = self.arrived.as_ref();
         Context {
@@ -320,7 +317,7 @@ impl Arrival {
             }
             Err(error) => {
                 let method = self.link.with(|engine| engine.method(message));
-                // If the session is over, there is nobody to tell.
+                // If the session has ended, the error cannot be sent.
                 let _ = self
                     .link
                     .speak(|engine, caller| engine.reply_error(caller, &id, &undecodable(&method, &error)));
@@ -366,7 +363,7 @@ impl Arrival {
                 let answer = self.link.with(|engine| undecodable(&engine.method(message), &error));
                 self.link.speak(|engine, caller| {
                     if let Some(id) = &id {
-                        // If the session is over, there is nobody to tell.
+                        // If the session has ended, the error cannot be sent.
                         let _ = engine.reply_error(caller, id, &answer);
                     }
                     engine.leave_sub_session(caller, sub_session);
@@ -377,7 +374,7 @@ impl Arrival {
         }
     }
 
-    /// Nobody knows this message: a request is answered with *method not found*.
+    /// Rejects an unknown message: a request is answered with *method not found*.
     pub fn unexpected(mut self) -> Unread {
         if let Some(arrived) = self.arrived.take() {
             self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, DropReason::Unattended));
@@ -433,7 +430,7 @@ impl Arrival {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
         let permit = self.take_permit();
         if let Ok(params) = self.notification::<P>() {
-            // There is nobody to tell but whoever reads reports.
+            // Only a report can tell the program.
             let _ = caught(&link, message, async { work(params).await }).instrument(span).await;
         }
         drop(permit);

@@ -1,9 +1,4 @@
-//! What a session value takes.
-//!
-//! In: the linear inputs that the engine has queued. Out: the one that is waited for, or the next one that the state
-//! accepts, with the value in its next state. Refuses payloads that do not have their type: a request is answered
-//! with an error and undone, so that the value goes on waiting; a notification that changes no state is reported; any
-//! other ends the session, for the value cannot move on without it.
+//! Receives the linear inputs of a session value.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll, ready};
@@ -103,7 +98,7 @@ impl Session {
                         Err(error) => return Taken::Read(Err(self.negotiation_failed(error))),
                     }
                 }
-                // A refusal that the author has not written undoes the request, and is no branch of the choice.
+                // A refusal without a branch of its own undoes the request, and is not a branch of the choice.
                 Some(LinearInput { message, body: Body::Refusal(error), .. })
                     if matches!(wanted, Wanted::ReplyTo(_)) || self.seat.is_implied(before, message) =>
                 {
@@ -256,8 +251,8 @@ impl Session {
         }
     }
 
-    /// Takes an input as it is, and moves the value; `None` where the peer has closed and was permitted to. That the
-    /// peer has closed is told once everything that was said to it is written.
+    /// Takes an input and moves the value; `None` where the peer has closed and was permitted to. The close is returned
+    /// only after all output is written.
     pub(crate) fn poll_take(
         &mut self,
         context: &Context<'_>,
@@ -269,8 +264,8 @@ impl Session {
             engine.poll_input(caller, context, waiter, seat.sub_session, judge)
         }))?;
         if taken.is_none() {
-            // Whoever learns that the peer has said everything may well end the process next, so that the peer would
-            // never see what it is owed. A peer that neither reads nor goes away can hold this up.
+            // A program that learns that the peer has closed may exit at once, and the peer would not receive its
+            // replies. A peer that neither reads nor disconnects can delay this.
             ready!(seat.link.with(|engine| engine.poll_drained(context, waiter)));
         }
         Poll::Ready(match taken {
@@ -474,7 +469,8 @@ fn body_text(body: Body) -> Option<Box<str>> {
     }
 }
 
-/// An input could not be read. It has been answered or reported where it could be; whoever hands inputs out goes on.
+/// An input could not be read. It has been answered or reported where possible; the caller continues with the next
+/// input.
 #[derive(Debug)]
 pub struct Unread(Option<Box<Left>>);
 

@@ -1,21 +1,20 @@
 //! What generated code calls.
 //!
-//! In: messages by their index in the tables, payloads by their Rust type. Out: session values that know their own
-//! state by following the tables, calls, handlers. Refuses to know any protocol: each generated method is one call of
-//! something here, and everything that is particular to a protocol comes in as tables.
+//! Each generated method is one call of a function here. Messages are indices into the tables of the protocol, and
+//! session values follow the tables to know their state. This module does not know any protocol.
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one;
 //!   `failure.rs`: why a step did not happen.
-//! - `call.rs`, `notify.rs`: calls and notifications beside the linear channels; `batch.rs`: several of them in one
-//!   line; `handle.rs`: the same for tasks of their own; `pages.rs`: calls whose result comes in pages; `pending.rs`:
-//!   calls that are written and not answered. `timer.rs`: limits of time.
-//! - `incoming.rs`: replicated inputs; `responder.rs`: their answers; `context.rs`: what a handler knows besides;
-//!   `panics.rs`: handlers that panic.
-//! - `resume.rs`: sessions that were begun elsewhere.
-//! - `sub_sessions.rs`: values of sub-sessions with a life of their own.
-//! - `reply.rs`: replies as Rust types, where a request has several. `closing.rs`: the end.
-//! - `payload.rs`: whether the types that a file names can be payloads.
+//! - `call.rs`, `notify.rs`: requests and notifications of replicated channels; `batch.rs`: several in one batch;
+//!   `handle.rs`: the same from any task; `pages.rs`: lists in pages; `pending.rs`: calls that have been sent;
+//!   `timer.rs`: timeouts.
+//! - `incoming.rs`: inputs of replicated channels; `responder.rs`: their replies; `context.rs`: the context of a
+//!   handler; `panics.rs`: handlers that panic.
+//! - `resume.rs`: resumed sessions.
+//! - `sub_sessions.rs`: values of sub-sessions.
+//! - `reply.rs`: replies as Rust types. `closing.rs`: waits for the end of a session.
+//! - `payload.rs`: checks that the types a file names can be payloads.
 
 mod batch;
 mod call;

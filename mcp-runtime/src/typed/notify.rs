@@ -1,7 +1,4 @@
-//! Notifications beside the linear channels.
-//!
-//! In: a notification and its payload, written as JSON at once. Out: a future, sent when it is first polled, or written
-//! with others in a batch. Refuses nothing by itself: the engine does.
+//! [`Notify`]: a notification of a replicated channel, as a future.
 
 use std::future::Future;
 use std::marker::PhantomData;
@@ -17,7 +14,7 @@ use super::timer::Patient;
 use crate::engine::{Caller, Engine, Link, Waiter};
 use crate::error::{Error, TimeoutKind};
 
-/// A notification beside the linear channels. Sent when it is first polled.
+/// A notification of a replicated channel, as a future. It is sent when it is first polled.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }

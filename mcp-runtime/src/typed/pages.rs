@@ -1,8 +1,4 @@
-//! Results that come in pages.
-//!
-//! In: a request, its params, and where the cursor stands in params and result. Out: page after page, each asked for
-//! when it is wanted, as `next` or as a stream. Refuses to go on for ever: a cursor that came before is an error, and so
-//! is one page more than the settings permit. Knows no protocol; what a cursor is the peer alone knows.
+//! [`Pages`]: a list request whose result comes in pages.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -153,12 +149,12 @@ impl<T> Pages<'_, T> {
 }
 
 impl<T: DeserializeOwned> Pages<'_, T> {
-    /// The next page; `None` behind the last one. May be dropped at any time; the page is not lost by that.
+    /// Returns the next page; `None` after the last one. Dropping the future does not lose the page.
     pub async fn next(&mut self) -> Option<Result<T, Error>> {
         poll_fn(|context| self.poll_page(context)).await
     }
 
-    /// All pages there are, or the first error.
+    /// Returns all pages, or the first error.
     ///
     /// # Errors
     /// That of the first page that fails, and [`Error::Pagination`] if the pages do not come to an end.

@@ -1,7 +1,4 @@
-//! Handlers that panic.
-//!
-//! In: the future of a handler. Out: its output, or that it panicked, which is reported. Refuses to let a panic end more
-//! than the message that was worked on. Nothing can be caught where the program is built to abort on a panic.
+//! Catches panics of handlers.
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,7 +1,4 @@
-//! Whether the Rust types that a `.session` file names can be payloads.
-//!
-//! In: a type, and a type whose name says where the file names it. Out: nothing, or an error of rustc that says that
-//! place. Refuses to be part of any program: no value of these types is ever made.
+//! Checks at compile time that the Rust types a `.session` file names can be payloads.
 //!
 //! Without this a type that lacks serde's traits is an error in each method that writes or reads it, and none of these
 //! errors knows the file. A field is looked at before any code is, so the error from here comes first. That rustc
@@ -19,7 +16,7 @@ pub struct Both<T: WrittenAndRead<Place>, Place>(PhantomData<(T, Place)>);
 
 /// A payload that is only written.
 #[derive(Debug)]
-pub struct Write<T: Written<Place>, Place>(PhantomData<(T, Place)>);
+pub struct Write<T: IsWritten<Place>, Place>(PhantomData<(T, Place)>);
 
 /// A payload that is only read.
 #[derive(Debug)]
@@ -37,7 +34,7 @@ pub trait WrittenAndRead<Place> {}
     message = "`{Self}` cannot be the payload of `{Place}`: it has to be `Serialize`",
     label = "it needs `#[derive(serde::Serialize)]`"
 )]
-pub trait Written<Place> {}
+pub trait IsWritten<Place> {}
 
 /// What can be read from JSON.
 #[diagnostic::on_unimplemented(
@@ -50,7 +47,7 @@ pub trait IsRead<Place> {}
 impl<T: Serialize + DeserializeOwned, Place> WrittenAndRead<Place> for T {}
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize, Place> Written<Place> for T {}
+impl<T: Serialize, Place> IsWritten<Place> for T {}
 
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned, Place> IsRead<Place> for T {}

@@ -1,7 +1,4 @@
-//! Calls that are written and not answered.
-//!
-//! In: a [`Call`] that was sent with [`Call::send`]. Out: a future for its reply, its id, and the reports on it.
-//! Refuses to keep a request whose reply nobody waits for: dropping it does what dropping the call does.
+//! [`Pending`]: a call that has been sent and waits for its reply.
 
 use std::fmt;
 use std::future::{Future, poll_fn};
@@ -43,10 +40,10 @@ impl<T, C, G> fmt::Debug for Sending<'_, T, C, G> {
     }
 }
 
-/// A call that was written and that waits for its reply, which comes when this is awaited.
+/// A call that has been sent, as a future for its reply.
 ///
-/// Whatever this side sends later goes out later. Its time runs, and ends it, whether or not it is polled; dropping it
-/// does what dropping the call would do.
+/// Messages that this side sends later are written later. Its timeout runs whether or not it is polled. Dropping it
+/// does the same as dropping the call.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -69,13 +66,13 @@ pub struct Pending<'a, T, C, G> {
 }
 
 impl<T, C, G> Pending<'_, T, C, G> {
-    /// The id of the request on the wire.
+    /// Returns the id of the request.
     pub fn id(&self) -> RequestId {
         RequestId::Number(self.id)
     }
 
-    /// The next report on the call; `None` once there is nothing left but its result. Only a call made
-    /// [`with_progress`](Call::with_progress) has reports. May be dropped at any time; no report is lost by that.
+    /// Returns the next progress of the call; `None` once only its result is left. Only a call made
+    /// [`with_progress`](Call::with_progress) has progress. Dropping the future does not lose any.
     pub async fn progress(&mut self) -> Option<G>
     where
         G: DeserializeOwned,
@@ -91,7 +88,7 @@ impl<T, C, G> Pending<'_, T, C, G> {
 }
 
 impl<T, G> Pending<'_, T, Cancellable, G> {
-    /// A handle that takes the call back, from any task.
+    /// Returns a handle that cancels the call from any task.
     pub fn canceller(&mut self) -> Canceller {
         self.call.canceller()
     }

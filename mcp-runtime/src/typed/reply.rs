@@ -1,7 +1,4 @@
-//! The replies of a request, as Rust types: one payload, or an enum where there are several replies.
-//!
-//! In: a result and which reply it is. Out: the value that stands for it, and back. Refuses to tell replies apart by
-//! their payload's type: the tables have conditions for that, and the engine has looked at them.
+//! The replies of a request as Rust types.
 
 use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;

@@ -1,7 +1,4 @@
-//! The answer to a request of the peer.
-//!
-//! In: a request that was handed over. Out: exactly one answer. Refuses to be forgotten: a responder that is dropped
-//! answers with an error. An answer that the peer no longer wants is dropped silently.
+//! [`Responder`]: owes the reply to a request of the peer, and answers with an error when it is dropped.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,11 +15,11 @@ use crate::engine::Link;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
-/// Owes the peer an answer of type `R`.
+/// The reply that this side owes to a request of the peer, of type `R`.
 ///
-/// It can be kept, and moved to other tasks, for as long as the work takes; the session goes on meanwhile. What the
-/// peer has taken back is not answered any more, which [`context`](Self::context) tells. One that is dropped, also by
-/// a panic, answers with the error -32603.
+/// It can be kept, and moved to other tasks, while the session goes on. A request that the peer has cancelled is not
+/// answered; [`context`](Self::context) shows whether it is. Dropping a responder, also by a panic, answers with the
+/// error -32603.
 ///
 /// ```
 /// use mcp_runtime::{Error, RpcError, call::Responder};
@@ -31,7 +28,7 @@ use crate::jsonrpc::RpcError;
 /// fn forecast(city: &str, responder: Responder<Value>) -> Result<(), Error> {
 ///     match city {
 ///         "Oslo" => responder.respond(&json!({ "celsius": 4 })),
-///         _ => responder.refuse(RpcError::invalid_params(format!("there is no city `{city}`"))),
+///         _ => responder.refuse(RpcError::invalid_params(format!("unknown city `{city}`"))),
 ///     }
 /// }
 /// ```
@@ -111,7 +108,7 @@ impl<R> Responder<R> {
         }
     }
 
-    /// What else is known of the request: whether it was taken back, how to report on it, how to call back.
+    /// Returns the context of the request: cancellation, progress, and calls back to the peer.
     pub fn context(&self) -> Context {
         let (id, token) = (self.id.clone(), self.token.clone());
         let (within, extension) = (self.within.clone(), self.extension.clone());
@@ -127,7 +124,7 @@ impl<R> Drop for Responder<R> {
             } else {
                 "the request was dropped unanswered"
             };
-            // If the session is over, there is nobody to tell.
+            // If the session has ended, the error cannot be sent.
             let _ = self
                 .link
                 .speak(|engine, caller| engine.reply_error(caller, &id, &RpcError::internal_error(problem)));

@@ -1,8 +1,4 @@
-//! Sessions that were begun elsewhere.
-//!
-//! In: a transport to a peer that is in the middle of a session, the state of that session, and what is known of what
-//! both sides have announced. Out: a [`Session`] in that state. Refuses to check any of it: whoever resumes a session
-//! asserts that it is there.
+//! Resumes sessions that another program has opened. What the program asserts about the state is not checked.
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Side, StateIndex};
@@ -12,7 +8,7 @@ use crate::driver::Transport;
 use crate::options::Resumed;
 
 impl Session {
-    /// Continues a session that was begun elsewhere, in a state where nothing is owed.
+    /// Resumes a session that another program has opened, in a state without unanswered requests.
     pub fn resume(
         transport: impl Transport,
         protocol: impl Into<ProtocolRef>,

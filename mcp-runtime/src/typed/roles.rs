@@ -1,7 +1,4 @@
-//! What every session type, handle, context and queue in generated code has, written once.
-//!
-//! In: the names of the types, and what is particular to them, as rows. Out: their methods. Refuses what depends on a
-//! message beyond its name and its kind: such methods stand in the generated code itself.
+//! Macros for the methods that every generated session type, handle, context and queue has.
 
 #[doc(hidden)]
 pub use crate::{

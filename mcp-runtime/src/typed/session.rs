@@ -1,8 +1,4 @@
-//! The value of a linear channel.
-//!
-//! In: a transport and a protocol. Out: a [`Session`] that knows its own state by following the tables: it moves with
-//! what it sends and with what it takes, and so lags the wire by the inputs that it has not taken. Refuses to be
-//! duplicated; the steps, in `steps.rs` and `inputs.rs`, consume it or borrow it mutably.
+//! [`Session`]: the value of a linear channel.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -26,19 +22,20 @@ use crate::engine::{Engine, Link, Moved, SubSessionLeft, Waiter};
 use crate::error::{DisconnectReason, Error};
 use crate::options::Options;
 
-/// One linear channel of a session. Dropping it abandons the session, unless the session can do without it.
+/// The value of one linear channel of a session. Dropping it abandons the session, unless the session can continue
+/// without it.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) seat: Seat,
     /// The linear requests of the peer that this value has taken and not answered.
     pub(crate) open: Vec<(MessageIndex, RequestId)>,
-    /// A request of this value whose reply nobody waits for any more; it must have come before the next step.
+    /// A request of this value whose reply is abandoned; it must arrive before the next step.
     pub(crate) abandoned: Option<i64>,
     /// Its steps wait one at a time, so they share it.
     pub(crate) waiter: Waiter,
 }
 
-/// Where a value stands. Its drop tells the engine.
+/// The state of a value. Its drop notifies the engine.
 #[derive(Debug)]
 pub(crate) struct Seat {
     pub(crate) link: Link,
@@ -49,7 +46,7 @@ pub(crate) struct Seat {
     pub(crate) sub_session: Option<SubSessionNumber>,
     /// The capabilities that the value is restricted to, if it is. Whatever is made of the value inherits them.
     pub(crate) within: Within,
-    /// The value was closed or split: its drop means nothing.
+    /// The value was closed or split: dropping it has no effect.
     left: bool,
 }
 
@@ -140,8 +137,8 @@ async fn carry(transport: impl Future<Output = ()>, link: Link) {
 }
 
 impl Session {
-    /// Starts a session over a transport, which is carried by a task of its own on the tokio runtime at hand. Without
-    /// one, every step and call fails with [`DisconnectReason::NoRuntime`].
+    /// Starts a session over a transport. A task on the current tokio runtime carries it. Without a runtime, every step
+    /// and call fails with [`DisconnectReason::NoRuntime`].
     pub fn start(
         transport: impl Transport,
         protocol: impl Into<ProtocolRef>,
@@ -190,7 +187,7 @@ impl Session {
         }
     }
 
-    /// A request beside the linear channels; sent when the call is first polled.
+    /// A request of a replicated channel, sent when the call is first polled.
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, T, C, G>
     where
         P: Serialize + ?Sized,
@@ -199,12 +196,12 @@ impl Session {
         Call::new(self.seat.link.clone(), request, params).within(self.seat.within.clone())
     }
 
-    /// A notification beside the linear channels; sent when the future is first polled.
+    /// A notification of a replicated channel, sent when the future is first polled.
     pub fn notify<P: Serialize + ?Sized>(&self, message: MessageIndex, params: &P) -> Notify<'_> {
         Notify::new(self.seat.link.clone(), message, params).within(self.seat.within.clone())
     }
 
-    /// Calls that outlive a borrow of the session.
+    /// Returns a handle for calls that outlive a borrow of the session.
     pub fn handle(&self) -> Handle {
         Handle::new(self.seat.link.clone(), self.seat.within.clone())
     }
@@ -242,22 +239,22 @@ impl Session {
         Session { seat, open: Vec::new(), abandoned: None, waiter: Waiter::default() }
     }
 
-    /// Closes the session: what is to be written is written, calls that run fail with
-    /// [`Error::Closed`](crate::Error::Closed), what still comes is dropped. It closes whether or not the result is
-    /// awaited. One of several channels closes the session when the others are at an end, too.
+    /// Closes the session. Pending output is written, running calls fail with [`Error::Closed`](crate::Error::Closed),
+    /// and later input is dropped. The session closes whether or not the result is awaited. One of several channels
+    /// closes the session when the others have ended, too.
     pub fn close(mut self) -> Closing {
         self.seat.left = true;
         self.seat.link.with(|engine| engine.value_closed());
         Closing::new(self.seat.link.clone())
     }
 
-    /// Lets go of the session in whatever state it is; the peer sees the end of the stream.
+    /// Abandons the session in any state; the peer sees the end of the stream.
     pub fn abort(mut self) {
         self.seat.left = true;
         self.seat.link.with(|engine| engine.value_dropped(true));
     }
 
-    /// Waits until the peer has said everything and has its answers, or the session is over.
+    /// Waits until the peer has closed its side and has all its answers, or the session has ended.
     pub async fn ended(&self) {
         self.seat.link.wait(Engine::poll_ended).await;
     }
@@ -272,8 +269,8 @@ impl Session {
         self.seat.link.protocol()
     }
 
-    /// Whether a message may be sent now, and if not, why: first the state of this value, then what was negotiated,
-    /// then what the value is restricted to.
+    /// Returns whether a message may be sent now, or the violation: first of the state of this value, then of the
+    /// negotiated capabilities, then of the value's restriction.
     ///
     /// # Errors
     /// The violation that sending the message would be.

@@ -1,11 +1,8 @@
-//! Steps that lead to another state, as values that generated code can name.
-//!
-//! In: a session value, and what it sends or waits for. Out: a [`Step`], which gives the value in its next state.
-//! Refuses to decide which state that is: generated code says so by the type it asks for.
+//! [`Step`]: the future of a step, which generated code can name.
 //!
 //! An `async fn` in generated code would be a type of its own for each method, which rustc infers, lays out and checks
-//! each time anew; a protocol of some hundred steps would take seconds to check. A method that returns a `Step` is
-//! checked like any call. The future is boxed, so that what it waits in is compiled once and its size is a pointer's.
+//! separately; a protocol with some hundred steps would take seconds to check. A method that returns a `Step` is
+//! checked like any call. The future is boxed, so that its code is compiled once and its size is that of a pointer.
 
 use std::fmt;
 use std::future::Future;
@@ -23,8 +20,8 @@ use super::session::Session;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
-/// A step of a session value. It is taken while this is awaited; dropping it before ends the session, for the value
-/// went into it.
+/// The future of a step of a session value. Dropping it before it completes ends the session, because it holds the
+/// value.
 ///
 /// ```
 /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
@@ -93,7 +90,7 @@ pub trait InRole: InState {
 ///     session.try_into_typed().map_err(Box::new)
 /// }
 /// ```
-#[diagnostic::on_unimplemented(message = "`{Self}` is no session in one of its states")]
+#[diagnostic::on_unimplemented(message = "`{Self}` is not a session in one of its states")]
 pub trait Typed: InRole {
     /// The state.
     const STATE: StateIndex;

@@ -1,7 +1,4 @@
-//! What a session value sends.
-//!
-//! In: a linear output, or the answer to a linear request. Out: the value in its next state, or the value as it was
-//! with the reason. Refuses what its state does not permit; generated code never asks for that.
+//! Sends the linear outputs of a session value.
 //!
 //! A step that is dropped while it waits ends the session if it has consumed the value. What `exchange.rs` leaves
 //! behind is settled before the next step is written.
@@ -76,8 +73,8 @@ impl Session {
         Ok(())
     }
 
-    /// Waits until the peer takes back a request that this value owes an answer to, or the session is over. Answering
-    /// it moves the value on as ever; nobody reads the answer.
+    /// Waits until the peer cancels a request that this value has to answer, or the session ends. Answer it all the
+    /// same to move the value on; the peer ignores the answer.
     pub async fn cancelled(&self, request: MessageIndex) {
         let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
         let (link, sub_session) = (&self.seat.link, self.seat.sub_session);
@@ -187,7 +184,7 @@ impl Session {
 
     pub(crate) fn poll_abandoned(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
         if let Some(id) = self.abandoned {
-            // Whatever the reply says, nobody wants to know; only the end of the session matters.
+            // The abandoned reply itself is ignored; only the end of the session matters.
             let Session { seat, waiter, .. } = &mut *self;
             ready!(seat.link.speak(|engine, caller| engine.poll_abandoned(caller, context, waiter, id)))?;
             self.abandoned = None;

@@ -1,8 +1,4 @@
-//! Values of sub-sessions: a sub-session that lives longer than a request and its reply is stepped like a session.
-//!
-//! In: its first message, sent or taken. Out: a [`Session`] that stands for the sub-session alone: its inputs are those
-//! of the sub-session, its steps are judged by the sub-session's state. Refuses to keep the session open, and to
-//! outlive it.
+//! Values of sub-sessions, which are stepped like sessions.
 
 use std::future::Future;
 
@@ -64,7 +60,7 @@ impl Session {
         }
     }
 
-    /// Opens a sub-session beside the linear channels; the value stands for it.
+    /// Opens a sub-session and returns its value.
     pub fn open<P: Serialize + ?Sized>(
         &self,
         message: MessageIndex,
@@ -73,7 +69,7 @@ impl Session {
         open(self.seat.link.clone(), self.seat.within.clone(), message, params)
     }
 
-    /// Opens a sub-session by a request; the call gives the reply and the value.
+    /// Opens a sub-session with a request. The call returns the reply and the value.
     pub fn open_exchange<P, T, S, C, G>(&self, request: MessageIndex, params: &P) -> Call<'_, (T, S), C, G>
     where
         P: Serialize + ?Sized,
@@ -105,13 +101,13 @@ impl Session {
         self.seat.link.with(|engine| engine.checker().sub_session_opener(sub_session).cloned())
     }
 
-    /// Answers whatever this value owes an answer to with an error, and lets go of it.
+    /// Answers the open requests of this value with an error, and drops it.
     pub fn decline(mut self, error: RpcError) {
         if self.seat.sub_session_over().is_some() {
             return;
         }
         for (_, id) in std::mem::take(&mut self.open) {
-            // If the session is over, there is nobody to tell.
+            // If the session has ended, the error cannot be sent.
             let _ = self.seat.link.speak(|engine, caller| engine.reply_error(caller, &id, &error));
         }
     }

@@ -1,7 +1,4 @@
-//! What the tables in generated code are written with.
-//!
-//! In: lists of rows, each with the name of its constant. Out: the constants and the tables. Refuses numbers: a row's
-//! index is its place in the list, so that a new row changes no other one.
+//! Macros with which generated code writes its tables.
 
 #[doc(hidden)]
 pub use mcp_protocol_machine::Capability;
@@ -48,12 +45,12 @@ macro_rules! __protocol {
 macro_rules! __numbered {
     ($rows:vis rows of $row:ident by $made:ident, $index:ident as $number:ident: $($(#[$meta:meta])* $name:ident = $entry:expr;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
-        enum Place { $($name),* }
+        enum RowNumber { $($name),* }
         $(
             $(#[$meta])*
             #[allow(dead_code, unreachable_pub)]
             pub const $name: $crate::__private::tables::$index =
-                $crate::__private::tables::$index(Place::$name as $number);
+                $crate::__private::tables::$index(RowNumber::$name as $number);
         )*
         #[allow(non_upper_case_globals, unreachable_pub)]
         $rows const rows: &[$crate::__private::tables::$row] =
@@ -107,12 +104,12 @@ macro_rules! __keys {
 macro_rules! __capabilities {
     ($($(#[$meta:meta])* $name:ident = $shown:literal, [$($part:literal),* $(,)?];)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
-        enum Place { $($name),* }
+        enum GateNumber { $($name),* }
         $(
             #[doc = concat!("`", $shown, "`, as it is announced.\n\n")]
             $(#[$meta])*
             pub const $name: $crate::__private::tables::Capability = $crate::__private::tables::Capability::new(
-                $crate::__private::tables::GateIndex(Place::$name as u16),
+                $crate::__private::tables::GateIndex(GateNumber::$name as u16),
                 $shown,
             );
         )*

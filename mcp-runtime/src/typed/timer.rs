@@ -1,8 +1,4 @@
-//! The time that something of this side may take, as long as its own task waits for it.
-//!
-//! In: a limit. Out: the moment at which it has passed, told by whoever carries the session: no timer of its own is
-//! set. Refuses to cost anything where there is no limit. A call that is written has its time in the engine instead,
-//! which ends it whether or not anybody polls it.
+//! The timeout of a step, driven by the engine's clock.
 
 use std::future::poll_fn;
 use std::task::{Context, Poll};

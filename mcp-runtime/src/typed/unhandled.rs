@@ -1,4 +1,4 @@
-//! What a handler leaves to its trait's default methods.
+//! Finds out which handler methods a program has left to their defaults.
 //!
 //! The default method of a request returns an [`Unhandled`], a type that no program names. So the type of what a method
 //! returns says whether the program has written it, and no handler has to be called to know.

@@ -1,4 +1,4 @@
-//! Sessions with real child processes. What is waited for is an event or an hour, never a guess.
+//! Sessions with real child processes. Tests wait for events, never for a guessed time.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
@@ -158,7 +158,7 @@ async fn an_exit_is_the_reason_why_the_input_ended() {
 }
 
 #[tokio::test]
-async fn writing_to_a_child_that_has_exited_is_no_catastrophe() {
+async fn writing_to_a_child_that_has_exited_ends_the_session() {
     guarded(async {
         let (script, _) = start(shell("exit 0"), PATIENT);
         script.send(&"x".repeat(1_000_000));
@@ -255,7 +255,7 @@ async fn error_output_can_be_captured_by_the_line() {
         let script = Script::new();
         tokio::spawn(child.run(script.endpoint()));
         exited(script.until_terminated().await);
-        // All of it is there before the session is told of its end.
+        // All of it is delivered before the session is notified of its end.
         assert_eq!(*lines.lock().unwrap(), ["one", "two"]);
         assert_eq!(script.look(|seen| seen.text()), "out\n");
     })
@@ -263,12 +263,12 @@ async fn error_output_can_be_captured_by_the_line() {
 }
 
 #[tokio::test]
-async fn a_child_that_exits_unheard_is_told_apart_from_a_broken_pipe() {
+async fn a_child_that_exits_is_distinguished_from_a_broken_pipe() {
     guarded(async {
         // Its input is closed before it says so, hence what is sent then cannot be written.
         let (script, _) = start(shell("exec <&-; echo ready; exit 3"), PATIENT);
         script.until(|seen| seen.input == b"ready\n").await;
-        script.send("is anybody there?");
+        script.send("is anyone there?");
         let (status, after) = exited(script.until_terminated().await);
         assert_eq!((status.code(), after), (Some(3), Means::Nothing));
         assert!(script.look(|seen| seen.output_error.is_none()), "the exit says more than the pipe");
@@ -277,12 +277,12 @@ async fn a_child_that_exits_unheard_is_told_apart_from_a_broken_pipe() {
 }
 
 #[tokio::test]
-async fn a_child_that_takes_no_more_input_and_stays_is_told_of_in_time() {
+async fn a_child_that_closes_its_input_and_stays_is_reported_in_time() {
     guarded(async {
         let times = PATIENT.linger(MOMENT).after_eof(MOMENT);
         let (script, _) = start(shell("exec <&-; echo ready; exec sleep 3600"), times);
         script.until(|seen| seen.input == b"ready\n").await;
-        script.send("is anybody there?");
+        script.send("is anyone there?");
         script.until(|seen| seen.output_error.is_some()).await;
         script.abandon();
         exited(script.until_terminated().await);
@@ -290,13 +290,13 @@ async fn a_child_that_takes_no_more_input_and_stays_is_told_of_in_time() {
     .await;
 }
 
-/// The id of a process that the child has started and told of in its first line.
+/// The id of a process that the child has started and printed in its first line.
 async fn grandchild(script: &Script) -> u32 {
     script.until(|seen| seen.input.ends_with(b"\n")).await;
     script.look(|seen| seen.text().trim().parse().unwrap())
 }
 
-/// Reaped by whoever adopts it, which takes a moment; a zombie has ended.
+/// Its adoptive parent reaps it, which takes a moment; a zombie has ended.
 async fn until_ended(id: u32) {
     let ended = || match std::fs::read_to_string(format!("/proc/{id}/stat")) {
         Ok(text) => text.rsplit(')').next().unwrap().trim_start().starts_with('Z'),

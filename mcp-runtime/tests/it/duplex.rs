@@ -33,8 +33,8 @@ async fn lines_go_both_ways_and_both_sides_close() {
 
 #[tokio::test(start_paused = true)]
 async fn more_than_the_connection_holds_goes_through_both_ways_at_once() {
-    // Both sides write much more than the connection holds before either has read: whoever stopped reading while its
-    // writing is blocked would hang here.
+    // Both sides write much more than the connection holds before either has read: a side that stopped reading while
+    // its writing is blocked would hang here.
     let (left, right) = duplex_with_capacity(100);
     let (one, other) = (Script::new(), Script::new());
     let line = "x".repeat(999);
@@ -93,9 +93,9 @@ async fn a_dropped_end_is_the_end_of_the_stream() {
     let script = Script::new();
     tokio::spawn(right.run(script.endpoint()));
     script.until(|seen| matches!(seen.end, Some(End::Eof))).await;
-    script.send("anybody?");
+    script.send("hello?");
     // Nothing can come in and nothing go out, so there is nothing to wait for.
-    let Outcome::Failed(error) = script.until_terminated().await else { panic!("lost bytes are no order") };
+    let Outcome::Failed(error) = script.until_terminated().await else { panic!("lost bytes are an error") };
     assert_eq!(error.kind(), io::ErrorKind::BrokenPipe);
     assert!(script.look(|seen| seen.output_error.is_some() && seen.confirmed == 0));
 }

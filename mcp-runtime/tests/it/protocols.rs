@@ -4,8 +4,8 @@ pub(crate) mod cellar {
     mcp_runtime::protocol!("tests/sessions/cellar.session");
 }
 
-pub(crate) mod desk {
-    mcp_runtime::protocol!("tests/sessions/desk.session");
+pub(crate) mod help_desk {
+    mcp_runtime::protocol!("tests/sessions/help_desk.session");
 }
 
 pub(crate) mod garden {

@@ -1,4 +1,4 @@
-//! What a session tells to `tracing`: spans for sessions and exchanges, events for states, violations and ends.
+//! Spans and events of a session in `tracing`.
 
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 use test_support::raw;
 
-use crate::protocols::desk::{Clerk, Open, Visitor, client, server};
+use crate::protocols::help_desk::{Clerk, Open, Visitor, client, server};
 use crate::protocols::watching::{Watched, Watcher};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, RpcError};
@@ -137,7 +137,7 @@ async fn states_and_ends_are_events_and_every_span_is_closed() {
 }
 
 #[tokio::test]
-async fn the_states_of_sub_sessions_are_told_by_their_numbers() {
+async fn the_states_of_sub_sessions_are_traced_with_their_numbers() {
     let recorder = Recorder::here();
     let (near, far) = duplex();
     let (watcher, watched) = (Watcher::new(near), Watched::new(far));
@@ -202,7 +202,7 @@ async fn what_the_peer_does_wrong_is_a_warning_in_the_span_of_the_session() {
 }
 
 #[tokio::test]
-async fn who_listens_may_ask_the_session() {
+async fn a_subscriber_may_use_the_session() {
     let (visitor, clerk) = open().await;
     let incoming = clerk.incoming();
     let handle: client::Handle = visitor.handle();
@@ -210,7 +210,7 @@ async fn who_listens_may_ask_the_session() {
     let (count, sessions) = (Arc::clone(&told), handle.clone());
     let recorder = Recorder::calling(move || {
         count.fetch_add(1, Ordering::SeqCst);
-        // This locks the session, whose lock nobody may hold now.
+        // This locks the session, so no task may hold its lock now.
         assert!(!format!("{sessions:?}").is_empty());
     });
     let asking = async {
@@ -225,7 +225,7 @@ async fn who_listens_may_ask_the_session() {
 }
 
 #[tokio::test]
-async fn who_does_not_want_that_much_is_not_told() {
+async fn a_subscriber_gets_only_its_level() {
     let recorder = Recorder::at(tracing::Level::INFO);
     let (visitor, clerk) = open().await;
     tokio::spawn(clerk.incoming().serve(Telling));

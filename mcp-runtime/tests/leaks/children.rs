@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use mcp_runtime::transport::{Child, ShutdownTimes};
 
-use super::desk::{Greeting, Visitor};
+use super::help_desk::{Greeting, Visitor};
 use super::{Count, Settings, a_thousand, greet, run};
 
 /// Short, because many of these children have to be waited for.
@@ -61,7 +61,7 @@ async fn one(way: usize, settings: &Settings) {
         }
         5 => drop(start("exec sleep 3600", brief, settings)),
         6 => drop(Child::spawn(Command::new("cat")).unwrap()),
-        // It is no server at all, and is killed by somebody else.
+        // It is not a server, and another process kills it.
         _ => {
             let visitor =
                 greet(start("echo nonsense; echo more >&2; kill -KILL $$", brief, settings)).await.unwrap();

@@ -6,7 +6,7 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::transport::duplex::{Duplex, duplex_with_capacity};
 use tokio::task::yield_now;
 
-use super::desk::{Clerk, Open, Visitor};
+use super::help_desk::{Clerk, Open, Visitor};
 use super::{Count, Settings, Sometimes, a_thousand, greet, run, welcome};
 
 async fn open(settings: &Settings) -> (Visitor<Open>, Clerk<Open>) {
@@ -18,7 +18,7 @@ async fn open(settings: &Settings) -> (Visitor<Open>, Clerk<Open>) {
 }
 
 /// A client whose peer is there and says nothing, and reads nothing either.
-fn alone_with(capacity: usize, settings: &Settings) -> (Visitor<super::desk::Greeting>, Duplex) {
+fn alone_with(capacity: usize, settings: &Settings) -> (Visitor<super::help_desk::Greeting>, Duplex) {
     let (near, far) = duplex_with_capacity(capacity);
     (Visitor::with_options(near, settings.options()), far)
 }
@@ -49,7 +49,7 @@ async fn one(way: usize, settings: &Settings) {
             one.unwrap();
             drop(next);
         }
-        // In the middle of calls that nobody will answer.
+        // In the middle of calls that will not be answered.
         3 => {
             let (visitor, clerk) = open(settings).await;
             let serving = tokio::spawn(clerk.incoming().serve(Sometimes));
@@ -82,7 +82,7 @@ async fn one(way: usize, settings: &Settings) {
                 let mut call = Box::pin(visitor.ask("never".into()));
                 tokio::select! {
                     biased;
-                    _ = &mut call => panic!("nobody has answered"),
+                    _ = &mut call => panic!("completed without an answer"),
                     () = yield_now() => {}
                 }
             }

@@ -1,12 +1,12 @@
-//! A thousand sessions, ended in every way there is, leave nothing behind: no task, no open file, no thread, no
-//! process, no state of a session.
+//! A thousand sessions, ended in every way, leave nothing behind: no task, no open file, no thread, no process, no
+//! state of a session.
 
 #![cfg(target_os = "linux")]
 #![allow(missing_docs)]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
-mod desk {
-    mcp_runtime::protocol!("tests/sessions/desk.session");
+mod help_desk {
+    mcp_runtime::protocol!("tests/sessions/help_desk.session");
 }
 
 mod children;
@@ -16,7 +16,7 @@ use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use desk::{Clerk, Open, Visitor, server};
+use help_desk::{Clerk, Open, Visitor, server};
 use mcp_runtime::{Options, RpcError};
 use serde_json::json;
 
@@ -35,7 +35,7 @@ struct Count {
     files: usize,
     /// Entries of `/proc/self/task`, without those of the tests themselves.
     threads: usize,
-    /// Processes that have this one as their parent, those included that nobody has waited for.
+    /// Processes that have this one as their parent, zombies included.
     children: usize,
     /// Sessions whose settings somebody still holds.
     sessions: usize,
@@ -140,12 +140,12 @@ async fn a_thousand(ways: usize, one: impl AsyncFn(usize, &Settings)) {
     before.comes_back(&settings).await;
 }
 
-async fn greet(visitor: Visitor<desk::Greeting>) -> Option<Visitor<Open>> {
+async fn greet(visitor: Visitor<help_desk::Greeting>) -> Option<Visitor<Open>> {
     let (_, visitor) = visitor.hello(json!({"capabilities": {"approval": {}}})).await.ok()?;
     visitor.send_ready().await.ok()
 }
 
-async fn welcome(clerk: Clerk<desk::Greeting>) -> Option<Clerk<Open>> {
+async fn welcome(clerk: Clerk<help_desk::Greeting>) -> Option<Clerk<Open>> {
     let (_, clerk) = clerk.recv_hello().await.ok()?;
     let clerk = clerk.send_welcome(json!({"capabilities": {"questions": {}}})).await.ok()?;
     clerk.recv_ready().await.ok()

@@ -1,4 +1,4 @@
-//! What the buyer does: asks in every way there is, watches stalls, and goes through the states of a trade.
+//! The buyer: makes every kind of request, watches stalls, and goes through the states of a trade.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};

@@ -1,4 +1,4 @@
-//! One call, made in some way, and whether its outcome can be.
+//! One call, made in a random way, and whether its outcome is possible.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub(crate) enum Wish {
     Nest,
     /// Reports three times before it answers.
     Report,
-    /// Answers only once the question is taken back, and otherwise much later than anybody waits.
+    /// Answers only once the request is cancelled, and otherwise long after its timeout.
     Never,
 }
 
@@ -50,7 +50,7 @@ pub(crate) fn refusal(question: &Value) -> RpcError {
     RpcError::new(WANTED, question["number"].to_string())
 }
 
-/// Makes a call that can be taken back.
+/// Makes a call that can be cancelled.
 pub(crate) async fn cancellable(
     ledger: &Ledger,
     noise: &mut Noise,
@@ -84,7 +84,7 @@ pub(crate) async fn cancellable(
     }
 }
 
-/// Makes a call that cannot be taken back.
+/// Makes a call that cannot be cancelled.
 pub(crate) async fn uncancellable(
     ledger: &Ledger,
     noise: &mut Noise,
@@ -130,7 +130,7 @@ async fn run<C>(
         while let Some(report) = pending.progress().await {
             let now = report["progress"].as_u64().unwrap_or_default();
             if now <= before {
-                ledger.problem(format!("call {number} was told of {now} after {before}"));
+                ledger.problem(format!("call {number} got progress {now} after {before}"));
             }
             before = now;
         }

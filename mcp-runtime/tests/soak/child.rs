@@ -179,7 +179,7 @@ async fn play_out(
     match (plan.ending, buyer) {
         (Ending::InOrder, Some(buyer)) => {
             finish.await;
-            // A ping goes past everything that was said before. What handlers do for nobody ends by and by.
+            // A ping arrives after everything that was sent before. Abandoned handlers end after a while.
             while !format!("{handle:?}").contains("running: 0, unanswered: 0") {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }

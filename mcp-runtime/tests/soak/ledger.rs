@@ -1,4 +1,4 @@
-//! What was done and what came of it, by both sides.
+//! Records what both sides did, and the outcomes.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,7 +44,7 @@ pub(crate) struct Ledger {
     pub(crate) over: AtomicBool,
     /// There is little room, so requests may be refused and notifications dropped.
     pub(crate) tight: AtomicBool,
-    /// The same in words, for whoever looks into it.
+    /// The same in words, for a failure's report.
     reports: Mutex<Vec<String>>,
     /// What should not have happened.
     problems: Mutex<Vec<String>>,

@@ -1,7 +1,6 @@
 //! Thousands of exchanges at once, with everything going wrong that may: delays, replies that overtake one another,
-//! garbage between the lines, futures dropped half-way, ends out of the blue. Every call must have exactly one
-//! outcome, one that what was done to it explains, and where the session ends in order both sides must agree on
-//! where they are.
+//! garbage between the lines, futures dropped half-way, ends out of the blue. Every call must have exactly one outcome,
+//! one that what was done to it explains, and where the session ends in order both sides must agree on where they are.
 //!
 //! `SOAK_SEED` and `SOAK_ROUNDS` are printed and can be set: round after round takes the next seed, and a seed does
 //! the same again in memory, where the clock stands still but for what is waited for. With a child process the order
@@ -27,7 +26,7 @@ mod noise;
 mod seller;
 mod wire;
 
-/// What is run where nobody asks for another.
+/// What is run by default.
 const SEED: u64 = 20_250_326;
 const ROUNDS: u64 = 40;
 

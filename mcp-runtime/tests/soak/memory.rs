@@ -1,4 +1,4 @@
-//! Both sides in one process, and somebody in the middle of the wire. The clock stands still but for what is waited
+//! Both sides in one process, with a proxy in the middle of the wire. The clock stands still but for what is waited
 //! for, so that whatever hangs is found at once.
 
 use std::sync::Arc;
@@ -31,10 +31,10 @@ pub(crate) fn round(seed: u64) {
     let count = |count: &std::sync::atomic::AtomicUsize| count.load(Ordering::SeqCst);
     assert_eq!(count(&ledger.made), count(&ledger.settled) + count(&ledger.dropped), "seed {seed}");
     assert_eq!(count(&ledger.begun), count(&ledger.ended), "seed {seed}, {ending:?}");
-    assert_eq!(count(&ledger.complaints), 0, "whoever is in the middle keeps these to himself");
+    assert_eq!(count(&ledger.complaints), 0, "the proxy does not pass these on");
     for side in 0..2 {
         let (noticed, said) = (count(&ledger.noticed[side]), count(&ledger.garbage[side]));
-        // An end out of the blue may leave a line behind that is cut, too, and garbage that nobody reads.
+        // An abrupt end may leave a line that is cut, too, and garbage that is not read.
         let right = if ending == Ending::InOrder { noticed == said } else { noticed <= said + 1 };
         assert!(
             right,
@@ -104,7 +104,7 @@ async fn play(ledger: &Arc<Ledger>, mut noise: Noise) -> Ending {
                     for task in tasks {
                         task.await.unwrap();
                     }
-                    // What is on its way arrives, and what handlers do for nobody comes to its end.
+                    // Messages on their way arrive, and abandoned handlers end.
                     tokio::time::sleep(Duration::from_secs(1)).await;
                     let Some(buyer) = buyer else { return ending };
                     agree(ledger, &format!("{:?}", buyer.handle()), &format!("{sellers:?}"));

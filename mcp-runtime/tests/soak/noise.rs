@@ -1,4 +1,4 @@
-//! Numbers that look like chance and are the same for the same seed.
+//! Pseudo-random numbers from a seed.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What the seller does: answers, asks back, sends updates, and keeps count.
+//! The seller: answers, calls back, sends updates, and counts.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,7 @@ impl Stall {
                     biased;
                     () = context.cancelled() => {}
                     () = tokio::time::sleep(Duration::from_secs(60)) => {
-                        self.ledger.problem(format!("nobody has taken {question} back"));
+                        self.ledger.problem(format!("{question} was not cancelled"));
                     }
                 }
             }
@@ -129,7 +129,7 @@ impl Handler for Stall {
     }
 }
 
-/// Asks and tells by itself, beside all else.
+/// Sends requests and notifications of its own, in parallel.
 pub(crate) async fn speak(handle: server::Handle, ledger: Arc<Ledger>, mut noise: Noise, times: usize) {
     let mut told = 0;
     for _ in 0..times {

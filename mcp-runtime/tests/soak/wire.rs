@@ -20,13 +20,13 @@ use crate::noise::Noise;
 /// One end, for a session.
 pub(crate) type Wire = ByteStream<ReadHalf<DuplexStream>, WriteHalf<DuplexStream>>;
 
-/// The wire, as whoever is in the middle has it.
+/// The wire, as the proxy in the middle holds it.
 pub(crate) struct Middle {
     pub(crate) cut: Arc<Notify>,
     pub(crate) task: JoinHandle<()>,
 }
 
-/// Lines that are no message, and none that anybody would answer to a side that does not know what it asked.
+/// Lines that are not messages, and that are not answered with an error.
 const NONSENSE: &[&str] = &[
     "listening on port 80",
     "Traceback (most recent call last):",
@@ -103,10 +103,10 @@ struct Direction {
 }
 
 impl Direction {
-    /// Carries lines until the stream ends, or nobody takes them any more.
+    /// Carries lines until the stream ends, or its reader is gone.
     async fn carry(&mut self, from: impl AsyncRead + Unpin, mut to: impl AsyncWrite + Unpin) {
         let mut lines = BufReader::new(from).lines();
-        // Whoever carries no longer still listens, so that nobody is stuck who says his last words.
+        // A proxy that has stopped carrying still reads, so that a side can write its last messages.
         if self.lines(&mut lines, &mut to).await.is_ok() {
             let _ = to.shutdown().await;
         }

@@ -24,12 +24,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().nth(1).ok_or("usage: conformance-client URL")?;
     let scenario = std::env::var("MCP_CONFORMANCE_SCENARIO").unwrap_or_else(|_| "initialize".to_owned());
 
-    // The suite's servers lose what they say while nobody listens, so there is no hurry, however busy the machine is.
+    // The suite's servers lose messages that they send before the stream is open, so the client waits long for it, also
+    // on a busy machine.
     let patient = ClientOptions::default().listen_within(Duration::from_secs(10));
     let transport = HttpClient::new(&url)?.options(patient);
     let options = Options::new().revisions(REVISIONS).timeout(Duration::from_secs(20));
     let client = McpClient::with_options(transport, options);
-    // What the server asks is answered beside everything else, for as long as the session lives.
+    // Requests of the server are answered in parallel, until the session ends.
     tokio::spawn(client.incoming().serve(User));
 
     let hello = read(json!({

@@ -1,4 +1,4 @@
-//! The user, as far as the server is concerned: whoever answers what it asks.
+//! The user: answers the requests of the server.
 
 use mcp_protocols::mcp_2025_11_25::client::{Context, Handler};
 use mcp_protocols::types::ElicitResult;
@@ -19,7 +19,7 @@ impl Handler for User {
             .flatten()
             .filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())))
             .collect();
-        // Who must fill in what nobody proposes has nothing to say.
+        // A required field without a default cannot be filled in.
         let required = form.get("required").and_then(Value::as_array).into_iter().flatten();
         if required.filter_map(Value::as_str).any(|name| !proposed.contains_key(name)) {
             return Ok(ElicitResult::decline());

@@ -16,7 +16,7 @@ pub(crate) struct Log {
 impl Log {
     pub(crate) fn set_level(&self, params: Value) -> Result<(), RpcError> {
         let params: SetLogLevelParams = serde_json::from_value(params)
-            .map_err(|error| RpcError::invalid_params(format!("this is no severity: {error}")))?;
+            .map_err(|error| RpcError::invalid_params(format!("this is not a severity: {error}")))?;
         *self.level.lock().unwrap_or_else(PoisonError::into_inner) = params.level;
         Ok(())
     }

@@ -2,14 +2,14 @@
 //!
 //! `conformance-server [--streams] [ADDRESS]` serves sessions over Streamable HTTP, on a free port of the loopback if no
 //! address is given, and prints where; with `--streams` it answers every request with a stream. It is typed against
-//! revision 2025-11-25 and speaks all of them. What the client may ask is in `desk.rs`, with a file for each subject:
+//! revision 2025-11-25 and speaks all of them. What the client may ask is in `handler.rs`, with a file for each subject:
 //! tools, what they ask the user, resources, prompts, completions, the log. The names of the tools, resources and prompts
 //! are the suite's.
 
 mod completion;
 mod content;
-mod desk;
 mod elicitation;
+mod handler;
 mod logging;
 mod prompts;
 mod resources;
@@ -27,7 +27,7 @@ use serde_json::json;
 use tokio::net::TcpListener;
 
 use content::read;
-use desk::Desk;
+use handler::ServerHandler;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -53,8 +53,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
 
 /// One session, from its first message to its end.
 async fn serve(session: McpServer<Uninit>) -> Result<(), McpError> {
-    // What the client asks is answered beside the handshake, as soon as the handshake permits it.
-    let serving = tokio::spawn(session.incoming().serve(Desk::default()));
+    // Requests of the client are answered in parallel with the handshake, as soon as it permits them.
+    let serving = tokio::spawn(session.incoming().serve(ServerHandler::default()));
     let session = handshake(session).await;
     let _ = serving.await;
     session.map(drop)

@@ -44,7 +44,7 @@ pub(crate) fn read_at(watched: &Watched, uri: &str) -> Result<ReadResourceResult
     Ok(read(json!({ "contents": [content] })))
 }
 
-/// A counter, and whoever watches it.
+/// A counter, and its subscribers.
 #[derive(Default)]
 pub(crate) struct Watched {
     counter: watch::Sender<u32>,
@@ -68,7 +68,7 @@ impl Watched {
                 refused.await.map_err(McpError::from)
             }
         };
-        // The client may go without unsubscribing; there is nobody to tell.
+        // The client may disconnect without unsubscribing; then the update cannot be sent.
         drop(ended);
     }
 

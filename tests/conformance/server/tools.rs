@@ -7,8 +7,8 @@ use mcp_runtime::RpcError;
 use serde_json::{Value, json};
 
 use crate::content::{audio, embedded, image, read, text, unknown};
-use crate::desk::Desk;
 use crate::elicitation;
+use crate::handler::ServerHandler;
 
 pub(crate) fn list() -> ListToolsResult {
     let plain = |name, description| tool(name, description, json!({ "type": "object" }));
@@ -41,7 +41,7 @@ fn tool(name: &str, description: &str, schema: Value) -> Value {
 }
 
 pub(crate) async fn call(
-    desk: &Desk,
+    handler: &ServerHandler,
     context: &Context,
     params: &CallToolParams,
 ) -> Result<CallToolResult, RpcError> {
@@ -58,7 +58,7 @@ pub(crate) async fn call(
         }
         // That a tool fails is a result. An error as the reply means that it was not run.
         "test_error_handling" => CallToolResult::error("This tool fails, and that is what it is for."),
-        "test_tool_with_logging" => told(log(desk, context).await),
+        "test_tool_with_logging" => told(log(handler, context).await),
         "test_tool_with_progress" => told(report(context).await),
         "test_reconnection" => {
             // The connection ends here. The call does not, and the client fetches the answer when it is back.
@@ -66,7 +66,7 @@ pub(crate) async fn call(
             CallToolResult::text("Welcome back.")
         }
         "test_change_watched_resource" => {
-            desk.watched.change();
+            handler.watched.change();
             CallToolResult::text("It is another now.")
         }
         "test_sampling" => sample(context, &argument("prompt")).await,
@@ -94,10 +94,10 @@ fn told(outcome: Result<(), McpError>) -> CallToolResult {
     }
 }
 
-async fn log(desk: &Desk, context: &Context) -> Result<(), McpError> {
-    desk.log.info(context, "the tool begins").await?;
-    desk.log.info(context, "the tool works").await?;
-    desk.log.info(context, "the tool is done").await
+async fn log(handler: &ServerHandler, context: &Context) -> Result<(), McpError> {
+    handler.log.info(context, "the tool begins").await?;
+    handler.log.info(context, "the tool works").await?;
+    handler.log.info(context, "the tool is done").await
 }
 
 /// Nothing is sent if the client has not asked for reports.

@@ -145,7 +145,7 @@ async fn the_suite_stays_on_this_machine() {
         const server = require("node:http").createServer().listen(0);
         console.log(server.address().address);
         server.close();
-        // An address that is kept for documents, behind which there is nobody.
+        // An address reserved for documentation, at which no host answers.
         fetch("http://192.0.2.1/").catch((error) => console.log(String(error.cause)));
     "#;
     let output = suite.node(&["-e", script]).output();

@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn items_are_told_from_files() {
+    fn items_are_distinguished_from_files() {
         assert_eq!(items_of_parent("\nuse super::{A, b::C};\nuse super::D;"), ["A", "D"]);
     }
 }

@@ -1,4 +1,4 @@
-//! A server that answers as a test tells it to.
+//! A scripted HTTP server.
 
 use std::net::SocketAddr;
 use std::pin::Pin;
@@ -126,7 +126,7 @@ pub fn text(status: u16, form: &str, body: impl Into<String>) -> Response {
     response
 }
 
-/// An answer whose pieces the test says one by one. Whoever says them hears when the client has let go of it.
+/// An answer whose pieces the test says one by one. The test also sees when the client drops it.
 pub fn open(form: &str) -> (mpsc::UnboundedSender<String>, Response) {
     let (say, said) = mpsc::unbounded_channel();
     let mut response = text(200, form, "");

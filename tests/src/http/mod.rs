@@ -1,5 +1,5 @@
-//! Both sides of HTTP for tests: a server of this library, a server that does as it is told, and a client of raw bytes.
+//! Both sides of HTTP for tests: a server of this library, a scripted server, and a client of raw bytes.
 
-pub mod desk;
 pub mod fake;
+pub mod test_server;
 pub mod wire;

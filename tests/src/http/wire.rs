@@ -1,4 +1,4 @@
-//! A client that is no library: bytes over a connection, so that a test can break off wherever it wants.
+//! A client of raw bytes, so that a test can break off at any byte.
 
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -98,7 +98,7 @@ impl Ask {
         self
     }
 
-    /// Says that the body comes in pieces, whose number nobody knows.
+    /// Announces a body in chunks of unknown number.
     pub fn pieces(self) -> Ask {
         self.with("transfer-encoding", "chunked")
     }

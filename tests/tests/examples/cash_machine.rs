@@ -48,7 +48,7 @@ async fn the_request_and_the_refusal_may_be_taken_in_two_steps() {
 }
 
 #[tokio::test]
-async fn who_knows_no_pin_gets_the_card_back() {
+async fn without_a_pin_the_card_is_returned() {
     let (customer, machine) = machine();
     assert!(enter(customer, &["1", "2", "3"]).await.unwrap().is_none());
     assert_eq!(machine.await.unwrap().unwrap(), 100);

@@ -59,6 +59,6 @@ async fn the_server_asks_back_while_it_works() {
 }
 
 #[tokio::test]
-async fn who_quits_before_the_handshake_cuts_the_session() {
+async fn quitting_before_the_handshake_cuts_the_session() {
     insta::assert_snapshot!(talk(&["ask ping"]).await);
 }

@@ -65,7 +65,7 @@ async fn documents_live_side_by_side_from_opening_to_closing() {
     a.send_did_change(changed("a", 3, "123")).await.unwrap();
     a.send_did_close(closing("a")).await.unwrap();
     assert_eq!(tool.closed.recv().await.unwrap(), text("a", 3, "123"));
-    // What was closed can be opened anew, and the other one is still there.
+    // A closed document can be opened again, and the other one is still open.
     let a = editor.send_did_open(opened("a", "again")).await.unwrap();
     a.send_did_close(closing("a")).await.unwrap();
     assert_eq!(tool.closed.recv().await.unwrap(), text("a", 1, "again"));
@@ -101,7 +101,8 @@ async fn nothing_is_opened_after_shutdown() {
     assert_eq!(tool.exit.await.unwrap().unwrap(), 0);
 }
 
-/// What is open at `shutdown` is neither changed nor closed after it: the sender is told so, and nothing is written.
+/// A document that is open at `shutdown` is neither changed nor closed after it: the sender gets an error, and nothing
+/// is written.
 #[tokio::test]
 async fn a_document_that_is_open_at_shutdown_rests() {
     let (editor, mut tool) = both();
@@ -136,7 +137,7 @@ async fn exit_without_shutdown_is_an_unhappy_end() {
 }
 
 #[tokio::test]
-async fn a_client_that_keeps_no_order_is_told_so_and_changes_nothing() {
+async fn a_client_that_keeps_no_order_gets_an_error_and_changes_nothing() {
     let (mut client, mut tool, reports) = against_raw();
     let early = client.ask(json!({"jsonrpc": "2.0", "id": 1, "method": "shutdown"})).await;
     assert_eq!(early["error"]["code"], -32002, "{early}");
@@ -173,7 +174,7 @@ async fn a_client_that_keeps_no_order_is_told_so_and_changes_nothing() {
 /// A client that goes on with its documents after `shutdown` is to blame for it, whether the server has answered or
 /// not.
 #[tokio::test]
-async fn a_client_that_changes_a_document_after_shutdown_is_told_so_and_changes_nothing() {
+async fn a_client_that_changes_a_document_after_shutdown_gets_an_error_and_changes_nothing() {
     let (mut client, mut tool, reports) = against_raw();
     let params = json!({"processId": null, "rootUri": null, "capabilities": {}});
     client.ask(request(1, "initialize", params)).await;

@@ -95,7 +95,7 @@ fn a_denied_request_is_an_answer_too() {
 }
 
 #[test]
-fn nobody_at_the_terminal_means_no() {
+fn the_end_of_input_means_no() {
     let run = run(&[]);
     assert_eq!(run.code, Some(0), "{}", run.errors);
     assert!(run.output.contains("approval               denied"), "{}", run.output);

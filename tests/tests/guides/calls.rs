@@ -148,7 +148,7 @@ async fn reports() -> Result<(), McpError> {
 }
 
 #[tokio::test]
-async fn taking_back() {
+async fn cancelling() {
     let (client, _server) = served(Options::new()).await;
     let params = tool("search");
     let mut call = client.call_tool(params);
@@ -215,7 +215,7 @@ async fn pages() -> Result<(), McpError> {
 async fn calling_back_and_closing() {
     let options = Options::new().max_handlers(1).max_requests(64);
     let (client, server) = served(options).await;
-    // Nobody attends to the question, and the client says so in time.
+    // The client does not take the request, and refuses it in time.
     let result = client.call_tool(tool("ask")).await.unwrap();
     assert!(result.all_text().contains("method not found"), "{}", result.all_text());
     client.close().await.unwrap();

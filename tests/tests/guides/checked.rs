@@ -153,13 +153,13 @@ async fn active() -> McpClient<Active> {
     let (near, far) = duplex();
     serving(far, "2025-03-26");
     let (_, client) = McpClient::new(near).initialize(hello()).await.unwrap();
-    tokio::spawn(client.incoming().serve(Nobody));
+    tokio::spawn(client.incoming().serve(EmptyHandler));
     client.send_initialized().await.unwrap()
 }
 
-struct Nobody;
+struct EmptyHandler;
 
-impl mcp_protocols::mcp_2025_03_26::client::Handler for Nobody {}
+impl mcp_protocols::mcp_2025_03_26::client::Handler for EmptyHandler {}
 
 #[tokio::test]
 async fn from_face_to_face() -> Result<(), Failure> {

@@ -16,7 +16,7 @@ fn reference() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/language.md")).unwrap()
 }
 
-/// What stands in front of a piece that is no whole file.
+/// The text in front of an example that is not a whole file.
 fn prelude(blocks: &[Block<'_>]) -> String {
     let found: Vec<&Block<'_>> = blocks.iter().filter(|block| block.has("prelude")).collect();
     assert_eq!(found.len(), 1);

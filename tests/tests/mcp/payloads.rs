@@ -244,7 +244,7 @@ fn every_method_is_met_in_the_traffic() {
     let (met, _) = check_traffic();
     for row in methods() {
         assert!(met.contains_key(&(row.method.to_owned(), "params")), "no `{}` was recorded", row.method);
-        // The one cancelled request aside, whoever asks is answered in the traffic.
+        // Every request in the traffic is answered, except for a cancelled one.
         if row.result.is_some() {
             assert!(
                 met.contains_key(&(row.method.to_owned(), "result")),

@@ -250,12 +250,12 @@ fn every_method_is_declared_as_the_revision_has_it() {
             let method = method_of(message);
             assert!(declared.insert(method.clone()), "{revision} `{method}` is declared twice");
             let row = methods(letter).find(|row| row.1 == method);
-            let row = row.unwrap_or_else(|| panic!("`{method}` is no method of {revision}"));
+            let row = row.unwrap_or_else(|| panic!("`{method}` is not a method of {revision}"));
             assert_eq!(request, !method.starts_with("notifications/"), "{revision} `{method}`");
             let gates: Vec<String> =
                 message.requires.iter().map(|requirement| gate(&protocol, requirement)).collect();
             assert_eq!(gates.join(" "), row.3, "{revision} `{method}`: its capabilities");
-            // Whatever is asked may be taken back, but for the handshake, and what is asked as a task.
+            // Every request may be cancelled, except for the handshake and requests that become tasks.
             let cancellable = request && method != "initialize" && !method.ends_with("if task");
             assert_eq!(message.cancellable, cancellable, "{revision} `{method}`: whether cancellable");
             assert_eq!(message.answered, method == "ping", "{revision} `{method}`: answered by itself");
@@ -296,7 +296,7 @@ fn rules_and_their_levels() {
 }
 
 #[test]
-fn who_may_close_where() {
+fn the_states_in_which_each_side_may_close() {
     for (_, revision, protocol) in compiled() {
         let (client, server) = roles(&protocol);
         // Before `initialized` the client may part by the declared branch; in `Active` nothing linear is left, and so

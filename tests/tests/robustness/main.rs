@@ -15,7 +15,7 @@ mod streams;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::{Path, PathBuf};
 
-use integration_tests::http::{desk, wire};
+use integration_tests::http::{test_server, wire};
 use random::Random;
 
 type Target = fn(&[u8]);

@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 
 use crate::choices::Choices;
 
-mod desk {
-    mcp_runtime::protocol!("./desk.session", tables);
+mod help_desk {
+    mcp_runtime::protocol!("./help_desk.session", tables);
 }
 
 /// Small, so that inputs reach the limits.
@@ -28,7 +28,7 @@ const OUTPUT_LIMIT: usize = 16 * 1024;
 /// The ids that the peer takes for its requests.
 const IDS: usize = 24;
 
-/// Gives its endpoint away, and waits until it is told to end.
+/// Passes its endpoint to the test, and waits until the test ends it.
 struct Wire(Arc<Mutex<Option<Arc<dyn Endpoint>>>>, tokio::sync::oneshot::Receiver<()>);
 
 impl Transport for Wire {
@@ -100,8 +100,8 @@ struct World<'a> {
     finished: bool,
 }
 
-/// What a session says: it answers each request once, says nothing that is no message, nothing after its end, and holds
-/// no more than it may.
+/// What a session says: it answers each request once, sends only messages, nothing after its end, and holds no more
+/// than it may.
 pub fn session(input: &[u8]) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
@@ -116,7 +116,7 @@ pub fn session(input: &[u8]) {
             .output_limit(OUTPUT_LIMIT);
         let wire = Wire(place.clone(), ended);
         let session =
-            CheckedSession::start(wire, &desk::PROTOCOL, mcp_runtime::protocol::Side::Server, options);
+            CheckedSession::start(wire, &help_desk::PROTOCOL, mcp_runtime::protocol::Side::Server, options);
         tokio::task::yield_now().await;
         let endpoint = place.lock().unwrap().take().expect("the transport runs");
         let written = Written::default();
@@ -163,7 +163,7 @@ impl World<'_> {
                 text.extend(messages.join(&b","[..]));
                 text.extend_from_slice(b"]\n");
                 if text.len() > LONGEST {
-                    // It is refused as a whole, and whose ids stood in it nobody knows.
+                    // It is refused as a whole, and its ids are unknown.
                     self.note_odd(&text);
                 }
                 self.feed(&text);
@@ -353,7 +353,7 @@ impl World<'_> {
             let _refused = session.refuse(&id, &mcp_runtime::RpcError::internal_error("not now"));
         } else {
             let result = json!({ "filler": "y".repeat(200) });
-            // Where the peer does not read there is no room yet.
+            // If the peer does not read, the queue is still full.
             if finished(session.respond(&id, &result)).await.is_none() {
                 self.owed.push((place, id));
             }
@@ -418,8 +418,10 @@ impl World<'_> {
             return;
         }
         let id = id.to_string();
-        let asked =
-            self.asked.get_mut(id.trim_matches('"')).unwrap_or_else(|| panic!("nobody asked: {message}"));
+        let asked = self
+            .asked
+            .get_mut(id.trim_matches('"'))
+            .unwrap_or_else(|| panic!("reply without a request: {message}"));
         asked.answered += 1;
         assert!(asked.answered <= asked.used, "answered more often than asked: {message}");
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::choices::Choices;
-use crate::desk::{Desk, call, initialize, initialized};
+use crate::test_server::{TestServer, call, initialize, initialized};
 use crate::wire::Bytes;
 
 /// How many connections are open at once.
@@ -24,22 +24,22 @@ pub fn streams(input: &[u8]) {
     let runtime =
         tokio::runtime::Builder::new_current_thread().enable_all().start_paused(true).build().unwrap();
     runtime.block_on(async {
-        let desk = Desk::start();
+        let host = TestServer::start();
         let mut world =
-            World { desk: &desk, choices: Choices::new(input), open: Vec::new(), sessions: Vec::new() };
+            World { host: &host, choices: Choices::new(input), open: Vec::new(), sessions: Vec::new() };
         while !world.choices.is_empty() {
             world.step().await;
         }
         world.open.clear();
         world.serve_well().await;
-        // Nobody comes back: the sessions that are left are given up, and their code returns.
+        // No client returns: the remaining sessions end, and their code returns.
         tokio::time::sleep(Duration::from_secs(48 * 60 * 60)).await;
-        assert_eq!((desk.server.session_count(), desk.running()), (0, 0), "sessions are left behind");
+        assert_eq!((host.server.session_count(), host.running()), (0, 0), "sessions are left behind");
     });
 }
 
 struct World<'a> {
-    desk: &'a Desk,
+    host: &'a TestServer,
     choices: Choices<'a>,
     open: Vec<Connection>,
     /// The ids of sessions that were seen in answers.
@@ -56,7 +56,7 @@ struct Connection {
 
 impl World<'_> {
     async fn connect(&self) -> Connection {
-        Connection { stream: self.desk.wire().await.stream, received: Vec::new(), orderly: true }
+        Connection { stream: self.host.wire().await.stream, received: Vec::new(), orderly: true }
     }
 
     async fn step(&mut self) {
@@ -92,7 +92,7 @@ impl World<'_> {
     fn request(&mut self) -> Vec<u8> {
         let session = match self.choices.below(4) {
             0 => None,
-            1 => Some("nobody".to_owned()),
+            1 => Some("unknown".to_owned()),
             _ => self.sessions.last().cloned(),
         };
         let mut head = String::new();
@@ -143,7 +143,7 @@ impl World<'_> {
     async fn write(&mut self, place: usize, bytes: &[u8], whole: bool) {
         let Some(connection) = self.open.get_mut(place) else { return };
         connection.orderly &= whole;
-        // A server that has closed the connection, or does not read now, is no mistake.
+        // A server may close the connection, or stop reading.
         let written = connection.stream.write_all(bytes);
         if tokio::time::timeout(Duration::from_millis(1), written).await.is_err() {
             connection.orderly = false;

@@ -1,4 +1,4 @@
-//! `initialize` cannot be taken back: neither form of it gives a canceller.
+//! `initialize` cannot be cancelled: neither form of it returns a canceller.
 
 use mcp_protocols::mcp_2025_11_25::{McpClient, Uninit};
 use mcp_protocols::types::InitializeParams;

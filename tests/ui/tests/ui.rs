@@ -1,7 +1,7 @@
 //! What the typed interface lets a program say, and what it does not.
 //!
-//! `pass` is part of this program, so that what must compile does. What must not is in `fail`, each file beside
-//! what rustc says of it: `TRYBUILD=overwrite cargo test -p ui-tests` writes that anew.
+//! `pass` is part of this program, so that what must compile does. What must not is in `fail`, each file next to
+//! rustc's output: `TRYBUILD=overwrite cargo test -p ui-tests` updates that.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
@@ -49,7 +49,7 @@ fn what_must_not_compile() {
 }
 
 #[test]
-fn a_call_that_comes_too_early_is_told_where_it_belongs() {
+fn a_call_that_comes_too_early_names_its_state() {
     let said = include_str!("../fail/a_call_before_initialized.stderr");
     assert!(said.contains("no method named `call_tool` found for struct `McpClient<Uninit>`"), "{said}");
     assert!(said.contains("the method was found for\n          - `McpClient<Active>`"), "{said}");

@@ -43,7 +43,7 @@ impl Explorer<'_> {
                 if self.resolution.declarations.replies(message).next().is_none() {
                     continue;
                 }
-                // The other direction of a request that stands where its reply was meant is no second mistake.
+                // A request in the other direction, where its reply was meant, is not a second mistake.
                 if crossed {
                     reported = self.open_sets.with(reported, other_way);
                 }

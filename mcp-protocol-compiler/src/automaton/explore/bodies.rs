@@ -1,4 +1,4 @@
-//! The bodies of `*`: each explored once, and the sets of them that run beside a channel.
+//! The bodies of `*`: each is explored once. Also the sets of bodies that run in parallel with a channel.
 
 use std::collections::HashMap;
 

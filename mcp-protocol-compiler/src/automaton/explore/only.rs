@@ -56,12 +56,12 @@ impl Explorer<'_> {
         Some(what.at(span))
     }
 
-    /// Reports `only` beside another linear channel, and where there is nothing that it could stop.
+    /// Reports `only` in parallel with another linear channel, and where it does not suspend anything.
     pub(super) fn resting(&mut self) {
         let definitions = &self.resolution.definitions;
         let mut found = Vec::new();
         let mut told: BTreeSet<usize> = BTreeSet::new();
-        for state in self.beside_another() {
+        for state in self.parallel_to_another() {
             let Some(index) = self.only.get(state).copied().flatten().filter(|index| told.insert(*index))
             else {
                 continue;
@@ -69,7 +69,7 @@ impl Explorer<'_> {
             if let Some(definition) = definitions.get(index)
                 && let Some(span) = definition.only
             {
-                found.push(FindingKind::OnlyBesideChannel(definition.name.text.clone()).at(span));
+                found.push(FindingKind::OnlyWithParallelChannel(definition.name.text.clone()).at(span));
             }
         }
         let rests: BTreeSet<usize> = self
@@ -93,8 +93,8 @@ impl Explorer<'_> {
         self.findings.append(&mut found);
     }
 
-    /// The states of linear channels that run beside one another, and in which sub-sessions would rest.
-    fn beside_another(&self) -> BTreeSet<usize> {
+    /// The states of parallel linear channels in which sub-sessions would be suspended.
+    fn parallel_to_another(&self) -> BTreeSet<usize> {
         let forks = self.states.iter().filter(|place| place.kind == StateKind::Fork);
         let parts = forks.flat_map(|place| place.parts.iter().copied());
         let reached = reachable(parts, |state| raw::after(&self.states, state));

@@ -19,7 +19,8 @@ enum ChannelUse {
     /// It goes on with a sub-session, and finds it by the values of its keys.
     Later,
     /// It opens a sub-session that is nothing else: where a step of another channel's sub-sessions, whose key no
-    /// sub-session holds, stands alone. The two are no rivals; that the key is open is judged with the sub-sessions.
+    /// sub-session holds, stands alone. The two do not overlap; whether the key is open is judged with the
+    /// sub-sessions.
     Alone,
 }
 
@@ -98,7 +99,7 @@ impl Explorer<'_> {
                 alone.extend(with(after, ChannelUse::Alone));
                 alone.insert((edge.direction, edge.message), (edge.span, ChannelUse::Alone));
             } else {
-                // Whatever opens a sub-session is no mere step of it.
+                // A message that opens a sub-session is not one of its later steps.
                 after.into_iter().for_each(|(action, span)| {
                     uses.entry(action).or_insert((span, ChannelUse::Later));
                 });

@@ -7,7 +7,7 @@ use crate::automaton::finding::{Finding, FindingKind};
 use crate::diagnostic::limit::{LIMIT, LIMIT_OF_ALL};
 use crate::source::Span;
 
-/// The findings of one role so far: all before `checked` are told.
+/// The findings of one role so far: all before `checked` are reported.
 pub(super) struct Told {
     checked: usize,
     errors: bool,

@@ -6,13 +6,13 @@ use crate::lists::Lists;
 pub(super) struct Partition {
     /// All states, block behind block.
     members: Vec<usize>,
-    blocks: Vec<Block>,
+    blocks: Vec<StateBlock>,
     /// The block of each state and its place among the members.
     places: Vec<(usize, usize)>,
 }
 
 /// Which members are a block's: never none.
-struct Block {
+struct StateBlock {
     start: usize,
     end: usize,
     /// How many of them, the first ones, are named in the split that is under way.
@@ -34,7 +34,7 @@ impl Partition {
                 }
                 members.push(*state);
             }
-            bounds.push(Block { start, end: members.len(), named: 0 });
+            bounds.push(StateBlock { start, end: members.len(), named: 0 });
         }
         Partition { members, blocks: bounds, places }
     }
@@ -76,7 +76,7 @@ impl Partition {
                 continue;
             }
             rest.start = named.end;
-            self.blocks.push(Block { start: named.start, end: named.end, named: 0 });
+            self.blocks.push(StateBlock { start: named.start, end: named.end, named: 0 });
             for state in self.members.get(named).unwrap_or_default() {
                 if let Some(place) = self.places.get_mut(*state) {
                     place.0 = new;

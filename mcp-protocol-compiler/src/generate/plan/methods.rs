@@ -2,7 +2,9 @@
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
-use super::{Body, Exchange, Method, Next, Replicated, What, body, call_name, kind, next_name, state};
+use super::{
+    Body, Exchange, Method, MethodKind, NextPlan, Replicated, body, call_name, kind, next_name, state,
+};
 use crate::automaton::{Automaton, Edge, State};
 use crate::declarations::{Declarations, Message};
 use crate::generate::names::snake;
@@ -17,7 +19,7 @@ impl<'a> Planner<'a> {
     pub(super) fn methods(&self, index: StateIndex, state: &'a State) -> Vec<Method> {
         let mut methods = Vec::with_capacity(state.edges.len());
         if state.kind == StateKind::Fork {
-            let what = What::Split { parts: state.parts.clone() };
+            let what = MethodKind::Split { parts: state.parts.clone() };
             methods.push(Method { name: "split".into(), what, span: state.span });
         }
         let refused = self.refused(state, |_| true);
@@ -26,7 +28,7 @@ impl<'a> Planner<'a> {
         }
         methods.extend(self.next(index, state));
         if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
-            methods.push(Method { name: "close".into(), what: What::Close, span: state.span });
+            methods.push(Method { name: "close".into(), what: MethodKind::Close, span: state.span });
         }
         methods
     }
@@ -39,28 +41,28 @@ impl<'a> Planner<'a> {
         methods: &mut Vec<Method>,
     ) {
         let Some(kind) = kind(self.declarations, edge.message) else { return };
-        let mut add = |name: String, what: What| methods.push(Method { name, what, span: edge.span });
+        let mut add = |name: String, what: MethodKind| methods.push(Method { name, what, span: edge.span });
         let message = edge.message;
         let snake_name = snake(self.name(message));
         match (edge.action, edge.direction, kind) {
             // A refusal sent is `refuse`, a refusal received comes through `StepError` or `next`.
             (Action::Step(target), Direction::Send, Kind::Refusal { request }) => {
-                add("refuse".into(), What::Refuse { request, target });
+                add("refuse".into(), MethodKind::Refuse { request, target });
                 if self.may_be_cancelled(request) {
-                    add("cancelled".into(), What::Cancelled { request });
+                    add("cancelled".into(), MethodKind::Cancelled { request });
                 }
             }
             (_, _, Kind::Refusal { .. }) => {}
             // What the compiler added is on the wire and in the checker only.
             _ if edge.origin != Origin::Written => {}
             (Action::Step(target), Direction::Send, _) => {
-                add(format!("send_{snake_name}"), What::Send { message, target });
+                add(format!("send_{snake_name}"), MethodKind::Send { message, target });
                 if let Some(what) = self.exchange(here, message, target) {
                     add(call_name(self.declarations, message), what);
                 }
             }
             (Action::Step(target), Direction::Receive, _) => {
-                add(format!("recv_{snake_name}"), What::Receive { message, target, refused });
+                add(format!("recv_{snake_name}"), MethodKind::Receive { message, target, refused });
             }
             (Action::Spawn(target), Direction::Send, _) if self.opening(message, target).is_some() => {
                 let Some(opening) = self.opening(message, target) else { return };
@@ -68,9 +70,9 @@ impl<'a> Planner<'a> {
                     Kind::Request => format!("send_{snake_name}"),
                     _ => notify_name(self.declarations, message),
                 };
-                add(step, What::Open { message, opening });
+                add(step, MethodKind::Open { message, opening });
                 if let Some((reply, target)) = opening.answer {
-                    let what = What::OpenExchange { request: message, reply, target, opening };
+                    let what = MethodKind::OpenExchange { request: message, reply, target, opening };
                     add(call_name(self.declarations, message), what);
                 }
             }
@@ -78,15 +80,15 @@ impl<'a> Planner<'a> {
                 if let Body::Reply(replies) = body(self.automaton, self.declarations, target) {
                     let call = Exchange { request: message, replies };
                     let pages = pages_name(self.declarations, message);
-                    let pages = pages.map(|name| (name, What::Pages(call.clone())));
-                    add(call_name(self.declarations, message), What::Call(call));
+                    let pages = pages.map(|name| (name, MethodKind::Pages(call.clone())));
+                    add(call_name(self.declarations, message), MethodKind::Call(call));
                     if let Some((name, pages)) = pages {
                         add(name, pages);
                     }
                 }
             }
             (Action::Spawn(_), Direction::Send, _) => {
-                add(notify_name(self.declarations, message), What::Notify { message });
+                add(notify_name(self.declarations, message), MethodKind::Notify { message });
             }
             (Action::Spawn(_), Direction::Receive, _) => {}
         }
@@ -114,7 +116,7 @@ impl<'a> Planner<'a> {
 
     /// The combined form of a linear request: only where nothing but its reply can happen in between, and where a
     /// refusal undoes it.
-    fn exchange(&self, here: StateIndex, request: MessageIndex, waiting: StateIndex) -> Option<What> {
+    fn exchange(&self, here: StateIndex, request: MessageIndex, waiting: StateIndex) -> Option<MethodKind> {
         self.exchange_from(Some(here), request, waiting)
     }
 
@@ -123,7 +125,7 @@ impl<'a> Planner<'a> {
         here: Option<StateIndex>,
         request: MessageIndex,
         waiting: StateIndex,
-    ) -> Option<What> {
+    ) -> Option<MethodKind> {
         if kind(self.declarations, request) != Some(Kind::Request) {
             return None;
         }
@@ -152,10 +154,10 @@ impl<'a> Planner<'a> {
         match targets.as_slice() {
             [] => None,
             [target, more @ ..] if more.iter().all(|other| other == target) => {
-                Some(What::Exchange { request, replies, target: *target, refused: refused.or(here) })
+                Some(MethodKind::Exchange { request, replies, target: *target, refused: refused.or(here) })
             }
             // What else may come in between would be a choice of its own.
-            _ => (!others).then_some(What::Choose { request, waiting }),
+            _ => (!others).then_some(MethodKind::Choose { request, waiting }),
         }
     }
 
@@ -164,14 +166,14 @@ impl<'a> Planner<'a> {
         if inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2 {
             return None;
         }
-        let next = Next {
+        let next = NextPlan {
             name: next_name(state),
             here: inputs.iter().all(|(_, target)| *target == here),
             inputs,
             closed: state.peer_may_close,
             refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
         };
-        Some(Method { name: "next".into(), what: What::Next(next), span: state.span })
+        Some(Method { name: "next".into(), what: MethodKind::Next(next), span: state.span })
     }
 
     /// The inputs that move a value, or leave it where it is, as the author wrote them.

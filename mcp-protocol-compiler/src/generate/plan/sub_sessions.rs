@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex, StateIndex, StateKind};
 
 use super::methods::Planner;
-use super::{Opening, Plan, Role, StatePlan, What, by_name, kind, notify_name, state};
+use super::{MethodKind, Opening, Plan, RolePlan, StatePlan, by_name, kind, notify_name, state};
 use crate::automaton::{Automaton, SubSessionType};
 use crate::generate::names::snake;
 use crate::reach::reachable;
@@ -21,7 +21,7 @@ pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&SubSessionTyp
     lives
 }
 
-/// The states that sub-sessions of a type can be in, in order; the end is no such state.
+/// The states that sub-sessions of a type can be in, in order, without the end.
 fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BTreeSet<usize> {
     let place = |index: StateIndex| state(automaton, index).filter(|state| state.kind != StateKind::End);
     let reached = reachable(sub_session.starts.iter().copied(), |index| {
@@ -40,7 +40,7 @@ impl<'a> Planner<'a> {
     fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
         // A refusal ends the sub-session, so it leads nowhere that would have to be compared.
         match self.exchange_from(None, request, waiting)? {
-            What::Exchange { replies, target, .. } => match replies.as_slice() {
+            MethodKind::Exchange { replies, target, .. } => match replies.as_slice() {
                 [reply] => Some((*reply, target)),
                 _ => None,
             },
@@ -60,7 +60,7 @@ impl<'a> Planner<'a> {
     }
 
     /// The session types of sub-sessions.
-    pub(super) fn sub_sessions(&self) -> Vec<Role<'a>> {
+    pub(super) fn sub_sessions(&self) -> Vec<RolePlan<'a>> {
         let automaton = self.automaton;
         let lives = lives(automaton);
         let plan = |sub_session: &'a SubSessionType| {
@@ -70,7 +70,7 @@ impl<'a> Planner<'a> {
                 let mut methods = self.methods(index, state);
                 for method in &mut methods {
                     // A state of two types of sub-sessions has a choice in each.
-                    if let What::Next(next) = &mut method.what
+                    if let MethodKind::Next(next) = &mut method.what
                         && lives.get(&number).is_some_and(|types| types.len() > 1)
                     {
                         next.name = format!("{}{}", sub_session.name, next.name);
@@ -79,7 +79,7 @@ impl<'a> Planner<'a> {
                 Some(StatePlan { index, state, methods })
             });
             let states: Vec<StatePlan<'a>> = states.collect();
-            Role {
+            RolePlan {
                 automaton,
                 methods: by_name(&states),
                 states,

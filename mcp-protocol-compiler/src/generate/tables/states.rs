@@ -6,10 +6,10 @@ use mcp_protocol_machine::protocol::{
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
-use super::{Names, constant, distinct, level};
+use super::{ConstantNames, constant, distinct, level};
 
 /// The module of a role.
-pub(super) fn role(role: &Role, module: &Ident, names: &Names) -> TokenStream {
+pub(super) fn role(role: &Role, module: &Ident, names: &ConstantNames) -> TokenStream {
     let states = States { messages: names, states: constants(role) };
     let rows = role.states.iter().zip(&states.states).map(|(item, name)| {
         let row = states.row(item);
@@ -32,7 +32,7 @@ pub(super) fn constants(role: &Role) -> Vec<Ident> {
 }
 
 struct States<'a> {
-    messages: &'a Names,
+    messages: &'a ConstantNames,
     states: Vec<Ident>,
 }
 

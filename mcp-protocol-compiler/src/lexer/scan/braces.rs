@@ -1,6 +1,4 @@
-//! Which `}` closes which `{`.
-//!
-//! In: a text, once. Out: for the place of a `{` that of its `}`.
+//! Matches each `{` with its `}`.
 
 /// The braces of a text that belong together. Braces in comments and in quoted text count: what the author meant by
 /// braces, which the language does not have, cannot be known.

@@ -35,7 +35,7 @@ impl Scanner<'_> {
     }
 
     /// How the `-` at this place and the digits of an error's code are joined, where `error` stands before it; what
-    /// stands between them moves behind the digits. Without digits in the line there is no edit, but nothing else was meant.
+    /// stands between them moves behind the digits. Without digits in the line the suggestion has no edit.
     pub(super) fn cut_code(&self) -> Option<Vec<Edit>> {
         let behind = self.rest().strip_prefix('-')?;
         let last = self.lexed.tokens.last()?;

@@ -96,7 +96,7 @@ fn an_unfolded_loop_and_another_order_of_branches_are_the_same_type() {
 }
 
 #[test]
-fn types_that_differ_in_a_continuation_are_told_apart_on_the_shortest_way() {
+fn types_that_differ_in_a_continuation_are_distinguished_on_the_shortest_way() {
     let roles =
         Roles::new("", "0 !a 1; 1 ?b 2; 0 !c 3; 3 ?b 2; 2 !a 4; 2 !d 4", "0 ?a 1; 1 !b 2; 0 ?c 1; 2 ?a 4");
     assert_eq!(
@@ -130,11 +130,11 @@ fn both_places_are_in_the_text() {
     let at = client.find("1 !x 0").unwrap();
     assert_eq!(text(0), (0, (at, at + 6)));
     assert_eq!(text(1), (1, (8, 14)), "the place in the server that lacks it");
-    assert!(found.helps[0].contains("add `?x . …` beside `!b` in `S1` of `Server`"), "{:?}", found.helps);
+    assert!(found.helps[0].contains("add `?x . …` next to `!b` in `S1` of `Server`"), "{:?}", found.helps);
 }
 
 #[test]
-fn a_sequential_loop_does_not_meet_a_star_and_is_told_so() {
+fn a_sequential_loop_does_not_match_a_star() {
     let declared = "Call -> Result";
     let server = "0 = Replicated; 0 ?Call *1; 1 !Result 2; 1 !CallError 2";
     let roles = Roles::new(declared, "0 !Call 1; 1 ?Result 0; 1 ?CallError 0", server);
@@ -325,16 +325,16 @@ fn two_messages_that_both_change_the_state_race() {
 }
 
 #[test]
-fn independent_messages_are_told_to_have_a_channel_of_their_own() {
+fn independent_messages_get_the_suggestion_of_a_second_channel() {
     let roles = Roles::with_dual("", "0 !a 1; 1 !b 0; 0 ?c 2; 2 ?d 0");
     assert!(roles.races()[0].helps[0].contains("a channel of its own"), "{:?}", roles.races()[0].helps);
-    // And there it is no race.
+    // It is not a race there.
     let mut roles = Roles::with_dual("", "0 = (1, 3); 1 !a 2; 2 !b 1; 3 ?c 4; 4 ?d 3");
     assert!(roles.close().added.is_empty() && roles.races().is_empty() && roles.safe());
 }
 
 #[test]
-fn a_loop_that_means_something_else_later_is_told_to_return() {
+fn a_loop_that_means_something_else_later_gets_the_suggestion_to_return() {
     let mut roles = Roles::with_dual("", "0 !log 0; 0 ?b 1; 1 !log 2; 2 ?c 0");
     roles.close();
     let found = roles.races();
@@ -343,7 +343,7 @@ fn a_loop_that_means_something_else_later_is_told_to_return() {
 }
 
 #[test]
-fn what_the_client_drops_is_no_race_but_what_it_drops_too_late_is() {
+fn a_branch_that_the_client_drops_is_not_a_race_but_one_dropped_too_late_is() {
     // The server's dual could send `a` at the start; this client never does.
     let roles = Roles::new("", "0 ?b 1; 1 ?c 2", "0 ?a 3; 0 !b 1; 1 !c 2; 3 !d 4");
     assert!(roles.compatible() && roles.races().is_empty() && roles.safe());
@@ -415,7 +415,7 @@ fn many_channels_against_few_are_too_many() {
 }
 
 #[test]
-fn a_long_chain_is_no_matter() {
+fn a_long_chain_does_not_overflow() {
     let count = 100_000;
     let chain = |side: Side| {
         let mut items = String::new();
@@ -459,7 +459,7 @@ fn a_sub_session_that_is_over_for_the_server_is_over_for_the_client() {
 
 #[test]
 fn a_right_that_another_channel_never_grants_makes_no_difference() {
-    // The second channel lets nobody close, so what the first one offers is the same to both.
+    // On the second channel neither side may close, so both sides may close exactly where the first one allows it.
     let client = "0 = (1, 2); 1 !a 1; 1 & End; 2 !b 2; 2 !c 3";
     let roles = Roles::new("", client, "0 = (1, 2); 1 ?a 1; 1 + End; 1 & End; 2 ?b 2; 2 ?c 3");
     assert!(!roles.dual(), "once the second channel is at its end it does");
@@ -470,7 +470,7 @@ fn a_right_that_another_channel_never_grants_makes_no_difference() {
 
 #[test]
 fn a_client_may_not_rely_on_a_close_that_no_one_may_do() {
-    // One channel is the server's to close, the other one the client's: together nobody's.
+    // The server may close one channel and the client the other: neither may close the session.
     let client = "0 = (1, 2); 1 ?log 1; 1 & End; 2 ?d 2; 2 + End";
     let server = "0 = (1, 2); 1 !log 1; 1 ?b 1; 1 + End; 2 !d 2; 2 & End";
     let roles = Roles::new("", client, server);

@@ -59,7 +59,7 @@ fn roles(random: &mut Random) -> (Automaton, Automaton) {
     if random.percent(20) {
         disturb(random, &mut other);
     }
-    // Channels side by side never share messages; what a change made invalid is taken back.
+    // Channels side by side never share messages; an invalid change is undone.
     let other = if channels_are_apart(&other) { other } else { written };
     (one, other)
 }

@@ -1,7 +1,7 @@
 //! Two programs talk: each follows its own role, over queues, and three observers write down what they see.
 //!
-//! In: the readings of both roles and a seed. Out: a [`Talk`]: the same messages as the client's endpoint, somebody in
-//! the middle, and the server's endpoint see them. Refuses to ask any checker.
+//! The result is a [`Talk`]: the same messages as the client's endpoint, an observer in the middle, and the server's
+//! endpoint see them. No checker is asked.
 //!
 //! On its way to the other program a message passes four places: it is sent (the sender's endpoint sees it), it is
 //! under way, it is half-way (the one in the middle sees it), it is under way again, it is read (the receiver's
@@ -301,7 +301,7 @@ impl Session<'_> {
         }
     }
 
-    /// Nobody else may use a value while something goes on under it.
+    /// A value may not be used twice while a sub-session holds it.
     fn hold(&mut self, sub_session: Option<usize>, value: &(KeyIndex, RequestId)) {
         let Some(sub_session) = sub_session else { return };
         let held = self.held.entry(sub_session).or_default();
@@ -310,8 +310,8 @@ impl Session<'_> {
         }
     }
 
-    /// The value of a sub-session that is over for whoever opens another one, even if the other side does not know that
-    /// yet.
+    /// The value of a sub-session that has ended for the side that opens another one, even if the other side does not
+    /// know that yet.
     fn value_again(&self, random: &mut Random, who: usize, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
         let sub_sessions = &self.parties[who].sub_sessions;
         let over = |number: &usize| {

@@ -1,6 +1,4 @@
-//! One party: what it may say, and what saying and hearing something does to it.
-//!
-//! In: a role's reading and the messages that arrive. Out: choices. Refuses to know what is on its way.
+//! One party: what it may send, and how each message changes its state.
 
 use std::collections::{HashMap, VecDeque};
 

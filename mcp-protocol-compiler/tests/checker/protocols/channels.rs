@@ -102,7 +102,7 @@ impl Draft<'_> {
                     branches.extend(self.branch(pool, &name, send, &mut used));
                 }
             }
-            // Loops of the one side beside steps of the other.
+            // Loops of one side in parallel with steps of the other.
             5..=7 => {
                 let mut looped: Vec<String> = Vec::new();
                 for _ in 0..1 + self.random.below(2) {

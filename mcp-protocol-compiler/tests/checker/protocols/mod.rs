@@ -1,10 +1,8 @@
-//! Random protocols, as text.
-//!
-//! In: a random generator. Out: a `.session` file that mostly compiles. Refuses to avoid all mistakes: what the
-//! compiler refuses is thrown away, and the test counts how much that is.
+//! Random protocols, as text that mostly compiles.
 //!
 //! A channel is a few states over a few messages of its own, so that a message is right in one state and wrong in
-//! another. Mixed choices are loops of one direction beside steps of the other, or the two orders written out.
+//! another. Mixed choices are loops of one direction and steps of the other in one state, or the two orders written
+//! out.
 
 mod channels;
 
@@ -140,7 +138,7 @@ pub(crate) fn write(random: &mut Random) -> String {
 
 fn lay_out(branches: &[(Option<bool>, String)]) -> String {
     let texts: Vec<&str> = branches.iter().map(|(_, text)| text.as_str()).collect();
-    // A choice in which somebody sends is this side's, whoever may take part in it.
+    // A choice in which this side may send belongs to this side, also if it is mixed.
     let internal = branches.iter().any(|(send, _)| *send == Some(true));
     texts.join(&format!(" {} ", operator(internal)))
 }
@@ -223,9 +221,9 @@ impl Draft<'_> {
     /// What a session is after its handshake.
     fn top(&mut self) -> String {
         match self.random.below(4) {
-            // One linear channel beside sub-sessions, in whose states they may rest.
+            // One linear channel with sub-sessions, which its states may suspend.
             _ if self.rests => format!("( {}, {} )", self.ring(), self.stars()),
-            // Channels that are soon over beside others.
+            // Channels that end soon, in parallel with others.
             _ if self.random.percent(30) => {
                 let other = match self.random.percent(50) {
                     true => self.stopped(),
@@ -321,7 +319,7 @@ impl Draft<'_> {
                 format!("{out}{request} . {back}reply . {}", self.channel(0, Some(key)))
             }
             _ => {
-                // Whoever answers says by which value the sub-session is known.
+                // The reply names the value of the sub-session.
                 let (request, replies) = self.request(None, cancellable);
                 for reply in &replies {
                     self.tie(reply, Some(&key));

@@ -1,6 +1,4 @@
-//! What lies ahead of a place: which messages, which end.
-//!
-//! In: a place or a thread. Out: what can be reached from there. Refuses to move anything.
+//! What can be reached from a place: messages and the end.
 
 use std::collections::HashSet;
 use std::rc::Rc;

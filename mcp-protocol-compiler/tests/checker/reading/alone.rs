@@ -1,8 +1,4 @@
-//! Steps of sub-sessions whose key is open: what they are where no sub-session holds their value.
-//!
-//! In: the bodies of a role. Out: for each such step a body of its own, as if `*( ?Step . End )` stood beside the
-//! sub-sessions, or `*( !Step . ?reply . End )`. Refuses to make one for steps that open sub-sessions somewhere: for
-//! them the author has written where they may stand alone.
+//! Bodies for uncorrelated steps of sub-sessions with an open key.
 
 use std::collections::HashSet;
 
@@ -40,7 +36,7 @@ impl Reading<'_> {
     }
 
     /// The steps that may stand alone where sub-sessions can be opened, with these first steps.
-    pub(super) fn alone_beside(&self, openers: &[(Place, Move)]) -> Vec<(Place, Move)> {
+    pub(super) fn uncorrelated_bodies(&self, openers: &[(Place, Move)]) -> Vec<(Place, Move)> {
         if self.alone.is_empty() {
             return Vec::new();
         }

@@ -1,7 +1,7 @@
 //! The semantics of a session type, read off the tree: no automaton, no minimising, no closing of the diamond.
 //!
-//! In: what resolving gives, and a role. Out: a [`Reading`], places in the text, and [`Program`]s, which are at such
-//! places and do one action after the other. Refuses to know of queues, ids tables, and the tables of the machine.
+//! A [`Reading`] has places in the text, and [`Program`]s are at such places and do one action after the other. Queues,
+//! ids and the tables of the machine are not used here.
 //!
 //! A linear channel is a [`Thread`]: a place, and the requests that are open in it, each with the place that a refusal
 //! leads back to. A `*` that runs for the rest of the session is a star of the program; one that is a branch of a
@@ -86,7 +86,7 @@ pub(crate) struct Move {
     /// The rule that advises against it here.
     rule: Option<String>,
     next: Place,
-    /// For a refusal that nobody wrote: what rests where it leads back to.
+    /// For an implied refusal: what is suspended in the state that it leads back to.
     rests: Option<Rests>,
 }
 
@@ -355,7 +355,7 @@ impl<'a> Reading<'a> {
         self.find(program, direction, message, id).and_then(|(_, step)| step.rule)
     }
 
-    /// A program after a request of a thread was taken back.
+    /// A program after a request of a thread was cancelled.
     pub(crate) fn cancel(&self, program: &Program, direction: Direction, id: &RequestId) -> Option<Program> {
         let same = |asked: &Asked| asked.direction == direction && asked.id == *id;
         let place = program.threads.iter().position(|thread| thread.asked.iter().any(same))?;
@@ -386,7 +386,7 @@ impl<'a> Reading<'a> {
         let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
         let at_choices = program.threads.iter().flat_map(|thread| self.openers_at(thread));
         let mut openers: Vec<(Place, Move)> = running.chain(at_choices).collect();
-        let alone = self.alone_beside(&openers).into_iter();
+        let alone = self.uncorrelated_bodies(&openers).into_iter();
         openers.extend(alone.filter(|(_, step)| !program.rests[way(step.direction)]));
         openers
     }

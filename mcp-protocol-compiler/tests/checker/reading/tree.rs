@@ -1,6 +1,4 @@
-//! From the tree to places: names and variables become references.
-//!
-//! In: definitions and session types. Out: the nodes of a [`Reading`]. Refuses texts with errors.
+//! Turns the tree into places: names and variables become references.
 
 use mcp_protocol_compiler::ast::{Choice, Operator, Sequence, Tail};
 use mcp_protocol_machine::protocol::Direction;

@@ -1,6 +1,4 @@
 //! Pairs of programs: what can have been sent, what can have arrived.
-//!
-//! In: pairs, and a message. Out: all pairs that can be after it. Refuses more than [`super::CONFIGS`] of them.
 
 use std::collections::HashSet;
 
@@ -34,8 +32,8 @@ impl World<'_> {
         self.arrivals(after)
     }
 
-    /// Whether a message that can have been sent crosses something: whoever had heard of all that was seen could not have
-    /// sent it.
+    /// Whether a message that can have been sent crosses another one: a sender that had received everything seen so far
+    /// could not have sent it.
     pub(super) fn crosses(&self, configs: &HashSet<Config>, item: &Item) -> bool {
         let sender = index(item.direction);
         configs.iter().all(|config| {
@@ -99,7 +97,7 @@ impl World<'_> {
         };
         let own = if program == 0 { Direction::Send } else { Direction::Receive };
         let silent = thread.is_none_or(|thread| {
-            // A request that may be taken back is something to say, too.
+            // A cancellable request adds its cancellation to what can be sent.
             thread.asked.iter().all(|asked| asked.direction != own)
                 && self.reading.moves(thread).iter().all(|step| step.direction != own)
                 && self.reading.openers_at(thread).iter().all(|(_, step)| step.direction != own)

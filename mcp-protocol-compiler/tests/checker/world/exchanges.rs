@@ -1,7 +1,4 @@
-//! What belongs to an exchange: cancellations, reports, replies.
-//!
-//! In: a message that names a request by its id or its token. Out: a [`Verdict`]. Refuses to look at anything else
-//! before that request.
+//! Judges messages of an exchange: cancellations, progress, replies.
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
@@ -183,7 +180,7 @@ impl World<'_> {
                 self.sub_sessions[number].configs = after;
                 self.settle(number, direction);
                 let sub_session = &mut self.sub_sessions[number];
-                // Nobody else knows a value that comes with the end.
+                // Only the two sides of a sub-session know a value that comes with its end.
                 if !refusal && sub_session.over.is_none() {
                     let news = event.keys.iter().filter(|key| !sub_session.keys.contains(key));
                     let news: Vec<_> = news.cloned().collect();
@@ -219,7 +216,7 @@ impl World<'_> {
         for configs in
             self.sub_sessions.iter_mut().map(|sub_session| &mut sub_session.configs).chain([&mut self.main])
         {
-            // After a mistake there may be nobody left who could have said all of this.
+            // After a mistake no pair of programs may be left that could have sent all of this.
             if configs.iter().any(heard) {
                 configs.retain(heard);
             }

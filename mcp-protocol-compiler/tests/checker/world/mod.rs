@@ -1,8 +1,7 @@
 //! An observer that has all the time in the world: is there a way in which two programs could have said this?
 //!
-//! In: a role's session type as a [`Reading`], and what is seen, message by message. Out: a [`Verdict`] on each.
-//! Refuses to know the machine: it keeps every pair of programs, with what is on its way to them, that what was seen
-//! can have come from.
+//! Judges messages one by one against a role's session type, a [`Reading`]. It does not use the machine: it keeps every
+//! pair of programs, with the messages on their way to them, that can have produced what was seen.
 //!
 //! Both programs follow the same type, one of them turned round. A message is seen between its sending and its receipt;
 //! without loss of generality it is seen as soon as it is sent. Channels side by side, and sub-sessions, do not wait
@@ -35,7 +34,7 @@ pub(crate) enum Verdict {
     Stale,
     /// Its sender may have received so little that the checker does not follow where it stands: dropped or refused.
     Distant,
-    /// Nobody could have sent it: the name of the kind of violation.
+    /// No correct program could have sent it: the name of the kind of violation.
     Wrong(&'static str),
 }
 
@@ -115,7 +114,7 @@ pub(crate) struct World<'a> {
     main: HashSet<Config>,
     sub_sessions: Vec<SubSession>,
     exchanges: HashMap<(Direction, RequestId), Exchange>,
-    /// Ids of requests that nobody could have sent.
+    /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
     granted: HashMap<Side, Vec<GateIndex>>,
@@ -199,7 +198,7 @@ impl<'a> World<'a> {
             || self.sub_sessions.iter().any(|sub_session| sub_session.configs.len() >= CONFIGS)
     }
 
-    /// Judges a message; what nobody could have sent changes nothing.
+    /// Judges a message. A message that no correct program could have sent changes nothing.
     pub(crate) fn see(&mut self, event: &Event) -> Verdict {
         self.advice.borrow_mut().clear();
         self.seen += 1;

@@ -60,8 +60,8 @@ impl World<'_> {
         }
     }
 
-    /// What a message is that may be meant for one of these sub-sessions, the newest first, of those that are over;
-    /// nothing if whoever sends it knows that they all are.
+    /// What a message is that may be meant for one of these ended sub-sessions, the newest first; nothing if its sender
+    /// knows that all have ended.
     ///
     /// Sub-sessions that held the same value one after the other may all be over where the message is seen, and its
     /// sender may not have heard of the end of any of them. So no single one decides.
@@ -72,7 +72,7 @@ impl World<'_> {
         if after.is_empty() {
             return (!unheard.is_empty()).then_some(Verdict::Stale);
         }
-        // Too late is no excuse for what was never negotiated.
+        // Lateness does not excuse a message whose capability was never negotiated.
         if !self.gates(event) {
             return Some(Verdict::Wrong("NotNegotiated"));
         }

@@ -160,7 +160,7 @@ fn examples() -> Vec<Program> {
     let mut all = Vec::new();
     for page in pages() {
         let wrong = blocks(page.text).into_iter().filter(|block| block.has("wrong"));
-        // What repeats its text or has bytes that are no text is not for following suggestions.
+        // Examples that repeat their text or have bytes that are not text are left out.
         for block in wrong.filter(|block| !block.has("bytes") && block.value("times").is_none()) {
             let mut program = Program::new("main", &block.text);
             program.name = page.code.0.to_owned();

@@ -74,7 +74,7 @@ fn unknown_ids_second_replies_and_duplicates_are_three_mistakes() {
     assert_eq!(
         checker.stray_reply(Receive, &id(4)).unwrap().kind,
         StepKind::Swallowed,
-        "the answer to the duplicate is no second report"
+        "the answer to the duplicate is not a second report"
     );
     assert_eq!(checker.stray_reply(Receive, &id(4)).unwrap_err().kind, ViolationKind::SecondReply);
     let used = checker.ask(Send, small.ping.request, 4).unwrap_err();
@@ -89,7 +89,7 @@ fn a_refused_request_makes_one_report() {
     assert_eq!(refused.unwrap_err().kind, ViolationKind::NotPermitted);
     assert_eq!(checker.awaiting(Send, &id(0)), Awaiting::Refused);
     assert_eq!(checker.report_on(Send, small.progress, 70).unwrap(), StepKind::Swallowed);
-    assert_eq!(checker.take_back(Receive, small.cancelled, 0).unwrap(), StepKind::Swallowed);
+    assert_eq!(checker.cancel_request(Receive, small.cancelled, 0).unwrap(), StepKind::Swallowed);
     assert_eq!(checker.stray_reply(Send, &id(0)).unwrap().kind, StepKind::Swallowed);
     assert_eq!(checker.stray_reply(Send, &id(0)).unwrap_err().kind, ViolationKind::SecondReply);
 }
@@ -98,22 +98,22 @@ fn a_refused_request_makes_one_report() {
 fn a_cancelled_sub_session_swallows_one_late_reply() {
     let (small, mut checker) = active();
     checker.ask(Send, small.call.request, 0).unwrap();
-    assert_eq!(checker.take_back(Send, small.cancelled, 0).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Send, small.cancelled, 0).unwrap(), ENDED);
     assert_eq!(checker.running(Send), 0);
     assert_eq!(
-        checker.take_back(Send, small.cancelled, 0).unwrap(),
+        checker.cancel_request(Send, small.cancelled, 0).unwrap(),
         StepKind::Swallowed,
-        "twice is no mistake"
+        "twice is not a mistake"
     );
     assert_eq!(checker.awaiting(Receive, &id(0)), Awaiting::Retired);
     assert_eq!(checker.answer(Receive, 0, small.call.reply).unwrap(), StepKind::Swallowed);
     assert_eq!(checker.awaiting(Receive, &id(0)), Awaiting::Completed);
     assert_eq!(checker.answer(Receive, 0, small.call.reply).unwrap_err().kind, ViolationKind::SecondReply);
-    assert_eq!(checker.take_back(Send, small.cancelled, 0).unwrap(), StepKind::Swallowed);
+    assert_eq!(checker.cancel_request(Send, small.cancelled, 0).unwrap(), StepKind::Swallowed);
     checker.ask(Send, small.call.request, 1).unwrap();
     checker.answer(Receive, 1, small.call.reply).unwrap();
     assert_eq!(
-        checker.take_back(Send, small.cancelled, 1).unwrap(),
+        checker.cancel_request(Send, small.cancelled, 1).unwrap(),
         StepKind::Swallowed,
         "it comes too late"
     );
@@ -122,22 +122,22 @@ fn a_cancelled_sub_session_swallows_one_late_reply() {
 #[test]
 fn only_own_cancellable_requests_that_ran_can_be_cancelled() {
     let (small, mut checker) = active();
-    let never_ran = checker.take_back(Send, small.cancelled, 3).unwrap_err();
+    let never_ran = checker.cancel_request(Send, small.cancelled, 3).unwrap_err();
     assert_eq!(never_ran.kind, ViolationKind::NotRunning);
     assert_eq!(
         never_ran.to_string(),
         "`cancelled` names the id 3, but the client has sent no request with it"
     );
     checker.ask(Receive, small.sample.request, 3).unwrap();
-    let others = checker.take_back(Send, small.cancelled, 3).unwrap_err();
+    let others = checker.cancel_request(Send, small.cancelled, 3).unwrap_err();
     assert_eq!(others.kind, ViolationKind::NotYours);
     assert_eq!(
         others.to_string(),
         "`cancelled` names the id 3 of a request of the server, which only the server may cancel"
     );
-    assert_eq!(checker.take_back(Receive, small.cancelled, 3).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Receive, small.cancelled, 3).unwrap(), ENDED);
     checker.ask(Send, small.ping.request, 5).unwrap();
-    let ping = checker.take_back(Send, small.cancelled, 5).unwrap_err();
+    let ping = checker.cancel_request(Send, small.cancelled, 5).unwrap_err();
     assert_eq!(ping.kind, ViolationKind::NotCancellable { request: "ping".into() });
     checker.answer(Receive, 5, small.ping.reply).unwrap();
     let untied = checker.tell(Send, small.cancelled).unwrap_err();
@@ -157,7 +157,7 @@ fn reports_follow_their_token() {
     checker.answer(Receive, 0, small.call.reply).unwrap();
     assert_eq!(checker.report_on(Receive, small.progress, 0).unwrap(), StepKind::Swallowed);
     assert!(checker.report_on(Receive, small.progress, 1).is_err(), "1 is an id, not a token");
-    checker.take_back(Send, small.cancelled, 1).unwrap();
+    checker.cancel_request(Send, small.cancelled, 1).unwrap();
     let about = About::Token(&"b".into());
     assert_eq!(
         accepted(checker.notification(Receive, small.progress, about, never)).kind,
@@ -222,7 +222,7 @@ fn sub_sessions_have_states_of_their_own() {
     );
     assert_eq!(checker.awaiting(Receive, &id(1)), Awaiting::Completed, "it has its reply, though it goes on");
     assert_eq!(checker.answer(Receive, 1, work.reply).unwrap_err().kind, ViolationKind::SecondReply);
-    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), StepKind::Swallowed);
+    assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), StepKind::Swallowed);
     assert_eq!(checker.running(Send), 3);
     assert_eq!(checker.report_on(Receive, progress, 11).unwrap(), ENDED);
     assert_eq!(checker.report_on(Receive, progress, 11).unwrap(), StepKind::Swallowed);
@@ -232,7 +232,7 @@ fn sub_sessions_have_states_of_their_own() {
         "a refusal ends an instance in any state"
     );
     checker.report_on(Receive, progress, 12).unwrap();
-    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED, "and so does a cancel");
+    assert_eq!(checker.cancel_request(Send, cancelled, 2).unwrap(), ENDED, "and so does a cancel");
     assert_eq!(checker.report_on(Receive, progress, 12).unwrap(), StepKind::Swallowed);
     assert_eq!(
         checker.ask(Send, work.request, 1).unwrap_err().kind,
@@ -300,7 +300,7 @@ fn whatever_the_peer_sends_memory_is_bounded() {
     }
     let limit = Limits::default().remembered;
     assert!(checker.received.remembered() <= 8 * limit, "{}", checker.received.remembered());
-    assert_eq!(checker.sent.remembered(), 0, "replies that nobody asked for leave nothing behind");
+    assert_eq!(checker.sent.remembered(), 0, "unrequested replies leave nothing behind");
 }
 
 #[test]
@@ -316,10 +316,10 @@ fn an_observer_follows_the_server_and_sees_both_orders() {
     let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap();
     assert_eq!(checker.ask(Receive, call.request, 0).unwrap(), StepKind::Spawned { state: StateIndex(1) });
     checker.ask(Receive, call.request, 1).unwrap();
-    assert_eq!(checker.take_back(Receive, cancelled, 0).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Receive, cancelled, 0).unwrap(), ENDED);
     assert_eq!(checker.answer(Send, 0, call.reply).unwrap(), StepKind::Swallowed);
     assert_eq!(checker.answer(Send, 1, call.reply).unwrap(), ENDED);
-    assert_eq!(checker.take_back(Receive, cancelled, 1).unwrap(), StepKind::Swallowed);
+    assert_eq!(checker.cancel_request(Receive, cancelled, 1).unwrap(), StepKind::Swallowed);
     let blamed = checker.answer(Send, 1, call.reply).unwrap_err();
     assert_eq!(blamed.sender, Side::Server);
     let blamed = checker.ask(Receive, call.request, 1).unwrap_err();

@@ -6,8 +6,8 @@ use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Role, Side, StateIndex, StateKind, Strictness};
 use crate::{About, Checker, KeyValue, Late, Limits, Step, StepKind, Ties, Violation, ViolationKind};
 
-/// `Idle = ?Prompt . Turn`, `Turn = !Done . Idle & ?Cancel . Turn`, beside `*( !Look . ?reply . End )`, as the agent
-/// sees it, with what closing the diamond adds.
+/// `Idle = ?Prompt . Turn`, `Turn = !Done . Idle & ?Cancel . Turn`, in parallel with `*( !Look . ?reply . End )`, as
+/// the agent sees it, with what closing the diamond adds.
 struct Agent {
     checker: Checker,
     prompt: Exchange,
@@ -21,17 +21,17 @@ fn agent_from(state: Option<&str>) -> Agent {
     let mut tables = Tables::default();
     let (prompt, look) = (tables.request("prompt"), tables.request("look"));
     let cancel = tables.notification("cancel");
-    let beside = (Send, look.request, To::Spawn("Looking"));
-    let idle = [(Receive, prompt.request, To::Step("Turn")), (Receive, cancel, To::Step("Idle")), beside];
+    let spawn = (Send, look.request, To::Spawn("Looking"));
+    let idle = [(Receive, prompt.request, To::Step("Turn")), (Receive, cancel, To::Step("Idle")), spawn];
     tables.state("Idle", StateKind::Linear, &idle);
     let turn = [
         (Send, prompt.reply, To::Step("Idle")),
         (Send, prompt.refusal, To::Step("Idle")),
         (Receive, cancel, To::Step("Turn")),
-        beside,
+        spawn,
     ];
     tables.state("Turn", StateKind::Linear, &turn);
-    let leaving = [(Receive, cancel, To::Step("Leaving")), beside];
+    let leaving = [(Receive, cancel, To::Step("Leaving")), spawn];
     tables.state("Leaving", StateKind::Linear, &leaving);
     tables.answer("Looking", Receive, look);
     tables.state("End", StateKind::End, &[]);
@@ -116,7 +116,7 @@ fn no_reply_ends_the_lateness_where_messages_overtake_one_another() {
 #[test]
 fn what_was_on_its_way_when_a_session_is_taken_over_is_late() {
     let mut agent = agent_from(Some("Leaving"));
-    assert!(is_late(agent.cancel().unwrap()), "nobody knows which step of before it crosses");
+    assert!(is_late(agent.cancel().unwrap()), "the step that it crosses is unknown");
     agent.checker.ask(Send, agent.look.request, 10).unwrap();
     agent.checker.answer(Receive, 10, agent.look.reply).unwrap();
     assert_eq!(agent.cancel(), Err(ViolationKind::NotPermitted));

@@ -8,7 +8,7 @@ use crate::ViolationKind;
 use crate::protocol::{Announcement, Field, Gate, GateIndex, Holder, Protocol, StateKind, Strictness};
 use Direction::{Receive, Send};
 
-/// An older relative of the small protocol: nobody samples, calls need another capability, there are batches. Its
+/// An older revision of the small protocol: no sampling, calls need another capability, batches are permitted. Its
 /// messages and states have other numbers.
 fn older() -> Protocol {
     let mut tables = Tables::default();
@@ -72,7 +72,7 @@ fn what_is_announced_by_default_is_what_the_revision_says() {
     let calls = GateIndex(u16::try_from(governed.gates.len() - 1).unwrap());
     assert_eq!(governed.gate(calls).unwrap().to_string(), "calls");
     assert_eq!(governed.announcements[0].defaults, vec![small.sampling_tools, calls]);
-    // A revision in which nobody announces anything says nothing about it.
+    // A revision without announcements says nothing about capabilities.
     older.announcements = vec![].into();
     assert_eq!(own.governed_by(&older).announcements, own.announcements);
 }
@@ -105,5 +105,5 @@ fn a_session_goes_on_in_its_state_under_other_rules() {
         assert_eq!(unknown.error_code(), -32_601);
     }
     let unknown = checker.ask(Receive, small.ping.request, 4).unwrap_err();
-    assert_eq!(unknown.to_string(), "`ping` is no method that the server sends in `Test` 0");
+    assert_eq!(unknown.to_string(), "`ping` is not a method that the server sends in `Test` 0");
 }

@@ -153,7 +153,7 @@ fn a_value_opens_one_sub_session_at_a_time() {
 }
 
 #[test]
-fn a_value_that_ended_is_no_longer_sent_by_who_ended_it() {
+fn a_value_that_ended_is_not_sent_again_by_the_side_that_ended_it() {
     let mut watching = watching();
     watching.subscribe(1, "a");
     watching.unsubscribe(2, "a");
@@ -200,7 +200,7 @@ fn the_end_of_a_sub_session_names_the_requests_that_it_leaves_unanswered() {
     watching.cancel(1);
     assert_eq!(watching.checker.take_left(), [id(2)], "the other one has its answer");
     assert_eq!(watching.checker.take_left(), [], "they are named once");
-    // Of what nobody asks for no more is kept than of the last sub-session.
+    // Only the last sub-session is remembered once no request needs the others.
     for number in 3..6 {
         accepted(watching.ask(watching.subscribe.request, number, "a"));
         watching.cancel(number);
@@ -245,7 +245,7 @@ fn a_step_out_of_the_order_of_its_sub_session_names_the_state_of_the_sub_session
 }
 
 #[test]
-fn a_sender_that_means_another_sub_session_is_told() {
+fn a_sender_that_means_another_sub_session_gets_a_violation() {
     let mut watching = watching();
     let (a, _) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
     let keys = [(URI, KeyValue::from("b"))];
@@ -256,7 +256,7 @@ fn a_sender_that_means_another_sub_session_is_told() {
 }
 
 #[test]
-fn an_open_key_that_nobody_holds_lets_a_step_pass_alone() {
+fn an_open_key_without_a_sub_session_lets_a_step_be_uncorrelated() {
     let mut watching = watching_with(true);
     let alone = accepted(watching.updated("z"));
     assert!(matches!((alone.kind, alone.sub_session), (StepKind::Spawned { .. }, None)), "{alone:?}");
@@ -291,7 +291,7 @@ fn what_is_to_stand_alone_is_none_of_a_sub_session_s() {
 fn what_crosses_the_opening_of_a_sub_session_is_not_meant_for_it() {
     let mut watching = watching_with(true);
     let sub_session = accepted(watching.ask(watching.subscribe.request, 1, "a")).sub_session;
-    // The server has not heard of the subscription, and tells of the change on its own account.
+    // The server has not received the subscription, and sends the change without one.
     let step = accepted(watching.updated("a"));
     assert!(matches!((step.kind, step.sub_session), (StepKind::Spawned { .. }, None)), "{step:?}");
     accepted(watching.checker.reply(Receive, &id(1), watching.subscribe.reply));

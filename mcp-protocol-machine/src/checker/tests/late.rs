@@ -29,7 +29,7 @@ fn a_cancel_that_names_no_request_does_not_take_the_edge_of_one() {
     let before = checker.states().to_vec();
     assert_eq!(checker.tell(Send, cancelled).unwrap_err().kind, ViolationKind::Untied);
     assert_eq!(checker.states(), before);
-    checker.take_back(Send, cancelled, 1).unwrap();
+    checker.cancel_request(Send, cancelled, 1).unwrap();
 }
 
 #[test]
@@ -51,7 +51,7 @@ fn a_sub_session_whose_id_was_misused_can_still_be_cancelled() {
     accepted(watch_it());
     assert!(matches!(watch_it().unwrap_err().kind, ViolationKind::DuplicateId { .. }));
     checker.answer(Send, 1, watch.reply).unwrap();
-    assert_eq!(checker.take_back(Receive, cancelled, 1).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Receive, cancelled, 1).unwrap(), ENDED);
 }
 
 #[test]
@@ -67,7 +67,7 @@ fn what_follows_a_late_reply_under_the_key_that_it_brought_is_late_too() {
     tables.state("End", StateKind::End, &[]);
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     checker.ask(Send, make.request, 1).unwrap();
-    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), ENDED);
     assert_eq!(checker.retired(Receive, &id(1)), Some(make.request));
     let keys = [(KeyIndex(0), KeyValue::from("t"))];
     let late = accepted(checker.stray_reply_tied(Receive, &id(1), Ties::keys(&keys)));
@@ -103,13 +103,13 @@ fn what_crosses_the_end_of_its_sub_session_and_the_refusal_of_the_step_before_is
     }
     // The step before is refused after the end, but the refusal may get there first, by another way.
     accepted(request(&mut checker, Receive, ask.request, 10, "a"));
-    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), ENDED);
     assert_eq!(checker.answer(Send, 10, ask.refusal).unwrap(), StepKind::Swallowed);
     let next = accepted(request(&mut checker, Receive, ask.request, 11, "a"));
     assert!(is_late(next.kind) && next.sub_session.is_none(), "{next:?}");
     assert_eq!(checker.answer(Send, 11, ask.refusal).unwrap(), StepKind::Swallowed);
     // Nothing was asked here, and what never was a step of the sub-session is not late for it.
-    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Send, cancelled, 2).unwrap(), ENDED);
     accepted(request(&mut checker, Receive, ask.request, 12, "b"));
     let never_was = request(&mut checker, Receive, ask.request, 13, "c").unwrap_err();
     assert!(matches!(never_was.kind, ViolationKind::UnknownKey { .. }));
@@ -156,10 +156,10 @@ fn what_follows_a_late_reply_is_late_for_its_own_sub_session_and_not_for_the_one
     checker.ask(Send, make.request, 1).unwrap();
     accepted(checker.reply_tied(Receive, &id(1), make.reply, ties));
     accepted(checker.notification_tied(Receive, step, About::Nothing, ties, never));
-    assert_eq!(checker.take_back(Send, cancelled, 1).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), ENDED);
     // The other side has heard of that, and gives the value again, to a sub-session that it does not know to be over.
     checker.ask(Send, make.request, 2).unwrap();
-    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), ENDED);
+    assert_eq!(checker.cancel_request(Send, cancelled, 2).unwrap(), ENDED);
     assert_eq!(accepted(checker.stray_reply_tied(Receive, &id(2), ties)).kind, StepKind::Swallowed);
     for message in [step, done] {
         let late = accepted(checker.notification_tied(Receive, message, About::Nothing, ties, never));
@@ -202,7 +202,7 @@ impl Making {
     }
 
     fn cancel(&mut self, number: i64) {
-        assert_eq!(self.checker.take_back(Send, self.cancelled, number).unwrap(), ENDED);
+        assert_eq!(self.checker.cancel_request(Send, self.cancelled, number).unwrap(), ENDED);
     }
 
     fn reply(&mut self, number: i64) -> StepKind {
@@ -250,7 +250,7 @@ fn a_message_may_be_late_for_any_sub_session_that_held_its_value() {
 }
 
 #[test]
-fn who_goes_on_with_a_sub_session_knows_that_the_one_before_it_with_the_same_value_is_over() {
+fn a_step_of_a_sub_session_proves_that_the_one_before_it_with_the_same_value_is_over() {
     let mut making = making();
     making.make(1);
     making.reply(1);

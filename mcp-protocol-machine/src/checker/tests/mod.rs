@@ -10,9 +10,9 @@ mod late;
 mod model;
 pub(crate) mod random;
 mod random_walks;
-mod renewed;
-mod resting;
+mod reconnected;
 mod sessions;
+mod suspended;
 mod tables;
 mod trails;
 
@@ -52,7 +52,7 @@ impl Checker {
         self.notification(direction, message, About::Nothing, never).map(|step| step.kind)
     }
 
-    fn take_back(
+    fn cancel_request(
         &mut self,
         direction: Direction,
         message: MessageIndex,

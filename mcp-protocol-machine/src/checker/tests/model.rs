@@ -39,7 +39,7 @@ pub(super) struct Model {
     running: Vec<Running>,
     /// Every id ever used.
     used: Vec<(Direction, RequestId)>,
-    /// The ids of which one more reply is no violation, and whether that is because of a cancel.
+    /// The ids for which one more reply is not a violation, and whether that is because of a cancel.
     owed: Vec<(Direction, RequestId, bool)>,
     /// Every token ever used.
     tokens: Vec<(Direction, RequestId)>,
@@ -68,7 +68,7 @@ impl Model {
         model
     }
 
-    /// The channels that a state stands for; a state that is no fork keeps no number yet.
+    /// The channels that a state stands for; a state other than a fork has no number yet.
     fn parts(&mut self, state: StateIndex) -> Vec<(usize, StateIndex)> {
         let table = self.state(state).clone();
         if table.kind == StateKind::Fork {
@@ -423,8 +423,8 @@ impl Model {
         self.running.iter().filter(|running| running.asker == asker && !running.answered).count()
     }
 
-    /// In the words of the language reference: every linear channel that can reach `End` is there or offers it, and
-    /// there is such a channel or there is no linear one.
+    /// In the words of the language reference: every linear channel that can reach `End` is at it or offers it, and at
+    /// least one such channel exists or no linear channel does.
     pub(super) fn may_close(&self, own: bool) -> bool {
         let states = self.channels.iter().map(|(_, state)| self.state(*state));
         let linear: Vec<&State> = states.filter(|state| state.kind != StateKind::Replicated).collect();

@@ -58,7 +58,7 @@ fn a_refusal_says_what_came_where_and_what_is_permitted() {
          `initialize`, the error for `initialize` or `ping` now"
     );
     let unknown = checker.unknown_method(Receive, Some(&id(9)), "server/discover").unwrap_err();
-    assert_eq!(unknown.to_string(), "`server/discover` is no method that the server sends in `Test` 1");
+    assert_eq!(unknown.to_string(), "`server/discover` is not a method that the server sends in `Test` 1");
     assert_eq!(unknown.error_code(), -32_601);
     assert_eq!(checker.awaiting(Send, &id(9)), Awaiting::Refused);
 }
@@ -191,7 +191,7 @@ fn a_cancel_moves_the_channel_of_its_request() {
     checker.ask(Send, left.request, 1).unwrap();
     checker.ask(Send, right.request, 2).unwrap();
     assert_eq!(checker.state_names(), "LeftBusy and RightBusy");
-    assert_eq!(checker.take_back(Send, cancelled, 2).unwrap(), linear(4, 3));
+    assert_eq!(checker.cancel_request(Send, cancelled, 2).unwrap(), linear(4, 3));
     assert_eq!(checker.state_names(), "LeftBusy and Right");
     checker.ask(Send, right.request, 3).unwrap();
     assert_eq!(checker.answer(Receive, 2, right.reply).unwrap(), StepKind::Swallowed);

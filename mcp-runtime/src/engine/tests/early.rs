@@ -47,9 +47,8 @@ fn a_handshake_in_one_write_is_judged_in_its_order() {
         assert_eq!(server.linear().unwrap().message, NOTE);
         look(&server);
         assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":2,"result":1})]);
-        let held = |name: &str| {
-            format!("`{name}` came before a step of this side that it has to wait for: it is held")
-        };
+        let held =
+            |name: &str| format!("`{name}` came too early: it is held until this side has taken a step");
         assert_eq!(server.reports(), [held("Ready"), held("Look"), held("Note")]);
     }
 }

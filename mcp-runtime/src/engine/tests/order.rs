@@ -372,7 +372,7 @@ fn closing_hands_out_what_has_come_within_its_grace_period() {
             assert!(serving.take(&client).is_none());
             assert_eq!(
                 client.reports(),
-                ["`Changed` was dropped: the session was over before anyone had taken it"]
+                ["`Changed` was dropped: the session ended before the program took it"]
             );
         }
         assert!(client.output().1.is_ready());
@@ -412,6 +412,6 @@ fn behind_the_end_of_its_input_a_server_sends_replies_only() {
     assert!(server.output().1.is_ready());
     assert_eq!(
         server.reports(),
-        ["`Changed` was dropped: the peer has said everything, and is sent replies only"]
+        ["`Changed` was dropped: the peer has closed its side, and is only sent replies"]
     );
 }

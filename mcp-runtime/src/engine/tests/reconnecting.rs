@@ -282,7 +282,7 @@ fn the_transport_learns_what_belongs_to_the_lost_session() {
     assert_eq!(kept.settled(), [1, 2]);
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing)).unwrap();
     let kinds: Vec<MessageKind> = kept.said().into_iter().map(|(_, kind, _)| kind).collect();
-    assert_eq!(kinds, [MessageKind::Notification { place: Place::Beside }]);
+    assert_eq!(kinds, [MessageKind::Notification { place: Place::Replicated }]);
     assert_eq!(kept.epoch(), Epoch::FIRST.next());
 }
 

@@ -1,8 +1,4 @@
-//! Starting a child.
-//!
-//! In come a command and settings; out comes a running [`Child`] or a [`SpawnError`] that names the command and says
-//! what is probably wrong. Arguments and working directory are the command's own; of this process's environment the
-//! child gets a short list.
+//! Configures and starts a child process.
 
 use std::io;
 use std::process::Stdio;

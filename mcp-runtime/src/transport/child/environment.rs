@@ -1,15 +1,12 @@
-//! The environment variables that a child gets.
-//!
-//! In: a command, and whether it takes this process's environment. Out: the same command with its variables set. A
-//! variable that the caller has set on the command, or removed from it, stays as the caller wants it.
+//! Sets the environment variables of a child.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
 
 use tokio::process::Command;
 
-/// The variables of this process that a child gets unless it is told otherwise: what programs need to find their home,
-/// their tools, a folder for temporary files, and the user's language.
+/// The variables of this process that a child gets by default: those with which programs find their home, their tools,
+/// a folder for temporary files, and the user's language.
 #[cfg(not(windows))]
 pub const ENVIRONMENT: &[&str] = &[
     "HOME",
@@ -27,8 +24,8 @@ pub const ENVIRONMENT: &[&str] = &[
     "USER",
 ];
 
-/// The variables of this process that a child gets unless it is told otherwise: what programs need to find their home,
-/// their tools, and a folder for temporary files.
+/// The variables of this process that a child gets by default: those with which programs find their home, their tools,
+/// and a folder for temporary files.
 #[cfg(windows)]
 pub const ENVIRONMENT: &[&str] = &[
     "APPDATA",

@@ -1,7 +1,4 @@
-//! The error output of a child, line by line.
-//!
-//! In comes the stream; out go calls with one line each. It refuses to hold more than [`LONGEST`] bytes of a line:
-//! longer ones come in pieces.
+//! Reads the standard error of a child, line by line.
 
 use std::pin::Pin;
 use std::time::Duration;
@@ -9,7 +6,7 @@ use std::time::Duration;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncRead};
 use tokio::task::JoinHandle;
 
-use crate::driver::Input;
+use crate::driver::ReadBuffer;
 
 /// Called with each line.
 pub(super) type OnLine = Box<dyn FnMut(&str) + Send>;
@@ -22,12 +19,12 @@ pub(super) struct LinesTask(JoinHandle<()>);
 
 impl LinesTask {
     pub(super) fn spawn(stream: impl AsyncRead + Unpin + Send + 'static, on_line: OnLine) -> Self {
-        Self(tokio::spawn(read_lines(Input::new(stream), on_line)))
+        Self(tokio::spawn(read_lines(ReadBuffer::new(stream), on_line)))
     }
 
     /// Waits for the end of the stream, `linger` at most: a process that the child has started may hold it open.
     pub(super) async fn finish(mut self, linger: Duration) {
-        // A panic of the callback has been reported by its hook and concerns nobody here.
+        // The panic hook has reported a panic of the callback. It does not concern the session.
         let _ended = tokio::time::timeout(linger, &mut self.0).await;
     }
 }

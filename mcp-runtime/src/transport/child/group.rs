@@ -1,4 +1,4 @@
-//! The process group of a child: the child and whatever it has started.
+//! The process group of a child.
 //!
 //! A child is the leader of a group of its own. So a signal reaches its own children as well, and once the child has
 //! exited the rest of its group can still be ended.
@@ -15,8 +15,8 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// The group that a child leads.
 ///
-/// Invariant: while it is `Some`, either the child was not waited for, or a member was alive right after that. So nobody
-/// else can have got its number.
+/// Invariant: while it is `Some`, either the child was not waited for, or a member was alive right after that. So the
+/// system cannot have given its number to another process.
 #[derive(Debug, Default)]
 pub(super) struct Group(#[cfg(unix)] Option<Pid>);
 

@@ -1,7 +1,4 @@
-//! One child process and what it has started, from its start until it was waited for.
-//!
-//! In comes a started child; out comes its exit. It refuses to be forgotten: if it is dropped first, the child and its
-//! process group are killed, and the child is waited for in the background.
+//! One child process and its process group, from start to exit.
 
 use std::io;
 use std::process::ExitStatus;
@@ -82,8 +79,8 @@ impl Drop for Process {
         if matches!(child.try_wait(), Ok(Some(_))) {
             return;
         }
-        // A killed process is gone within milliseconds, but a destructor must not wait, and the runtime may be the
-        // thing that is being dropped. If there is no thread to be had, tokio reaps the child when it comes to it.
+        // A killed process ends within milliseconds, but a destructor must not wait, and the runtime itself may be
+        // shutting down. If no thread can be started, tokio reaps the child later.
         let _waiting = std::thread::Builder::new().name("child reaper".to_owned()).spawn(move || {
             let mut pause = Duration::from_millis(1);
             while let Ok(None) = child.try_wait() {

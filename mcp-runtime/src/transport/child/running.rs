@@ -8,7 +8,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use super::errors::LinesTask;
 use super::process::Process;
 use super::shutdown::{ShutdownTimes, carry};
-use crate::driver::{Endpoint, Framing, Input, Pump, Transport};
+use crate::driver::{Endpoint, Framing, Pump, ReadBuffer, Transport};
 
 /// A running child process, not yet connected to a session.
 ///
@@ -43,7 +43,7 @@ impl fmt::Debug for Child {
 impl Transport for Child {
     async fn run(self, endpoint: Arc<dyn Endpoint>) {
         let Child { mut process, input, output, errors, framing, times } = self;
-        let mut pump = Pump::new(endpoint, Input::new(output), input, framing);
+        let mut pump = Pump::new(endpoint, ReadBuffer::new(output), input, framing);
         let outcome = carry(&mut pump, &mut process, &times).await;
         process.end_group(times.after_terminate).await;
         if let Some(errors) = errors {

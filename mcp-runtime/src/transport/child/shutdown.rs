@@ -1,4 +1,4 @@
-//! The session of a child, and its shutdown.
+//! Carries the session of a child, and shuts the child down.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use tokio::process::{ChildStdin, ChildStdout};
 use tokio::time::Instant;
 
 use super::process::{Exit, Process};
-use crate::driver::{End, Input, Means, Outcome, Pump, PumpEvent, after};
+use crate::driver::{End, Means, Outcome, Pump, PumpEvent, ReadBuffer, after};
 
 /// How long each step of a child's shutdown may take before the next one.
 ///
@@ -22,17 +22,16 @@ use crate::driver::{End, Input, Means, Outcome, Pump, PumpEvent, after};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ShutdownTimes {
-    /// For the child to read the last messages, from when the session has finished. Default 2 s.
+    /// For the child to read the last messages, after the session has finished. Default 2 s.
     pub flush: Duration,
-    /// For the child to exit, from when its input was closed; then comes `SIGTERM`. Default 2 s.
+    /// For the child to exit after its input was closed; then comes `SIGTERM`. Default 2 s.
     pub after_eof: Duration,
-    /// For the child to exit, from when it was sent `SIGTERM`; then comes `SIGKILL`. As long has what the child has
-    /// started and left behind, once the child has exited. Default 2 s. Not used where there are no signals: there the
-    /// child is killed at once.
+    /// For the child to exit after `SIGTERM`; then comes `SIGKILL`. Processes that the child has left behind have as
+    /// long, once the child has exited. Default 2 s. Systems without signals kill the child at once.
     pub after_terminate: Duration,
-    /// For what is left in the output of a child that has exited. Usually nothing is waited for: only a process that
-    /// the child has started, and that still holds the pipe, can take this long. As long is a child that takes no
-    /// more input given to exit, so that the session can be told of that and not of a broken pipe. Default 500 ms.
+    /// For reading the rest of the output of a child that has exited. Only a process that the child has started, and
+    /// that still holds the pipe, can take this long. A child that closes its input has as long to exit, so that the
+    /// session ends with its exit status and not with a broken pipe. Default 500 ms.
     pub linger: Duration,
 }
 
@@ -82,13 +81,13 @@ impl Default for ShutdownTimes {
     }
 }
 
-/// How long the exit status of a child that has closed its output is waited for, so that the session can be told that
-/// the child has exited rather than only that there will be no more messages.
+/// How long to wait for the exit status of a child that has closed its output, so that the session can end with that
+/// status.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// How far the shutdown has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stage {
+enum ShutdownStage {
     /// The session is running.
     Talking,
     /// The session has finished; its last messages are being written.
@@ -101,14 +100,14 @@ enum Stage {
     Killed,
 }
 
-impl Stage {
+impl ShutdownStage {
     /// What made a child exit that did so in this stage.
     fn means(self) -> Means {
         match self {
-            Stage::Talking | Stage::Flushing => Means::Nothing,
-            Stage::Closed => Means::EndOfInput,
-            Stage::Terminated => Means::Terminate,
-            Stage::Killed => Means::Kill,
+            ShutdownStage::Talking | ShutdownStage::Flushing => Means::Nothing,
+            ShutdownStage::Closed => Means::EndOfInput,
+            ShutdownStage::Terminated => Means::Terminate,
+            ShutdownStage::Killed => Means::Kill,
         }
     }
 }
@@ -129,11 +128,11 @@ enum Wake {
 
 /// Runs the session and the shutdown; returns once the child was waited for and its output is drained.
 pub(super) async fn carry(
-    pump: &mut Pump<Input<ChildStdout>, ChildStdin>,
+    pump: &mut Pump<ReadBuffer<ChildStdout>, ChildStdin>,
     process: &mut Process,
     times: &ShutdownTimes,
 ) -> Outcome {
-    let mut stage = Stage::Talking;
+    let mut stage = ShutdownStage::Talking;
     let mut stage_over = None;
     let mut grace_over = None;
     let mut linger_over = None;
@@ -160,14 +159,14 @@ pub(super) async fn carry(
         match wake {
             Wake::Pump(PumpEvent::Finishing) => {
                 (stage, stage_over) = if pump.is_writing() {
-                    (Stage::Flushing, after(Some(times.flush)))
+                    (ShutdownStage::Flushing, after(Some(times.flush)))
                 } else {
-                    (Stage::Closed, after(Some(times.after_eof)))
+                    (ShutdownStage::Closed, after(Some(times.after_eof)))
                 };
             }
-            Wake::Pump(PumpEvent::OutputClosed) if stage == Stage::Flushing => {
+            Wake::Pump(PumpEvent::OutputClosed) if stage == ShutdownStage::Flushing => {
                 pump.report_failure();
-                (stage, stage_over) = (Stage::Closed, after(Some(times.after_eof)));
+                (stage, stage_over) = (ShutdownStage::Closed, after(Some(times.after_eof)));
             }
             // Writing has failed while the session goes on; the child may still have something to say.
             Wake::Pump(PumpEvent::OutputClosed) => failure_over = after(Some(times.linger)),
@@ -177,7 +176,7 @@ pub(super) async fn carry(
             }
             Wake::Pump(PumpEvent::Abandoned) => {
                 abandoned = true;
-                (stage, stage_over) = (Stage::Closed, after(Some(times.after_eof)));
+                (stage, stage_over) = (ShutdownStage::Closed, after(Some(times.after_eof)));
             }
             Wake::Exited(exit) => {
                 exited = Some((exit, stage.means()));
@@ -187,9 +186,9 @@ pub(super) async fn carry(
                 Ok(next) => {
                     stage = next;
                     stage_over = match next {
-                        Stage::Closed => after(Some(times.after_eof)),
-                        Stage::Terminated => after(Some(times.after_terminate)),
-                        Stage::Talking | Stage::Flushing | Stage::Killed => None,
+                        ShutdownStage::Closed => after(Some(times.after_eof)),
+                        ShutdownStage::Terminated => after(Some(times.after_terminate)),
+                        ShutdownStage::Talking | ShutdownStage::Flushing | ShutdownStage::Killed => None,
                     };
                 }
                 // The process cannot be made to exit, for want of a permission perhaps. `Process` goes on waiting for
@@ -220,24 +219,24 @@ pub(super) async fn carry(
 
 /// Takes the next step of the shutdown.
 fn advance(
-    stage: Stage,
-    pump: &mut Pump<Input<ChildStdout>, ChildStdin>,
+    stage: ShutdownStage,
+    pump: &mut Pump<ReadBuffer<ChildStdout>, ChildStdin>,
     process: &mut Process,
-) -> std::io::Result<Stage> {
+) -> std::io::Result<ShutdownStage> {
     match stage {
-        Stage::Talking | Stage::Flushing => {
+        ShutdownStage::Talking | ShutdownStage::Flushing => {
             pump.give_up_writing();
-            Ok(Stage::Closed)
+            Ok(ShutdownStage::Closed)
         }
-        Stage::Closed if process.terminate() => Ok(Stage::Terminated),
-        Stage::Closed | Stage::Terminated | Stage::Killed => {
+        ShutdownStage::Closed if process.terminate() => Ok(ShutdownStage::Terminated),
+        ShutdownStage::Closed | ShutdownStage::Terminated | ShutdownStage::Killed => {
             process.kill()?;
-            Ok(Stage::Killed)
+            Ok(ShutdownStage::Killed)
         }
     }
 }
 
-/// Waits for `deadline`, or for ever if there is none.
+/// Waits for `deadline`, or indefinitely without one.
 async fn until(deadline: Option<Instant>) {
     match deadline {
         Some(deadline) => tokio::time::sleep_until(deadline).await,

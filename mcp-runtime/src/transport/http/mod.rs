@@ -1,11 +1,10 @@
-//! Streamable HTTP: one address for everything that the two sides of a session say.
+//! Streamable HTTP: one address for all messages of a session.
 //!
-//! In: HTTP requests, or the session of a client. Out: the same sessions as over any other transport. A client posts
-//! each of its messages; the server answers a posted request with JSON, or with a stream of events when it has more to
-//! say about it, and says the rest on a stream of its own that the client opens with GET. Refuses to depend on the
-//! order of requests: they may overtake one another.
+//! A client posts each of its messages. The server answers a posted request with JSON, or with a stream of events if it
+//! sends more than the reply. It sends its other messages on a stream that the client opens with GET. Requests may
+//! overtake one another.
 //!
-//! - [`server`], with the feature `http-server`: mounts into an axum router and hands out one transport a session.
+//! - [`server`], with the feature `http-server`: mounts into an axum router and returns one transport for each session.
 //! - [`client`], with the feature `http-client`: a transport over reqwest.
 
 #[cfg(feature = "http-client")]

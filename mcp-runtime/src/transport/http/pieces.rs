@@ -1,11 +1,8 @@
-//! A body that comes in pieces.
-//!
-//! In: pieces. Out: the whole. Refuses to be longer than is permitted. Most bodies come in one piece, which is taken as
-//! it is.
+//! Collects a body, up to a limit.
 
 use bytes::Bytes;
 
-/// What has come of a body.
+/// The part of a body that has arrived.
 #[derive(Debug, Default)]
 pub(super) struct Pieces {
     first: Bytes,

@@ -1,7 +1,6 @@
 //! Pipes and sockets that tokio's reactor waits for.
 //!
-//! In comes an open file whose flags this module changes; out come bytes without blocking. It refuses to forget the
-//! flags: the last user of [`Flags`] sets them back.
+//! This module changes the flags of an open file. The last user of [`Flags`] restores them.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -39,7 +38,7 @@ impl Drop for Flags {
         if self.restore
             && let Ok(flags) = fcntl_getfl(&self.file)
         {
-            // There is nobody to tell if it fails, and nothing to be done.
+            // A failure here cannot be reported, and nothing can be done about it.
             let _set = fcntl_setfl(&self.file, flags - OFlags::NONBLOCK);
         }
     }
@@ -47,7 +46,7 @@ impl Drop for Flags {
 
 /// The reading end of a pipe, or a socket that is read.
 #[derive(Debug)]
-pub(super) struct Source {
+pub(super) struct ReactorSource {
     file: SourceFile,
     _flags: Arc<Flags>,
 }
@@ -58,7 +57,7 @@ enum SourceFile {
     Socket(UnixStream),
 }
 
-impl Source {
+impl ReactorSource {
     pub(super) fn pipe(file: OwnedFd, flags: Arc<Flags>) -> io::Result<Self> {
         Ok(Self { file: SourceFile::Pipe(pipe::Receiver::from_owned_fd(file)?), _flags: flags })
     }
@@ -68,7 +67,7 @@ impl Source {
     }
 }
 
-impl AsyncRead for Source {
+impl AsyncRead for ReactorSource {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -83,7 +82,7 @@ impl AsyncRead for Source {
 
 /// The writing end of a pipe, or a socket that is written.
 #[derive(Debug)]
-pub(super) struct Sink {
+pub(super) struct ReactorSink {
     file: SinkFile,
     _flags: Arc<Flags>,
 }
@@ -94,7 +93,7 @@ enum SinkFile {
     Socket(UnixStream),
 }
 
-impl Sink {
+impl ReactorSink {
     pub(super) fn pipe(file: OwnedFd, flags: Arc<Flags>) -> io::Result<Self> {
         Ok(Self { file: SinkFile::Pipe(pipe::Sender::from_owned_fd(file)?), _flags: flags })
     }
@@ -104,7 +103,7 @@ impl Sink {
     }
 }
 
-impl AsyncWrite for Sink {
+impl AsyncWrite for ReactorSink {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match &mut self.get_mut().file {
             SinkFile::Pipe(pipe) => Pin::new(pipe).poll_write(context, bytes),

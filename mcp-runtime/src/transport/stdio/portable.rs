@@ -1,7 +1,4 @@
-//! Standard input and output where there is no `poll`: the streams of the standard library and a thread each.
-//!
-//! In come nothing but the streams of this process; out come the ends of two byte channels. The reading thread cannot
-//! be interrupted: it ends with the next input or with the process.
+//! Standard input and output on systems without `poll`: blocking streams with a thread each.
 
 use std::io::{self, Read, Write};
 use std::pin::Pin;
@@ -17,27 +14,27 @@ const CAPACITY: usize = 64 * 1024;
 
 /// The streams of this process.
 #[derive(Debug)]
-pub(super) struct Streams;
+pub(super) struct StdioStreams;
 
-impl Streams {
+impl StdioStreams {
     pub(super) fn own() -> Self {
         Self
     }
 
-    pub(super) fn open(self) -> io::Result<(Head, Writer)> {
+    pub(super) fn open(self) -> io::Result<(Head, StdoutWriter)> {
         let (input_tail, input_head) = channel(CAPACITY);
         let (output_tail, output_head) = channel(CAPACITY);
         thread::Builder::new().name("stdin reader".to_owned()).spawn(move || read(input_tail))?;
         thread::Builder::new().name("stdout writer".to_owned()).spawn(move || write(output_head))?;
-        Ok((input_head, Writer(output_tail)))
+        Ok((input_head, StdoutWriter(output_tail)))
     }
 }
 
 /// The outgoing stream; flushed once the thread has written everything.
 #[derive(Debug)]
-pub(super) struct Writer(Tail);
+pub(super) struct StdoutWriter(Tail);
 
-impl AsyncWrite for Writer {
+impl AsyncWrite for StdoutWriter {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,

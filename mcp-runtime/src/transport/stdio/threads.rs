@@ -1,7 +1,4 @@
-//! Files that can only be read and written by blocking: one thread each.
-//!
-//! In comes an open file; out comes one end of a byte channel, the thread holds the other. It refuses to leave a
-//! thread behind: before it blocks on the file, a thread waits until the file is ready or nobody wants it any more.
+//! Blocking files, with one thread each that stops when its file is not wanted any more.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -90,7 +87,7 @@ fn write(file: &OwnedFd, cancelled: &io::PipeReader, mut head: Head) {
     }
 }
 
-/// Blocks until `file` can be used without blocking; `CANCELED` if nobody wants that any more.
+/// Blocks until `file` can be used without blocking; `CANCELED` if its end was dropped.
 fn await_ready(file: &OwnedFd, direction: PollFlags, cancelled: &io::PipeReader) -> Result<(), Errno> {
     let mut files = [PollFd::new(file, direction), PollFd::new(cancelled, PollFlags::IN)];
     poll(&mut files, None)?;

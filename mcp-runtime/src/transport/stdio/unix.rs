@@ -1,7 +1,7 @@
-//! Which way the bytes of a stream go.
+//! Chooses how the bytes of a standard stream are moved: through the reactor or with a thread.
 //!
-//! In come two open files; out come a reader and a writer. It refuses to set `O_NONBLOCK` on a file that the error
-//! output shares, for then an ordinary `eprintln!` would fail, and on files that the reactor cannot wait for.
+//! `O_NONBLOCK` is not set on a file that the error output shares, because an ordinary `eprintln!` would then fail, nor
+//! on files that the reactor cannot wait for.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -11,26 +11,26 @@ use std::task::{Context, Poll, ready};
 use rustix::fs::{FileType, Stat};
 use tokio::io::{AsyncBufRead, AsyncRead, AsyncWrite, ReadBuf};
 
-use super::nonblocking::{Flags, Sink, Source};
+use super::nonblocking::{Flags, ReactorSink, ReactorSource};
 use super::threads::{ThreadReader, ThreadWriter};
-use crate::driver::Input;
+use crate::driver::ReadBuffer;
 
 /// The two files of a session.
 #[derive(Debug)]
-pub(super) enum Streams {
+pub(super) enum StdioStreams {
     /// Those of this process.
     Own,
     /// Two others.
     Given(OwnedFd, OwnedFd),
 }
 
-impl Streams {
+impl StdioStreams {
     pub(super) fn own() -> Self {
         Self::Own
     }
 
     /// Decides on the way of each stream and prepares it. Must be called on a tokio runtime.
-    pub(super) fn open(self) -> io::Result<(Reader, Writer)> {
+    pub(super) fn open(self) -> io::Result<(StdinReader, StdoutWriter)> {
         // The session works on duplicates, so that the numbers 0 and 1 stay taken and no other file gets them.
         let (input, output, own) = match self {
             Self::Own => {
@@ -39,7 +39,7 @@ impl Streams {
             }
             Self::Given(input, output) => (input, output, false),
         };
-        // An error output that is closed is shared with nobody.
+        // A closed error output is not shared.
         let errors = rustix::fs::fstat(rustix::stdio::stderr()).ok();
         open(input, output, own, errors.as_ref())
     }
@@ -47,7 +47,7 @@ impl Streams {
 
 /// How the bytes of a stream are moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum StreamKind {
     /// A pipe, without blocking, when the reactor says so.
     Pipe,
     /// The same for a socket.
@@ -56,7 +56,7 @@ enum Way {
     Thread,
 }
 
-impl Way {
+impl StreamKind {
     fn of(file: &Stat, shared: bool) -> Self {
         match FileType::from_raw_mode(file.st_mode) {
             _ if shared => Self::Thread,
@@ -72,46 +72,55 @@ fn is_same(one: &Stat, other: &Stat) -> bool {
     one.st_dev == other.st_dev && one.st_ino == other.st_ino
 }
 
-fn open(input: OwnedFd, output: OwnedFd, own: bool, errors: Option<&Stat>) -> io::Result<(Reader, Writer)> {
+fn open(
+    input: OwnedFd,
+    output: OwnedFd,
+    own: bool,
+    errors: Option<&Stat>,
+) -> io::Result<(StdinReader, StdoutWriter)> {
     let (input_stat, output_stat) = (rustix::fs::fstat(&input)?, rustix::fs::fstat(&output)?);
     let shared = |file| errors.is_some_and(|errors| is_same(file, errors));
-    let input_way = Way::of(&input_stat, shared(&input_stat));
-    let output_way = Way::of(&output_stat, shared(&output_stat));
+    let input_way = StreamKind::of(&input_stat, shared(&input_stat));
+    let output_way = StreamKind::of(&output_stat, shared(&output_stat));
 
     let input_flags = match input_way {
-        Way::Pipe | Way::Socket => Some(Flags::set(&input)?),
-        Way::Thread => None,
+        StreamKind::Pipe | StreamKind::Socket => Some(Flags::set(&input)?),
+        StreamKind::Thread => None,
     };
     // One socket may be both streams; its flags are set back when both are done with.
     let flags = input_flags.as_ref().filter(|_| is_same(&input_stat, &output_stat)).cloned();
     let output_flags = || flags.map_or_else(|| Flags::set(&output), Ok);
     let writer = match output_way {
-        Way::Pipe => {
+        StreamKind::Pipe => {
             let flags = output_flags()?;
-            Writer::Pipe { sink: Sink::pipe(output, flags)?, own }
+            StdoutWriter::Pipe { sink: ReactorSink::pipe(output, flags)?, own }
         }
-        Way::Socket => {
+        StreamKind::Socket => {
             let flags = output_flags()?;
-            Writer::Socket(Sink::socket(output, flags)?)
+            StdoutWriter::Socket(ReactorSink::socket(output, flags)?)
         }
-        Way::Thread => Writer::Thread(ThreadWriter::start(output)?),
+        StreamKind::Thread => StdoutWriter::Thread(ThreadWriter::start(output)?),
     };
     let reader = match (input_way, input_flags) {
-        (Way::Pipe, Some(flags)) => Reader::Reactor(Input::new(Source::pipe(input, flags)?)),
-        (Way::Socket, Some(flags)) => Reader::Reactor(Input::new(Source::socket(input, flags)?)),
-        _ => Reader::Thread(ThreadReader::start(input)?),
+        (StreamKind::Pipe, Some(flags)) => {
+            StdinReader::Reactor(ReadBuffer::new(ReactorSource::pipe(input, flags)?))
+        }
+        (StreamKind::Socket, Some(flags)) => {
+            StdinReader::Reactor(ReadBuffer::new(ReactorSource::socket(input, flags)?))
+        }
+        _ => StdinReader::Thread(ThreadReader::start(input)?),
     };
     Ok((reader, writer))
 }
 
 /// The incoming stream.
 #[derive(Debug)]
-pub(super) enum Reader {
-    Reactor(Input<Source>),
+pub(super) enum StdinReader {
+    Reactor(ReadBuffer<ReactorSource>),
     Thread(ThreadReader),
 }
 
-impl AsyncRead for Reader {
+impl AsyncRead for StdinReader {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -124,7 +133,7 @@ impl AsyncRead for Reader {
     }
 }
 
-impl AsyncBufRead for Reader {
+impl AsyncBufRead for StdinReader {
     fn poll_fill_buf(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<&[u8]>> {
         match self.get_mut() {
             Self::Reactor(stream) => Pin::new(stream).poll_fill_buf(context),
@@ -142,16 +151,16 @@ impl AsyncBufRead for Reader {
 
 /// The outgoing stream.
 #[derive(Debug)]
-pub(super) enum Writer {
+pub(super) enum StdoutWriter {
     /// If it is also this process's own standard output, closing it means to replace that by the null device.
-    Pipe { sink: Sink, own: bool },
-    /// Closed by shutting its write side down, whoever else holds it.
-    Socket(Sink),
+    Pipe { sink: ReactorSink, own: bool },
+    /// Closed by shutting its write side down, no matter who else holds it.
+    Socket(ReactorSink),
     /// A file or device, which has no end to be told, or one that the error output goes on using.
     Thread(ThreadWriter),
 }
 
-impl AsyncWrite for Writer {
+impl AsyncWrite for StdoutWriter {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         match self.get_mut() {
             Self::Pipe { sink, .. } | Self::Socket(sink) => Pin::new(sink).poll_write(context, bytes),
@@ -204,8 +213,8 @@ mod tests {
         let ((input, _parent_output), (_parent_input, output)) = pipes();
         let (kept_input, kept_output) = (input.try_clone().unwrap(), output.try_clone().unwrap());
         let (reader, writer) = open(input.into(), output.into(), false, None).unwrap();
-        assert!(matches!(reader, Reader::Reactor(_)));
-        assert!(matches!(writer, Writer::Pipe { .. }));
+        assert!(matches!(reader, StdinReader::Reactor(_)));
+        assert!(matches!(writer, StdoutWriter::Pipe { .. }));
         assert!(is_nonblocking(&kept_input) && is_nonblocking(&kept_output));
         drop((reader, writer));
         assert!(!is_nonblocking(&kept_input) && !is_nonblocking(&kept_output));
@@ -226,8 +235,8 @@ mod tests {
         let kept = output.try_clone().unwrap();
         let errors = fstat(&output).unwrap();
         let (reader, writer) = open(input.into(), output.into(), true, Some(&errors)).unwrap();
-        assert!(matches!(reader, Reader::Reactor(_)));
-        assert!(matches!(writer, Writer::Thread(_)));
+        assert!(matches!(reader, StdinReader::Reactor(_)));
+        assert!(matches!(writer, StdoutWriter::Thread(_)));
         assert!(!is_nonblocking(&kept));
     }
 
@@ -237,7 +246,7 @@ mod tests {
         let kept = near.try_clone().unwrap();
         let output = near.try_clone().unwrap();
         let (reader, writer) = open(near.into(), output.into(), false, None).unwrap();
-        assert!(matches!(writer, Writer::Socket(_)));
+        assert!(matches!(writer, StdoutWriter::Socket(_)));
         drop(writer);
         assert!(is_nonblocking(&kept), "the reader still relies on it");
         drop(reader);
@@ -248,7 +257,7 @@ mod tests {
     async fn files_and_devices_go_through_threads() {
         let null = || std::fs::File::options().read(true).write(true).open("/dev/null").unwrap();
         let (reader, writer) = open(null().into(), null().into(), true, None).unwrap();
-        assert!(matches!(reader, Reader::Thread(_)));
-        assert!(matches!(writer, Writer::Thread(_)));
+        assert!(matches!(reader, StdinReader::Thread(_)));
+        assert!(matches!(writer, StdoutWriter::Thread(_)));
     }
 }

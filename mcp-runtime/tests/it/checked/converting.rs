@@ -8,8 +8,8 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::{CheckedSession, Error, Event, Options, RpcError};
 use serde_json::json;
 
-use super::desk::{Clerk, Greeted, Greeting, Open, Visitor};
 use super::halves::{Keeper, Notes, Player, Ticks};
+use super::help_desk::{Clerk, Greeted, Greeting, Open, Visitor};
 use super::{halves, hello, is_idle, next, notification, open, reply, request, strangers, watching, welcome};
 
 #[tokio::test]
@@ -45,7 +45,7 @@ async fn a_request_that_was_taken_typed_is_answered_checked_and_the_other_way_ro
     let visitor = visitor.recv_welcome().await.unwrap_err().into_parts().0.unwrap();
     let visitor = visitor.send_hello(hello()).await.unwrap();
     request(&mut clerk).await;
-    let clerk: Clerk<super::desk::BeforeWelcome> = clerk.try_into_typed().unwrap();
+    let clerk: Clerk<super::help_desk::BeforeWelcome> = clerk.try_into_typed().unwrap();
     let _clerk = clerk.send_welcome(welcome()).await.unwrap();
     let _visitor = visitor.recv_welcome().await.unwrap();
 }
@@ -117,8 +117,8 @@ async fn what_a_typed_queue_attends_to_is_left_to_it() {
     reply(&mut visitor).await;
     visitor.notify("bell", &1).await.unwrap();
     assert!(is_idle(&mut clerk).await);
-    assert!(matches!(incoming.next().await.unwrap(), super::desk::server::Incoming::Bell(1)));
-    // Once nobody attends, it is the session's.
+    assert!(matches!(incoming.next().await.unwrap(), super::help_desk::server::Incoming::Bell(1)));
+    // Once no queue is held, it goes to the session.
     visitor.notify("bell", &2).await.unwrap();
     assert!(is_idle(&mut clerk).await);
     drop(incoming);
@@ -182,7 +182,7 @@ async fn one_of_the_halves_may_do_without_its_type() {
 }
 
 #[tokio::test]
-async fn a_session_of_nobody_is_one_of_nothing() {
+async fn a_resumed_session_without_a_peer_ends() {
     let (visitor, clerk) = strangers();
     clerk.abort();
     let mut visitor = visitor;
@@ -193,7 +193,7 @@ async fn a_session_of_nobody_is_one_of_nothing() {
 #[tokio::test]
 async fn a_protocol_that_was_read_at_run_time_is_the_same_protocol() {
     let (here, there) = duplex();
-    let read = ProtocolRef::Shared(Arc::new(super::desk::PROTOCOL.clone()));
+    let read = ProtocolRef::Shared(Arc::new(super::help_desk::PROTOCOL.clone()));
     let visitor = CheckedSession::start(here, read, Side::Client, Options::default());
     let visitor: Visitor<Greeting> = visitor.try_into_typed().unwrap();
     let clerk = Clerk::new(there);

@@ -1,19 +1,19 @@
-//! Sessions without types: the same engine, driven by name, and the ways between them and the typed face.
+//! Checked sessions, and conversions between checked and typed ones.
 
 #![allow(missing_docs)]
 // Helpers of tests say what they expect by panicking, as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod converting;
-mod driving;
-mod judging;
-mod lateness;
-mod narrowing;
-mod parting;
+mod dropping;
+mod inherited_restrictions;
+mod late_messages;
 mod restricting;
 mod sub_sessions;
+mod violations;
+mod whole_session;
 
-use crate::protocols::{cellar, desk, halves, restaurant, turns, two_channels, watching};
+use crate::protocols::{cellar, halves, help_desk, restaurant, turns, two_channels, watching};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use test_support::raw;
@@ -37,7 +37,7 @@ fn reporting() -> (Options, Reports) {
 /// A visitor and a clerk, neither of them typed, before the first message.
 fn strangers() -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
-    let start = |end, side| CheckedSession::start(end, &desk::PROTOCOL, side, Options::default());
+    let start = |end, side| CheckedSession::start(end, &help_desk::PROTOCOL, side, Options::default());
     (start(here, Side::Client), start(there, Side::Server))
 }
 
@@ -70,7 +70,7 @@ fn as_request(event: Event) -> (RequestId, Value) {
     }
 }
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn next(session: &mut CheckedSession) -> Event {
     tokio::time::timeout(Duration::from_secs(60), session.next()).await.unwrap().unwrap()
 }

@@ -1,9 +1,9 @@
-//! Handles that are weaker, and never stronger again.
+//! Restricted handles.
 
 use mcp_runtime::{Capabilities, Error, ViolationKind};
 use serde_json::json;
 
-use super::desk::{Clerk, Open, Visitor, capabilities, messages};
+use super::help_desk::{Clerk, Open, Visitor, capabilities, messages};
 use super::{is_idle, open};
 
 async fn typed() -> (Visitor<Open>, Clerk<Open>) {

@@ -1,4 +1,4 @@
-//! Sub-sessions with steps of their own: each is a session of its own, without types as well.
+//! Sub-sessions of checked sessions.
 
 use mcp_runtime::protocol::Side;
 use mcp_runtime::session::WhyNot;
@@ -43,7 +43,7 @@ async fn a_sub_session_is_opened_stepped_and_over() {
     assert_eq!(notification(&mut two).await.1, uri("two"));
     assert!(is_idle(&mut one).await, "it is the other instance's");
 
-    // Another value of the key is not this sub-session's, and what is no step of it is refused.
+    // Another value of the key is not this sub-session's, and messages that are not its steps are refused.
     let error = serving[0].notify("notifications/resources/updated", &uri("two")).await.unwrap_err();
     assert!(matches!(error, Error::NotPermitted(_)), "{error}");
     assert!(one.permits("textDocument/didChange").is_err());
@@ -59,10 +59,10 @@ async fn a_sub_session_is_opened_stepped_and_over() {
 async fn what_opens_a_sub_session_is_sent_with_open_alone() {
     let (mut watcher, _watched) = active().await;
     let error = watcher.request("resources/subscribe", &json!({ "uri": "a" })).await.unwrap_err();
-    assert_eq!(error.to_string(), "`Subscribe` opens something with steps of its own: send it with `open`");
+    assert_eq!(error.to_string(), "`Subscribe` opens a sub-session: send it with `open`");
     assert_eq!(
         watcher.open("ping", &()).await.unwrap_err().to_string(),
-        "`Ping` opens nothing with steps of its own: send it with `request`, `call` or `notify`"
+        "`Ping` does not open a sub-session: send it with `request`, `call` or `notify`"
     );
 }
 

@@ -41,7 +41,7 @@ async fn open_as(customer_can: Value, can: Value) -> (Customer<Door>, Workshop<D
     tokio::join!(customer, workshop)
 }
 
-/// Makes what it is asked for: the order says what comes of it.
+/// Answers as the order says.
 struct Maker;
 
 impl server::Handler for Maker {
@@ -97,7 +97,7 @@ async fn two_requests_of_one_method_arrive_as_what_they_are() {
 }
 
 #[tokio::test]
-async fn notifications_are_told_apart_by_a_text() {
+async fn notifications_are_distinguished_by_a_text() {
     let (customer, workshop) = open(json!({})).await;
     let incoming = workshop.incoming();
     customer.send_note(json!({"urgent": "no"})).await.unwrap();
@@ -355,7 +355,7 @@ async fn a_reply_of_no_kind_is_a_violation_and_the_call_ends() {
 }
 
 #[tokio::test]
-async fn what_only_the_peer_tells_apart_counts_and_what_nobody_sends_does_not() {
+async fn conditions_that_only_the_peer_knows_count_and_unsent_ones_do_not() {
     let (here, there) = duplex();
     let (buyer, seller) = (sale::Buyer::new(here), sale::Seller::new(there));
     let incoming = seller.incoming();

@@ -1,4 +1,4 @@
-//! Ends: closing, dropping, vanishing.
+//! Ends of sessions: closing, dropping, disconnecting.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use mcp_runtime::transport::Transport;
 use mcp_runtime::{DisconnectReason, Error, Options, Outcome, Resumed};
 use serde_json::json;
 
-use super::desk::{Clerk, Open, Visitor, server};
+use super::help_desk::{Clerk, Open, Visitor, server};
 use super::open;
 use super::raw::{raw, raw_with_room};
 
@@ -65,7 +65,7 @@ async fn a_peer_that_closes_where_it_may_not_is_an_error() {
 }
 
 #[tokio::test]
-async fn that_the_peer_has_closed_is_told_after_the_last_answer() {
+async fn the_close_of_the_peer_is_returned_after_the_last_answer() {
     let (wire, mut peer) = raw_with_room(100);
     let clerk = Clerk::new(wire);
     peer.say(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
@@ -142,13 +142,13 @@ async fn a_client_that_serves_nothing_leaves_no_server_hanging() {
     assert!(matches!(error, Error::Refused(error) if error.code == -32601));
 }
 
-/// Works until nobody wants the answer any more.
+/// Works until the request is cancelled.
 struct PaginationError;
 
 impl server::Handler for PaginationError {
     async fn ask(&self, context: server::Context, _: String) -> Result<String, mcp_runtime::RpcError> {
         context.cancelled().await;
-        Ok("for nobody".to_owned())
+        Ok("too late".to_owned())
     }
 }
 
@@ -160,8 +160,8 @@ async fn a_peer_that_is_gone_for_good_is_worked_for_no_longer() {
     let mut asking = std::pin::pin!(visitor.handle().ask("?".into()));
     tokio::select! {
         biased;
-        _ = &mut asking => panic!("nobody has answered"),
-        answer = &mut call => assert!(answer.is_err(), "there is no handler for it"),
+        _ = &mut asking => panic!("completed without an answer"),
+        answer = &mut call => assert!(answer.is_err(), "it has no handler"),
     }
     visitor.abort();
     serving.await.unwrap();
@@ -246,7 +246,7 @@ async fn closing_has_one_limit_whatever_the_transport_does() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_a_child_prints_beside_the_protocol_is_reported_and_skipped() {
+async fn lines_of_a_child_that_are_not_messages_are_reported_and_skipped() {
     use std::sync::{Arc, Mutex};
 
     use mcp_runtime::transport::Child;
@@ -265,6 +265,6 @@ async fn what_a_child_prints_beside_the_protocol_is_reported_and_skipped() {
     let outcome = visitor.close().await.unwrap();
     assert!(matches!(outcome, Outcome::Exited { status, .. } if status.success()), "{outcome}");
     let reports = reports.lock().unwrap();
-    assert_eq!(reports.len(), 3, "what comes after the close is nobody's business: {reports:?}");
+    assert_eq!(reports.len(), 3, "messages after the close are not reported: {reports:?}");
     assert!(reports.iter().all(|report| report.starts_with("malformed message")), "{reports:?}");
 }

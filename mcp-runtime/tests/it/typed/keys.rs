@@ -1,4 +1,4 @@
-//! Keys, end to end: open ones, ids as keys, several replies to what opens a sub-session, values that are used again.
+//! Correlation keys: open ones, ids as keys, several replies to an opening request, values that are used again.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
 
@@ -134,7 +134,7 @@ async fn drafting(
 }
 
 #[tokio::test]
-async fn a_step_whose_open_key_nobody_holds_stands_alone() {
+async fn a_step_whose_open_key_has_no_sub_session_is_uncorrelated() {
     let (maker, bench, reports) = making().await;
     let (heard, asked) = (maker.incoming(), bench.incoming());
     let (mut draft, mut served) = drafting(&maker, &asked, "a").await;

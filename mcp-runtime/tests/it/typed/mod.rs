@@ -1,29 +1,29 @@
-//! The typed face, as the macro generates it, over the in-memory transport.
+//! Typed sessions, as the macro generates them, over the in-memory transport.
 
 #![allow(missing_docs)]
 // Helpers of tests say what they expect by panicking, as the tests themselves do.
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-mod cancelling;
+mod cancelling_calls;
+mod cancelling_steps;
 mod conditions;
 mod ending;
-mod halves;
 mod keys;
-mod lateness;
+mod late_messages;
 mod nesting;
 mod opening;
 mod order;
 mod paging;
 mod rejected;
 mod serving;
+mod several_channels;
 mod stepping;
 mod sub_sessions;
 mod suspended;
-mod taking_back;
 mod timing;
 
-use crate::protocols::desk::{Clerk, Open, Visitor};
-use crate::protocols::{desk, garden, kitchen, restaurant, turns, watching, workbench};
+use crate::protocols::help_desk::{Clerk, Open, Visitor};
+use crate::protocols::{garden, help_desk, kitchen, restaurant, turns, watching, workbench};
 use mcp_runtime::Options;
 use mcp_runtime::transport::duplex;
 use serde_json::json;

@@ -8,7 +8,7 @@ use mcp_runtime::{Error, Options, Outcome, Report, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
-use super::desk::{client, server};
+use super::help_desk::{client, server};
 use super::{open, open_with};
 
 /// Asks back until the number is used up.
@@ -197,7 +197,7 @@ async fn a_panic_is_an_error_reply_and_a_report_and_tells_no_secrets() {
     }
 }
 
-/// Waits until it is told to go on.
+/// Waits until the test lets it go on.
 struct Patient {
     begun: Arc<Notify>,
     go_on: Arc<Notify>,
@@ -249,8 +249,9 @@ async fn a_report_that_says_no_more_than_the_one_before_is_not_sent() {
     let mut look = visitor.look(None).with_progress().send().await.unwrap();
     let Some(server::Incoming::Look(_, responder)) = incoming.next().await else { panic!() };
     let context = responder.context();
-    context.report(super::desk::messages::PROGRESS, &json!({"progress": 1})).await.unwrap();
-    let error = context.report(super::desk::messages::PROGRESS, &json!({"progress": 1})).await.unwrap_err();
+    context.report(super::help_desk::messages::PROGRESS, &json!({"progress": 1})).await.unwrap();
+    let error =
+        context.report(super::help_desk::messages::PROGRESS, &json!({"progress": 1})).await.unwrap_err();
     assert!(matches!(error, Error::Mismatch { .. }), "{error}");
     responder.respond(&Value::Null).unwrap();
     assert_eq!(look.progress().await, Some(json!({"progress": 1, "progressToken": 1})));

@@ -1,5 +1,4 @@
-//! Calls that open sub-sessions: limits of time, taking back, reports, written and not answered; with a reply and
-//! without.
+//! Calls that open sub-sessions: timeouts, cancellation, progress, pending calls; with a reply and without.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
 
@@ -59,7 +58,7 @@ async fn a_bed_grows(owner: &Owner<Start>, incoming: &server::IncomingQueue, nam
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_takes_too_long_is_taken_back_and_leaves_its_value_free() {
+async fn a_call_that_takes_too_long_is_cancelled_and_frees_its_key() {
     let (owner, gardener) = garden(Options::default());
     let incoming = gardener.incoming();
     let started = tokio::time::Instant::now();
@@ -73,13 +72,13 @@ async fn what_takes_too_long_is_taken_back_and_leaves_its_value_free() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_taken_back_is_left_alone_when_it_takes_too_long() {
+async fn an_uncancellable_call_that_takes_too_long_is_abandoned() {
     let (owner, gardener) = garden(Options::default().timeout(SECOND * 3));
     let incoming = gardener.incoming();
     let tree = json!({"tree": "oak"});
     let (outcome, theirs) = tokio::join!(owner.plant(tree.clone()), plant(&incoming));
     assert!(matches!(outcome.unwrap_err(), Error::Timeout { after, .. } if after == SECOND * 3));
-    // It goes on for the gardener, and nobody hears of it.
+    // It goes on for the gardener, without a report.
     let mut theirs = theirs.send_planted().await.unwrap();
     theirs.send_bloomed(tree.clone()).await.unwrap();
     let again = owner.plant(tree).await.unwrap_err();
@@ -119,7 +118,7 @@ async fn dropping_it_before_its_reply_abandons_the_sub_session() {
     let (owner, gardener) = garden(Options::default());
     let incoming = gardener.incoming();
     let theirs = tokio::select! {
-        _ = owner.dig(bed("a")) => panic!("nobody has answered"),
+        _ = owner.dig(bed("a")) => panic!("completed without an answer"),
         theirs = dig(&incoming) => theirs,
     };
     is_over(theirs).await;

@@ -10,8 +10,8 @@ use std::time::Duration;
 use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};
 
-use super::desk::{Clerk, Open, Visitor, client, server};
-use super::lateness::{editor, notification, opened, request, uri};
+use super::help_desk::{Clerk, Open, Visitor, client, server};
+use super::late_messages::{editor, notification, opened, request, uri};
 use super::raw::{Raw, raw};
 use super::turns::{self, Editing};
 use super::{open, open_with};
@@ -150,7 +150,7 @@ async fn a_dispatcher_in_the_same_task_has_its_turn_but_is_not_needed() {
     let started = tokio::time::Instant::now();
     let seen = Counts::default();
     let mut serving = Box::pin(visitor.incoming().serve(seen.clone()));
-    // Beside the call, in one order and in the other.
+    // In parallel with the call, in one order and in the other.
     for round in 1..=4 {
         let call = async {
             let (answer, ()) = tokio::join!(visitor.ask("?".into()), changes_and_answers(&mut raw, 10));
@@ -189,7 +189,7 @@ async fn a_dispatcher_that_nothing_polls_holds_replies_up_for_a_time_and_is_repo
     let (answer, ()) = tokio::join!(visitor.ask("?".into()), changes_and_answers(&mut raw, 1));
     assert_eq!(answer.unwrap(), "told");
     assert_eq!(started.elapsed(), SECOND * 5);
-    assert!(reports.recv().unwrap().contains("spawn its future, or poll it beside the calls"));
+    assert!(reports.recv().unwrap().contains("spawn its future, or poll it together with the calls"));
     let (answer, ()) = tokio::join!(visitor.ask("?".into()), changes_and_answers(&mut raw, 1));
     assert_eq!(answer.unwrap(), "told");
     assert_eq!(started.elapsed(), SECOND * 5, "nothing waits for it again");

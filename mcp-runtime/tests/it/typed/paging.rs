@@ -1,4 +1,4 @@
-//! Results that come in pages, asked for one by one, and lists that never end.
+//! Lists in pages, and lists without end.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]
 
@@ -105,7 +105,7 @@ async fn a_cursor_that_comes_again_ends_the_list() {
     assert!(matches!(error, Error::Pagination { problem: PaginationError::Repeats(3), .. }), "{error}");
     assert_eq!(
         error.to_string(),
-        "the pages of `Browse` do not come to an end: page 3 has a cursor that an earlier page had, too"
+        "gave up reading the pages of `Browse`: page 3 has the cursor of an earlier page"
     );
     assert!(pages.next().await.is_none());
     reader.abort();
@@ -143,10 +143,10 @@ async fn errors_end_the_list_and_each_page_has_its_time() {
     assert!(outcomes.0.unwrap().is_ok());
     assert!(matches!(outcomes.1, Some(Err(Error::Refused(error))) if error.code == -32602));
     assert!(pages.next().await.is_none());
-    // What is no page of the declared type.
+    // A page that does not have the declared type.
     let (counts, _) = tokio::join!(reader.count_pages(json!({})).all(), page(&mut peer, json!({"a": 1})));
     assert!(matches!(counts, Err(Error::Payload { .. })), "{counts:?}");
-    // Params in which there is no place for a cursor are found out when there is one.
+    // Params without a place for a cursor fail when a cursor comes.
     let mut pages = reader.books_pages(Some(json!([1])));
     let (first, _) = tokio::join!(pages.next(), page(&mut peer, json!({"next": {"cursor": 1}})));
     assert!(first.unwrap().is_ok());
@@ -165,7 +165,7 @@ async fn dropping_the_pages_takes_the_running_request_back() {
     let mut pages = reader.books_pages(None);
     let id = tokio::select! {
         biased;
-        _ = pages.next() => panic!("nobody has answered"),
+        _ = pages.next() => panic!("completed without an answer"),
         request = peer.hear() => request.unwrap()["id"].clone(),
     };
     // The future of one page may go; the page stays wanted.
@@ -174,7 +174,7 @@ async fn dropping_the_pages_takes_the_running_request_back() {
     assert!(first.unwrap().is_ok());
     tokio::select! {
         biased;
-        _ = pages.next() => panic!("nobody has answered"),
+        _ = pages.next() => panic!("completed without an answer"),
         request = peer.hear() => assert_eq!(request.unwrap()["params"], json!({"at":{"cursor":1}})),
     }
     drop(pages);

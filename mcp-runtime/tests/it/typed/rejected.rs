@@ -4,7 +4,7 @@ use mcp_runtime::error::{InvalidReply, ReplyProblem};
 use mcp_runtime::{DisconnectReason, Error, Options, StepError};
 use serde_json::json;
 
-use super::desk::{Open, Visitor};
+use super::help_desk::{Open, Visitor};
 use super::raw::{Raw, raw};
 
 /// Says whether a problem is the one that was expected.

@@ -1,4 +1,4 @@
-//! Handlers: side by side, in order, back to the peer, and what becomes of those that fail.
+//! Handlers: in parallel, in order, calling back, and failing.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use mcp_runtime::{Error, Options, RpcError};
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
-use super::desk::{client, server};
+use super::help_desk::{client, server};
 use super::{open, open_with};
 
 struct Odd(Arc<Mutex<Vec<u32>>>);

@@ -6,7 +6,7 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError, StepError};
 use serde_json::json;
 
-use super::desk::{Clerk, Visitor, messages, server};
+use super::help_desk::{Clerk, Visitor, messages, server};
 use super::open;
 use super::raw::raw;
 
@@ -107,7 +107,7 @@ async fn params_that_do_not_decode_are_refused_and_the_value_waits_on() {
         let clerk = clerk.send_welcome(json!({})).await.unwrap();
         let clerk = clerk.recv_ready().await.unwrap();
         let server::OpenNext::Note(note, clerk) = clerk.next().await.unwrap() else { panic!() };
-        assert_eq!(note, "good", "the one that is no text was reported and skipped");
+        assert_eq!(note, "good", "the one that is not a text was reported and skipped");
         let server::OpenNext::Count(number, clerk) = clerk.next().await.unwrap() else { panic!() };
         let clerk = clerk.send_counted(number).await.unwrap();
         let (number, clerk) = clerk.recv_count().await.unwrap();
@@ -172,7 +172,7 @@ async fn another_branch_than_the_one_waited_for_is_an_error_and_not_a_wrong_valu
 }
 
 #[tokio::test]
-async fn what_is_permitted_is_told_for_the_value() {
+async fn the_permitted_messages_are_those_of_the_value() {
     let (here, _there) = duplex();
     let visitor = Visitor::new(here);
     assert!(visitor.permitted().contains(&messages::HELLO) && visitor.permitted().contains(&messages::PING));

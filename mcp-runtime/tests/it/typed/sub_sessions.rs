@@ -165,7 +165,7 @@ async fn what_a_dropped_sub_session_owes_is_answered_with_an_error() {
     drop(a_served.recv_unsubscribe().await.unwrap());
     let StepError::Refused { error, session } = a.recv_unsubscribed().await.unwrap_err() else { panic!() };
     assert_eq!(error.code, -32603);
-    // Nobody is there any more for a second try either.
+    // A second try finds no peer either.
     let refused = session.unsubscribe(uri("a")).await.unwrap_err();
     assert!(matches!(refused, StepError::Refused { .. }), "{refused}");
 }
@@ -229,7 +229,7 @@ impl server::Handler for Resources {
 
 #[tokio::test]
 async fn a_handler_attends_to_sub_sessions_for_as_long_as_they_live() {
-    // One handler at a time; sub-sessions take nobody's place.
+    // One handler at a time; sub-sessions do not count.
     let (watcher, watched) = active_with(Options::default(), Options::default().max_handlers(1)).await;
     let (told, mut said) = mpsc::unbounded_channel();
     tokio::spawn(watched.incoming().serve(Resources(told)));

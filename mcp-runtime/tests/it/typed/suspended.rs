@@ -69,7 +69,7 @@ async fn host() -> (Host<Dining>, server::Dish<Cooking>, Raw, Reports) {
 }
 
 #[tokio::test]
-async fn who_has_asked_for_the_bill_has_no_wishes_and_hears_what_was_under_way() {
+async fn a_guest_who_has_asked_for_the_bill_orders_nothing_and_receives_what_was_under_way() {
     let (guest, dish, mut host, reports) = guest().await;
     let dish = dish.send_change(pie()).await.unwrap();
     let guest = guest.send_bill().await.unwrap();
@@ -121,7 +121,7 @@ async fn nothing_comes_of_a_dish_after_the_total() {
 }
 
 #[tokio::test]
-async fn who_gets_no_bill_goes_on_with_the_dishes() {
+async fn a_refused_bill_continues_the_dishes() {
     let (guest, mut dish, mut host, _) = guest().await;
     let refusing = async {
         let bill = hear(&mut host, "bill").await;

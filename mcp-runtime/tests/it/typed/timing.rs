@@ -1,4 +1,4 @@
-//! Limits of time on calls and steps. The clock of the tests moves only when nothing else can.
+//! Timeouts of calls and steps, with a paused clock.
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -10,7 +10,7 @@ use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Error, Options, RequestId, StepError, TimeoutKind};
 use serde_json::{Value, json};
 
-use super::desk::{self, Clerk, Visitor, server};
+use super::help_desk::{self, Clerk, Visitor, server};
 use super::kitchen::{Chef, Guest, Seated, server as chef};
 use super::raw::{Raw, raw, raw_with_room};
 use super::watching::Watcher;
@@ -98,22 +98,22 @@ async fn a_call_that_is_sent_has_its_place_its_id_and_its_time() {
     assert_eq!((&*first, &*second), ("1", "2"), "in the order in which they were sent");
     two_back.respond(&"two".into()).unwrap();
     assert_eq!(two.await.unwrap(), "two");
-    // Nobody polls the first one, and it is taken back all the same.
+    // The first one is not polled, and is cancelled all the same.
     one_back.context().cancelled().await;
     assert!(is_overdue(&(&mut one).await.unwrap_err(), 5));
     one.canceller().cancel().unwrap();
-    // One that is dropped is taken back.
+    // A dropped call is cancelled.
     drop(visitor.ask("3".into()).send().await.unwrap());
     let _four = visitor.ask("4".into()).send().await.unwrap();
     let Some(server::Incoming::Ask(third, three_back)) = incoming.next().await else { panic!() };
-    assert_eq!(third, "4", "what was taken back before anybody took it is gone");
+    assert_eq!(third, "4", "a request that was cancelled before it was taken is gone");
     drop(three_back);
 }
 
 #[tokio::test]
 async fn reports_can_be_taken_one_by_one() {
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(super::cancelling::Reporting));
+    tokio::spawn(clerk.incoming().serve(super::cancelling_calls::Reporting));
     let mut look = visitor.look(None).with_progress().send().await.unwrap();
     let mut steps = Vec::new();
     while let Some(report) = look.progress().await {
@@ -136,7 +136,7 @@ async fn seated(options: Options) -> (Guest<Seated>, Raw) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_may_be_taken_back_is_taken_back_when_it_is_late() {
+async fn a_cancellable_step_is_cancelled_after_its_timeout() {
     for dropped in [true, false] {
         let (mut guest, mut peer) = seated(Options::default()).await;
         if dropped {
@@ -160,7 +160,7 @@ async fn a_step_that_may_be_taken_back_is_taken_back_when_it_is_late() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_may_not_be_taken_back_leaves_a_debt() {
+async fn an_uncancellable_step_leaves_an_abandoned_reply() {
     for dropped in [true, false] {
         let (mut guest, mut peer) = seated(Options::default()).await;
         if dropped {
@@ -187,7 +187,7 @@ async fn a_step_that_may_not_be_taken_back_leaves_a_debt() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_waits_for_its_turn_can_be_taken_back() {
+async fn a_step_that_waits_for_its_turn_can_be_cancelled() {
     let (mut guest, mut peer) = seated(Options::default()).await;
     assert!(tokio::time::timeout(SECOND, guest.bill()).await.is_err());
     assert_eq!(peer.hear().await.unwrap()["method"], json!("bill"));
@@ -198,7 +198,7 @@ async fn a_step_that_waits_for_its_turn_can_be_taken_back() {
         tokio::time::sleep(SECOND).await;
         canceller.cancel().unwrap();
     });
-    // Where nobody is woken, nothing moves but the clock.
+    // If no task is woken, only the clock moves.
     let before = tokio::time::Instant::now();
     let outcome = tokio::time::timeout(SECOND * 60, soup).await.expect("it is woken");
     assert!(matches!(outcome, Err(Error::Cancelled)));
@@ -206,7 +206,7 @@ async fn a_step_that_waits_for_its_turn_can_be_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_step_that_leads_on_ends_the_session_and_is_never_taken_back() {
+async fn a_step_that_leads_on_ends_the_session_and_is_never_cancelled() {
     for dropped in [true, false] {
         let (wire, mut peer) = raw();
         let guest = Guest::new(wire);
@@ -230,14 +230,14 @@ async fn the_limit_of_the_session_holds_for_steps_in_one_and_in_two() {
     let waiting = guest.send_bill().await.unwrap();
     let Err(error) = waiting.recv_amount().await else { panic!() };
     assert!(is_overdue(&Error::from(error), 2));
-    // What is no reply is waited for without end.
+    // An input other than a reply has no timeout.
     let (_here, there) = duplex();
     let chef = Chef::with_options(there, options());
     assert!(tokio::time::timeout(SECOND * 1000, chef.recv_table()).await.is_err());
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
+async fn a_peer_that_does_not_read_is_not_awaited_indefinitely() {
     let (wire, mut peer) = raw_with_room(256);
     let visitor = Visitor::with_options(wire, Options::default().output_high_water(300).timeout(SECOND * 2));
     let shaking = async {
@@ -275,7 +275,8 @@ async fn a_peer_that_does_not_read_is_no_reason_to_wait_for_ever() {
 
 /// Whether it was not written within the two seconds that a session has for it.
 fn has_no_room(error: &Error, method: &str) -> bool {
-    let expected = format!("`{method}` could not be written, for the peer does not read: gave up after 2s");
+    let expected =
+        format!("`{method}` could not be written, because the peer does not read: gave up after 2s");
     matches!(error, Error::Timeout { what: TimeoutKind::Room, .. }) && error.to_string() == expected
 }
 
@@ -324,11 +325,11 @@ async fn nor_is_it_for_a_handler_that_reports() {
     let Some(server::Incoming::Look(_, responder)) = incoming.next().await else { panic!() };
     let report = |progress: u32, length: usize| json!({"progress": progress, "text": "x".repeat(length)});
     let context = responder.context();
-    context.report(desk::messages::PROGRESS, &report(1, 100_000)).await.unwrap();
+    context.report(help_desk::messages::PROGRESS, &report(1, 100_000)).await.unwrap();
     tokio::task::yield_now().await;
-    context.report(desk::messages::PROGRESS, &report(2, 1000)).await.unwrap();
+    context.report(help_desk::messages::PROGRESS, &report(2, 1000)).await.unwrap();
     let started = tokio::time::Instant::now();
-    let error = context.report(desk::messages::PROGRESS, &report(3, 0)).await.unwrap_err();
+    let error = context.report(help_desk::messages::PROGRESS, &report(3, 0)).await.unwrap_err();
     assert!(has_no_room(&error, "progress"), "{error}");
     assert_eq!(started.elapsed(), SECOND * 2);
 }
@@ -336,7 +337,7 @@ async fn nor_is_it_for_a_handler_that_reports() {
 #[tokio::test(start_paused = true)]
 async fn nor_is_it_without_types() {
     let (wire, mut peer) = raw_with_room(256);
-    let mut visitor = CheckedSession::start(wire, &desk::PROTOCOL, Side::Client, little_room());
+    let mut visitor = CheckedSession::start(wire, &help_desk::PROTOCOL, Side::Client, little_room());
     let shaking = async {
         peer.hear().await.unwrap();
         peer.say(json!({"jsonrpc":"2.0","id":0,"result":{"capabilities":{"questions":{}}}})).await;
@@ -350,7 +351,7 @@ async fn nor_is_it_without_types() {
     tokio::task::yield_now().await;
     visitor.notify("note", &short).await.unwrap();
     let started = tokio::time::Instant::now();
-    // Beside the linear channels, and on one.
+    // On a replicated channel, and on a linear one.
     assert!(has_no_room(&visitor.call::<_, Value>("ask", "?").await.unwrap_err(), "ask"));
     assert!(has_no_room(&visitor.call::<_, u32>("count", &1).await.unwrap_err(), "count"));
     assert!(has_no_room(&visitor.request("look", &()).await.unwrap_err(), "look"));

@@ -75,7 +75,7 @@ impl Checks {
         for check in checks {
             match check["status"].as_str().unwrap() {
                 "SUCCESS" => counted.passed += 1,
-                // The first tells of the traffic, the second that the revision does not ask for it.
+                // The first shows the traffic, the second that the revision does not ask for it.
                 "INFO" | "SKIPPED" => {}
                 status => {
                     let (id, why) = (&check["id"], &check["errorMessage"]);

@@ -37,7 +37,7 @@ fn here() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 pub(crate) async fn guarded<T>(running: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(240), running).await.expect("the suite hangs")
 }

@@ -1,4 +1,4 @@
-//! Calls, and what can become of them.
+//! Calls over HTTP and their outcomes.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -8,16 +8,16 @@ use mcp_runtime::{DisconnectReason, Error};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::desk::{Desk, guarded};
 use super::fake::{self, Fake};
 use super::proxy::Proxy;
+use super::test_server::{TestServer, guarded};
 use super::{Roots, call, initialize, ready, said, start, tools, transport};
 
 #[tokio::test]
 async fn a_whole_session() {
     guarded(async {
-        let mut desk = Desk::listening().await;
-        let (session, reports) = ready(transport(&desk.url())).await.unwrap();
+        let mut host = TestServer::listening().await;
+        let (session, reports) = ready(transport(&host.url())).await.unwrap();
         let incoming = session.incoming();
         let serving = tokio::spawn(incoming.serve(Roots));
         assert_eq!(session.list_tools(None).await.unwrap().tools[0].name, "echo");
@@ -31,7 +31,7 @@ async fn a_whole_session() {
         assert_eq!(said(&ask.unwrap()), "2 roots");
         assert!(list.is_ok());
         // Reports on a call come on the stream of the call.
-        desk.gates.hold.add_permits(2);
+        host.gates.hold.add_permits(2);
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
             let progress: mcp_protocols::types::ProgressParams = progress;
@@ -46,8 +46,8 @@ async fn a_whole_session() {
         }
         session.close().await.unwrap();
         serving.await.unwrap();
-        desk.next_end().await.unwrap();
-        assert_eq!(desk.server.session_count(), 0, "the client has deleted its session");
+        host.next_end().await.unwrap();
+        assert_eq!(host.server.session_count(), 0, "the client has deleted its session");
         assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
     })
     .await;
@@ -56,9 +56,9 @@ async fn a_whole_session() {
 #[tokio::test]
 async fn what_the_server_says_unasked_is_heard() {
     guarded(async {
-        let desk = Desk::listening().await;
-        let (session, _) = ready(transport(&desk.url())).await.unwrap();
-        desk.gates.announce.add_permits(1);
+        let host = TestServer::listening().await;
+        let (session, _) = ready(transport(&host.url())).await.unwrap();
+        host.gates.announce.add_permits(1);
         let incoming = session.incoming();
         let heard = incoming.next().await.unwrap();
         assert!(format!("{heard:?}").contains("ToolsListChanged"), "{heard:?}");
@@ -70,8 +70,8 @@ async fn what_the_server_says_unasked_is_heard() {
 #[tokio::test]
 async fn connections_are_kept() {
     guarded(async {
-        let desk = Desk::listening().await;
-        let proxy = Proxy::to(desk.address()).await;
+        let host = TestServer::listening().await;
+        let proxy = Proxy::to(host.address()).await;
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         for _ in 0..50 {
             session.call_tool(call("echo")).await.unwrap();
@@ -90,8 +90,8 @@ async fn connections_are_kept() {
 async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
     guarded(async {
         let options = ServerOptions::default().retry(Duration::from_millis(5));
-        let desk = Desk::listening_with(options, ListenOptions::default()).await;
-        let proxy = Proxy::to(desk.address()).await;
+        let host = TestServer::listening_with(options, ListenOptions::default()).await;
+        let proxy = Proxy::to(host.address()).await;
         let (session, _) = ready(transport(&proxy.url())).await.unwrap();
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
@@ -101,15 +101,15 @@ async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
         let cutting = async {
             assert_eq!(heard.recv().await, Some(1.0));
             proxy.cut();
-            desk.gates.hold.add_permits(1);
+            host.gates.hold.add_permits(1);
             assert_eq!(heard.recv().await, Some(2.0));
             proxy.cut();
-            desk.gates.hold.add_permits(1);
+            host.gates.hold.add_permits(1);
         };
         let (result, ()) = tokio::join!(talk, cutting);
         assert_eq!(said(&result.unwrap()), "talked");
         // The stream for what is said unasked is there again, too.
-        desk.gates.announce.add_permits(1);
+        host.gates.announce.add_permits(1);
         drop(session.incoming().next().await.unwrap());
         session.close().await.unwrap();
     })

@@ -1,4 +1,4 @@
-//! The client's stream for what the server says unasked is there before the first call.
+//! The GET stream is open before the first call.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,9 +10,9 @@ use mcp_runtime::transport::http::{ClientOptions, HttpClient};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::desk::guarded;
 use super::fake::{self, Asked};
 use super::ready;
+use super::test_server::guarded;
 
 /// A server that takes a moment to open a stream, and says of a tool whether it had done so when it was asked for tools.
 /// The status is that of its answer to GET.
@@ -70,7 +70,7 @@ async fn the_first_call_waits_for_it() {
 }
 
 #[tokio::test]
-async fn it_does_not_wait_for_ever_nor_for_a_stream_that_nobody_wants() {
+async fn it_waits_for_a_limited_time_and_only_for_a_wanted_stream() {
     guarded(async {
         let url = hesitant(200, Duration::from_secs(3600)).await;
         let hasty = ClientOptions::default().listen_within(Duration::from_millis(1));

@@ -1,26 +1,26 @@
-//! The client over HTTP, against the server of this library and against servers that do as they please.
+//! Tests of the HTTP client, against the server of this library and against scripted servers.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used)]
 
 mod calling;
+mod ended_requests;
+mod error_texts;
+mod failures;
 mod listening;
-mod lost;
-mod mishaps;
-mod over;
+mod lost_sessions;
 mod polling;
 mod providers;
 mod proxy;
-mod renewing;
+mod reconnecting;
 mod settings;
-mod streamless;
-mod words;
+mod without_streams;
 
 /// A protocol whose opening is followed by a choice.
 mod notes {
     mcp_runtime::protocol!("protocols/notebook.session");
 }
 
-use integration_tests::http::{desk, fake, wire};
+use integration_tests::http::{fake, test_server, wire};
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, Uninit, client};
@@ -51,8 +51,8 @@ fn watched(reports: &Reports) -> Options {
 }
 
 fn initialize() -> InitializeParams {
-    let mut message = desk::initialize(0);
-    desk::read(message["params"].take())
+    let mut message = test_server::initialize(0);
+    test_server::read(message["params"].take())
 }
 
 /// A session that is ready.
@@ -63,7 +63,7 @@ async fn ready(transport: HttpClient) -> Result<(McpClient<Active>, Reports), Mc
 }
 
 fn call(tool: &str) -> CallToolParams {
-    desk::read(json!({ "name": tool, "arguments": { "message": "hello" } }))
+    test_server::read(json!({ "name": tool, "arguments": { "message": "hello" } }))
 }
 
 fn said(result: &CallToolResult) -> &str {
@@ -79,7 +79,7 @@ impl client::Handler for Roots {
         _: client::Context,
         _: Option<ListRootsParams>,
     ) -> Result<ListRootsResult, RpcError> {
-        Ok(desk::read(json!({ "roots": [{ "uri": "file:///a" }, { "uri": "file:///b" }] })))
+        Ok(test_server::read(json!({ "roots": [{ "uri": "file:///a" }, { "uri": "file:///b" }] })))
     }
 }
 

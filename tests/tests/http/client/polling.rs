@@ -1,4 +1,4 @@
-//! Servers that have their client come back for an answer, as often as they like and when they like.
+//! Servers that end the stream of an answer and let the client poll for it.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -7,8 +7,8 @@ use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpError};
 use serde_json::json;
 use tokio::time::Instant;
 
-use super::desk::guarded;
 use super::fake::{self, Fake};
+use super::test_server::guarded;
 use super::{call, ready, tools};
 
 /// How often the client has to come back; more often than a stream may fail in a row.
@@ -55,7 +55,11 @@ async fn an_answer_is_come_back_for_when_the_server_says_so() {
         let came = came.lock().unwrap();
         assert_eq!(came.len(), POLLS + 2);
         for pair in came.windows(2) {
-            assert_eq!((pair[1] - pair[0]).as_secs(), 20, "neither sooner nor, for it was no failure, later");
+            assert_eq!(
+                (pair[1] - pair[0]).as_secs(),
+                20,
+                "neither sooner nor later, because it was not a failure"
+            );
         }
     })
     .await;
@@ -94,7 +98,7 @@ async fn a_server_that_is_busy_for_a_while_is_asked_again() {
 }
 
 #[tokio::test]
-async fn a_session_that_is_lost_while_an_answer_is_come_back_for_is_begun_anew() {
+async fn a_session_lost_while_an_answer_is_resumed_is_reconnected() {
     guarded(async {
         let server = Fake::start(|asked, before| match asked.what() {
             "initialize" => fake::hello(asked, "2025-03-26", tools(), &format!("s{before}")),
@@ -109,7 +113,7 @@ async fn a_session_that_is_lost_while_an_answer_is_come_back_for_is_begun_anew()
         let client = HttpClient::new(&server.url()).unwrap().options(options);
         let (session, reports) = ready(client).await.unwrap();
         let error = session.call_tool(call("x")).await.unwrap_err();
-        assert!(matches!(error.http(), Some(HttpError::Renewed)), "{error:?}");
+        assert!(matches!(error.http(), Some(HttpError::SessionReplaced)), "{error:?}");
         assert!(reports.lock().unwrap().iter().any(|report| report.contains("reconnected")));
         session.call_tool(call("x")).await.unwrap();
         session.close().await.unwrap();

@@ -1,4 +1,4 @@
-//! Sessions that belong to somebody else.
+//! Sessions that another program has opened.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,8 +10,8 @@ use mcp_runtime::{Error, Resumed};
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::desk::{Desk, guarded};
 use super::fake::{self, Fake, until};
+use super::test_server::{TestServer, guarded};
 use super::wire::Ask;
 use super::{Reports, call, said, transport, watched};
 
@@ -49,34 +49,34 @@ fn resumed_with(url: &str, names: &Names, known: Resumed) -> McpClient<Active> {
 #[tokio::test]
 async fn a_session_that_was_begun_elsewhere_goes_on_here() {
     guarded(async {
-        let desk = Desk::listening().await;
-        let id = desk.ready().await;
+        let host = TestServer::listening().await;
+        let id = host.ready().await;
         let names = Names { names: vec![id; 3], ..Names::default() };
-        let session = resumed(&desk.url(), &names);
+        let session = resumed(&host.url(), &names);
         for calls in 1..=3 {
             assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
             assert_eq!(names.asked.load(Ordering::SeqCst), calls, "once for each request");
         }
         session.close().await.unwrap();
-        assert_eq!(desk.server.session_count(), 1, "it is not this client's to delete");
+        assert_eq!(host.server.session_count(), 1, "it is not this client's to delete");
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_session_that_is_rejected_is_not_begun_anew() {
+async fn a_rejected_session_is_not_reconnected() {
     guarded(async {
-        let desk = Desk::listening().await;
-        let (first, second) = (desk.ready().await, desk.ready().await);
+        let host = TestServer::listening().await;
+        let (first, second) = (host.ready().await, host.ready().await);
         let names = Names { names: vec![first.clone(), first.clone(), second], ..Names::default() };
-        let session = resumed(&desk.url(), &names);
+        let session = resumed(&host.url(), &names);
         session.call_tool(call("echo")).await.unwrap();
-        assert_eq!(desk.ask(&Ask::method("DELETE").session(&first)).await.head.status, 204);
+        assert_eq!(host.ask(&Ask::method("DELETE").session(&first)).await.head.status, 204);
         let error = session.call_tool(call("echo")).await.unwrap_err();
         assert!(matches!(error, Error::SessionInvalid), "{error:?}");
         assert_eq!(names.asked.load(Ordering::SeqCst), 2, "it is said at the first rejection");
-        assert_eq!(desk.server.session_count(), 1);
-        // Whoever owns the sessions has begun another; the next call is made in that.
+        assert_eq!(host.server.session_count(), 1);
+        // The owner of the sessions has opened another one; the next call is made in that.
         assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
         session.close().await.unwrap();
     })
@@ -86,14 +86,14 @@ async fn a_session_that_is_rejected_is_not_begun_anew() {
 #[tokio::test]
 async fn the_provider_s_own_error_reaches_the_caller() {
     guarded(async {
-        let desk = Desk::listening().await;
-        let session = resumed(&desk.url(), &Names::default());
+        let host = TestServer::listening().await;
+        let session = resumed(&host.url(), &Names::default());
         match session.call_tool(call("echo")).await.unwrap_err() {
             Error::SessionProvider(error) => assert!(error.downcast_ref::<NoMore>().is_some(), "{error}"),
             other => panic!("{other:?}"),
         }
         session.close().await.unwrap();
-        assert_eq!(desk.server.session_count(), 0);
+        assert_eq!(host.server.session_count(), 0);
     })
     .await;
 }

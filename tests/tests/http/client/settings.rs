@@ -1,4 +1,4 @@
-//! Settings that only show where something is in the way, late, or of another protocol.
+//! Settings of the client: proxies, limits, versions.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -11,10 +11,10 @@ use tokio::net::TcpListener;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::desk::{self, Desk, guarded};
 use super::fake::{self, Fake};
 use super::notes::{Notebook, Writer, server};
 use super::proxy::Proxy;
+use super::test_server::{self, TestServer, guarded};
 use super::wire::{Ask, Wire};
 use super::{McpClient, Reports, Roots, call, initialize, ready, said, tools, watched};
 
@@ -23,10 +23,10 @@ const HOUR: Duration = Duration::from_secs(3600);
 #[tokio::test]
 async fn a_session_goes_through_the_proxy_of_a_client_of_one_s_own() {
     guarded(async {
-        // Nobody knows this name, so whatever comes has come through the proxy.
+        // The name cannot be resolved, so every answer has come through the proxy.
         let options = ServerOptions::default().hosts(["mcp.invalid"]);
-        let desk = Desk::listening_with(options, ListenOptions::default()).await;
-        let proxy = Proxy::to(desk.address()).await;
+        let host = TestServer::listening_with(options, ListenOptions::default()).await;
+        let proxy = Proxy::to(host.address()).await;
         let own = reqwest::Client::builder()
             .proxy(reqwest::Proxy::http(format!("http://{}", proxy.address)).unwrap());
         let own = HttpConnections::build(own).unwrap();
@@ -39,11 +39,11 @@ async fn a_session_goes_through_the_proxy_of_a_client_of_one_s_own() {
         let other = HttpClient::with_connections(own, "http://mcp.invalid/mcp").unwrap();
         let (other, _) = ready(other).await.unwrap();
         assert_eq!(said(&other.call_tool(call("echo")).await.unwrap()), "hello");
-        assert_eq!(desk.server.session_count(), 2);
+        assert_eq!(host.server.session_count(), 2);
         assert!(proxy.connections.load(Ordering::SeqCst) > 0);
         session.close().await.unwrap();
         other.close().await.unwrap();
-        assert_eq!(desk.server.session_count(), 0, "also the last request has found its way");
+        assert_eq!(host.server.session_count(), 0, "also the last request has found its way");
         assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
     })
     .await;
@@ -85,12 +85,12 @@ async fn a_server_that_stops_waits_so_long_for_what_is_never_done() {
         // Less than the time after which handlers are dropped.
         let minute = Duration::from_secs(60);
         let listen = ListenOptions::default().shutdown_within(minute);
-        let mut desk = Desk::listening_with(ServerOptions::default(), listen).await;
-        let id = desk.ready().await;
-        // What it is told of comes on a stream, so that a test can see that it has begun.
-        let mut held = desk.wire().await.stream(&Ask::post(desk::call(1, "talk")).session(&id)).await;
+        let mut host = TestServer::listening_with(ServerOptions::default(), listen).await;
+        let id = host.ready().await;
+        // The notification comes on a stream, so that a test can see that it has begun.
+        let mut held = host.wire().await.stream(&Ask::post(test_server::call(1, "talk")).session(&id)).await;
         assert_eq!(held.message().await.unwrap().json()["params"]["progress"], 1.0);
-        let port = desk.stop();
+        let port = host.stop();
         tokio::time::pause();
         let begun = Instant::now();
         port.serving.await.unwrap().unwrap();
@@ -133,7 +133,7 @@ async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
 
         // What begins other protocols begins none here.
         let mut wire = Wire::over(tokio::net::TcpStream::connect(address).await.unwrap());
-        let refused = wire.ask(&Ask::post(desk::initialize(0))).await;
+        let refused = wire.ask(&Ask::post(test_server::initialize(0))).await;
         assert_eq!((refused.head.status, &refused.json()["id"]), (400, &json!(0)));
         let words = refused.json()["error"]["message"].as_str().unwrap().to_owned();
         assert!(words.starts_with("a session begins with `open`"), "{words}");

@@ -1,17 +1,17 @@
-//! The server over HTTP, against clients that do as they please.
+//! Tests of the HTTP server, against raw and typed clients.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used)]
 
 mod budgets;
-mod draining;
-mod fairness;
+mod client_shares;
 mod handlers;
-mod hanging_up;
-mod heads;
-mod lateness;
+mod late_messages;
 mod order;
-mod slow;
+mod refusals_while_writing;
+mod released_connections;
+mod request_heads;
+mod slow_clients;
 mod streams;
 
-use integration_tests::http::{desk, wire};
+use integration_tests::http::{test_server, wire};
 use test_support::recorder;

@@ -1,19 +1,19 @@
-//! Requests that overtake one another, come twice, or come to a session that is not theirs.
+//! Requests that overtake one another, come twice, or name another client's session.
 
 use serde_json::{Value, json};
 
-use super::desk::{Desk, call, guarded, initialize, initialized, list, settle};
+use super::test_server::{TestServer, call, guarded, initialize, initialized, list, settle};
 use super::wire::Ask;
 
 #[tokio::test(start_paused = true)]
 async fn the_list_of_tools_overtakes_initialized() {
     guarded(async {
-        let desk = Desk::start();
-        let id = desk.open().await;
-        let listed = desk.ask(&Ask::post(list(1)).session(&id)).await;
+        let host = TestServer::start();
+        let id = host.open().await;
+        let listed = host.ask(&Ask::post(list(1)).session(&id)).await;
         assert_eq!(listed.json()["result"]["tools"][0]["name"], "echo");
-        assert_eq!(desk.ask(&Ask::post(initialized()).session(&id)).await.head.status, 202);
-        let called = desk.ask(&Ask::post(call(2, "echo")).session(&id)).await;
+        assert_eq!(host.ask(&Ask::post(initialized()).session(&id)).await.head.status, 202);
+        let called = host.ask(&Ask::post(call(2, "echo")).session(&id)).await;
         assert_eq!(called.json()["result"]["content"][0]["text"], "hello");
     })
     .await;
@@ -22,16 +22,16 @@ async fn the_list_of_tools_overtakes_initialized() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_never_says_initialized_is_served_until_it_is_forgotten() {
     guarded(async {
-        let mut desk = Desk::start();
-        let id = desk.open().await;
+        let mut host = TestServer::start();
+        let id = host.open().await;
         for number in 1..5 {
-            let listed = desk.ask(&Ask::post(list(number)).session(&id)).await;
+            let listed = host.ask(&Ask::post(list(number)).session(&id)).await;
             assert_eq!(listed.json()["id"], number);
         }
-        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+        assert_eq!(host.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
         // The revision lets a client leave here, so the server's code sees an end in order.
-        desk.next_end().await.unwrap_err();
-        assert_eq!(desk.server.session_count(), 0);
+        host.next_end().await.unwrap_err();
+        assert_eq!(host.server.session_count(), 0);
     })
     .await;
 }
@@ -39,17 +39,17 @@ async fn a_client_that_never_says_initialized_is_served_until_it_is_forgotten() 
 #[tokio::test(start_paused = true)]
 async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
     guarded(async {
-        let desk = Desk::start();
+        let host = TestServer::start();
         let ask = Ask::post(initialize(0));
-        let (one, two) = tokio::join!(desk.ask(&ask), desk.ask(&ask));
+        let (one, two) = tokio::join!(host.ask(&ask), host.ask(&ask));
         let id = |answer: &super::wire::Answer| answer.head.get("mcp-session-id").unwrap().to_owned();
         assert_ne!(id(&one), id(&two));
-        assert_eq!(desk.server.session_count(), 2);
+        assert_eq!(host.server.session_count(), 2);
         // Each has its own state: what one says is not said in the other.
         let ready = Ask::post(initialized());
-        assert_eq!(desk.ask(&ready.clone().session(&id(&one))).await.head.status, 202);
-        assert_eq!(desk.ask(&ready.clone().session(&id(&one))).await.head.status, 400);
-        assert_eq!(desk.ask(&ready.session(&id(&two))).await.head.status, 202);
+        assert_eq!(host.ask(&ready.clone().session(&id(&one))).await.head.status, 202);
+        assert_eq!(host.ask(&ready.clone().session(&id(&one))).await.head.status, 400);
+        assert_eq!(host.ask(&ready.session(&id(&two))).await.head.status, 202);
     })
     .await;
 }
@@ -57,14 +57,14 @@ async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
 #[tokio::test(start_paused = true)]
 async fn a_second_initialize_is_refused_and_changes_nothing() {
     guarded(async {
-        let desk = Desk::start();
-        let id = desk.ready().await;
-        let again = desk.ask(&Ask::post(initialize(7)).session(&id)).await;
+        let host = TestServer::start();
+        let id = host.ready().await;
+        let again = host.ask(&Ask::post(initialize(7)).session(&id)).await;
         assert_eq!((again.head.status, &again.json()["id"]), (200, &json!(7)), "{again:?}");
         assert_eq!(again.json()["error"]["data"]["state"], "Active", "{again:?}");
         assert_eq!(again.head.get("mcp-session-id"), None);
-        assert_eq!(desk.server.session_count(), 1);
-        let listed = desk.ask(&Ask::post(list(8)).session(&id)).await;
+        assert_eq!(host.server.session_count(), 1);
+        let listed = host.ask(&Ask::post(list(8)).session(&id)).await;
         assert_eq!(listed.json()["id"], 8);
     })
     .await;
@@ -73,17 +73,17 @@ async fn a_second_initialize_is_refused_and_changes_nothing() {
 #[tokio::test(start_paused = true)]
 async fn a_handshake_that_is_refused_leaves_nothing_behind() {
     guarded(async {
-        let mut desk = Desk::start();
+        let mut host = TestServer::start();
         let unread = json!({"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":7}});
-        let refused = desk.ask(&Ask::post(unread)).await;
+        let refused = host.ask(&Ask::post(unread)).await;
         assert_eq!(refused.json()["error"]["code"], -32602, "{refused:?}");
         assert_eq!(refused.head.get("mcp-session-id"), None);
-        desk.next_end().await.unwrap_err();
-        assert_eq!(desk.server.session_count(), 0);
+        host.next_end().await.unwrap_err();
+        assert_eq!(host.server.session_count(), 0);
         // A batch is no way to begin either.
-        let batch = desk.ask(&Ask::post(json!([initialize(0)]))).await;
+        let batch = host.ask(&Ask::post(json!([initialize(0)]))).await;
         assert_eq!(batch.head.status, 400);
-        assert_eq!(desk.server.session_count(), 0);
+        assert_eq!(host.server.session_count(), 0);
     })
     .await;
 }
@@ -91,15 +91,15 @@ async fn a_handshake_that_is_refused_leaves_nothing_behind() {
 #[tokio::test(start_paused = true)]
 async fn a_request_on_a_session_that_is_being_deleted() {
     guarded(async {
-        let mut desk = Desk::start();
-        let id = desk.ready().await;
-        let mut held = desk.wire().await;
+        let mut host = TestServer::start();
+        let id = host.ready().await;
+        let mut held = host.wire().await;
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
-        let stream = desk.wire().await.stream(&Ask::get().session(&id)).await;
+        let stream = host.wire().await.stream(&Ask::get().session(&id)).await;
         settle().await;
-        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+        assert_eq!(host.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
         for ask in [Ask::post(list(3)), Ask::get(), Ask::method("DELETE"), Ask::post(initialize(4))] {
-            assert_eq!(desk.ask(&ask.session(&id)).await.head.status, 404);
+            assert_eq!(host.ask(&ask.session(&id)).await.head.status, 404);
         }
         // What was running has come to an end, too: the call, the stream, and the session's code.
         let begun = tokio::time::Instant::now();
@@ -107,9 +107,9 @@ async fn a_request_on_a_session_that_is_being_deleted() {
         let mut stream = stream;
         assert_eq!(stream.message().await, None);
         assert_eq!(begun.elapsed().as_secs(), 0, "at once");
-        desk.gates.hold.add_permits(1);
-        desk.next_end().await.unwrap();
-        assert_eq!(desk.server.session_count(), 0);
+        host.gates.hold.add_permits(1);
+        host.next_end().await.unwrap();
+        assert_eq!(host.server.session_count(), 0);
     })
     .await;
 }
@@ -117,35 +117,35 @@ async fn a_request_on_a_session_that_is_being_deleted() {
 #[tokio::test(start_paused = true)]
 async fn another_client_s_session_cannot_be_guessed() {
     guarded(async {
-        let desk = Desk::start();
-        let id = desk.ready().await;
+        let host = TestServer::start();
+        let id = host.ready().await;
         assert_eq!(id.len(), 32);
         // Near misses of a real id are as wrong as anything.
         for place in 0..id.len() {
             let mut guess = id.clone().into_bytes();
             guess[place] = if guess[place] == b'0' { b'1' } else { b'0' };
             let guess = String::from_utf8(guess).unwrap();
-            assert_eq!(desk.ask(&Ask::post(list(1)).session(&guess)).await.head.status, 404);
-            assert_eq!(desk.ask(&Ask::method("DELETE").session(&guess)).await.head.status, 404);
+            assert_eq!(host.ask(&Ask::post(list(1)).session(&guess)).await.head.status, 404);
+            assert_eq!(host.ask(&Ask::method("DELETE").session(&guess)).await.head.status, 404);
         }
         for guess in [&id[..31], &format!("{id}0"), &id.to_uppercase()] {
             if *guess != id {
-                assert_eq!(desk.ask(&Ask::get().session(guess)).await.head.status, 404, "{guess}");
+                assert_eq!(host.ask(&Ask::get().session(guess)).await.head.status, 404, "{guess}");
             }
         }
         // What belongs to one session cannot be reached from another, even where the names are alike.
-        let other = desk.ready().await;
-        let mut stream = desk.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
+        let other = host.ready().await;
+        let mut stream = host.wire().await.stream(&Ask::post(call(1, "talk")).session(&id)).await;
         let event = stream.message().await.unwrap();
-        let stolen = desk.ask(&Ask::get().session(&other).with("last-event-id", &event.id)).await;
+        let stolen = host.ask(&Ask::get().session(&other).with("last-event-id", &event.id)).await;
         assert_eq!(stolen.head.status, 400);
-        assert_eq!(desk.ask(&Ask::post(list(5)).session(&id)).await.head.status, 200);
-        // A near miss is told no more than a wild guess, and one that was right until now no more than either.
-        assert_eq!(desk.ask(&Ask::method("DELETE").session(&other)).await.head.status, 204);
+        assert_eq!(host.ask(&Ask::post(list(5)).session(&id)).await.head.status, 200);
+        // A near miss gets the same answer as a wild guess, and so does an id that was valid until now.
+        assert_eq!(host.ask(&Ask::method("DELETE").session(&other)).await.head.status, 204);
         let near = format!("{}{}", &id[..31], if id.ends_with('0') { '1' } else { '0' });
         let mut answers = Vec::new();
         for guess in [&*near, "x", "", &other, "ÿ", &"0".repeat(20_000)] {
-            let mut wire = desk.wire().await;
+            let mut wire = host.wire().await;
             let answer = wire.ask(&Ask::post(list(1)).session(guess)).await;
             // All but the time of day.
             answers.push(format!(
@@ -165,11 +165,11 @@ async fn another_client_s_session_cannot_be_guessed() {
 #[tokio::test(start_paused = true)]
 async fn batches_are_answered_together() {
     guarded(async {
-        let desk = Desk::start();
-        let id = desk.ready().await;
+        let host = TestServer::start();
+        let id = host.ready().await;
         let batch =
             json!([list(1), initialized(), call(2, "echo"), {"jsonrpc":"2.0","id":3,"method":"ping"}]);
-        let answer = desk.ask(&Ask::post(batch).session(&id)).await;
+        let answer = host.ask(&Ask::post(batch).session(&id)).await;
         assert_eq!((answer.head.status, answer.head.is_stream()), (200, false));
         let answer = answer.json();
         let mut ids: Vec<i64> =
@@ -177,7 +177,7 @@ async fn batches_are_answered_together() {
         ids.sort_unstable();
         assert_eq!(ids, [1, 2, 3]);
         let told = json!([{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}]);
-        assert_eq!(desk.ask(&Ask::post(told).session(&id)).await.head.status, 202);
+        assert_eq!(host.ask(&Ask::post(told).session(&id)).await.head.status, 202);
     })
     .await;
 }
@@ -185,20 +185,20 @@ async fn batches_are_answered_together() {
 #[tokio::test(start_paused = true)]
 async fn ids_in_use_are_refused_where_they_come() {
     guarded(async {
-        let desk = Desk::start();
-        let id = desk.ready().await;
-        let mut held = desk.wire().await;
+        let host = TestServer::start();
+        let id = host.ready().await;
+        let mut held = host.wire().await;
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         // The one that comes first holds the id. The other is refused on its own connection, in words alone: an error
         // under the id would be taken for the reply to the first.
-        let mut twice = desk.wire().await;
+        let mut twice = host.wire().await;
         twice.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         let refused = tokio::select! { answer = held.answer() => answer, answer = twice.answer() => answer };
         assert_eq!(refused.head.status, 400, "{refused:?}");
         let refusal = refused.json();
         assert!(refusal.get("id").is_none_or(Value::is_null), "{refusal}");
         assert!(refusal.to_string().contains("still running"), "{refusal}");
-        desk.gates.hold.add_permits(1);
+        host.gates.hold.add_permits(1);
         let answered = tokio::select! { answer = held.answer() => answer, answer = twice.answer() => answer };
         assert_eq!(answered.json()["result"]["content"][0]["text"], "held");
     })
@@ -206,21 +206,21 @@ async fn ids_in_use_are_refused_where_they_come() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_that_is_deleted_is_nobody_s_in_the_middle_of_a_body() {
+async fn a_session_that_is_deleted_in_the_middle_of_a_body_is_gone() {
     guarded(async {
-        let mut desk = Desk::start();
-        let id = desk.ready().await;
+        let mut host = TestServer::start();
+        let id = host.ready().await;
         // The session is there when the head has come, and gone when the body has.
-        let mut slow = desk.wire().await;
+        let mut slow = host.wire().await;
         let text = Ask::post(call(1, "hold")).session(&id).text();
         let (head, body) = text.split_at(text.len() - 10);
         slow.send(head).await;
         settle().await;
-        assert_eq!(desk.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
+        assert_eq!(host.ask(&Ask::method("DELETE").session(&id)).await.head.status, 204);
         slow.send(body).await;
         assert_eq!(slow.answer().await.head.status, 404);
-        assert_eq!(desk.gates.holding.load(std::sync::atomic::Ordering::SeqCst), 0);
-        desk.next_end().await.unwrap();
+        assert_eq!(host.gates.holding.load(std::sync::atomic::Ordering::SeqCst), 0);
+        host.next_end().await.unwrap();
     })
     .await;
 }
@@ -228,16 +228,16 @@ async fn a_session_that_is_deleted_is_nobody_s_in_the_middle_of_a_body() {
 #[tokio::test(start_paused = true)]
 async fn a_client_that_goes_away_before_it_knows_its_session_leaves_nothing_behind() {
     guarded(async {
-        let mut desk = Desk::start();
-        desk.gates.greet.forget_permits(usize::MAX);
-        let mut wire = desk.wire().await;
+        let mut host = TestServer::start();
+        host.gates.greet.forget_permits(usize::MAX);
+        let mut wire = host.wire().await;
         wire.send(&Ask::post(initialize(0)).text()).await;
         settle().await;
-        assert_eq!(desk.server.session_count(), 1);
+        assert_eq!(host.server.session_count(), 1);
         drop(wire);
         settle().await;
-        assert_eq!((desk.server.session_count(), desk.running()), (0, 0));
-        desk.next_end().await.unwrap_err();
+        assert_eq!((host.server.session_count(), host.running()), (0, 0));
+        host.next_end().await.unwrap_err();
     })
     .await;
 }
@@ -246,8 +246,8 @@ async fn a_client_that_goes_away_before_it_knows_its_session_leaves_nothing_behi
 #[tokio::test(start_paused = true)]
 async fn ten_thousand_idle_sessions() {
     guarded(async {
-        let desk = Desk::start();
-        let mut wire = desk.wire().await;
+        let host = TestServer::start();
+        let mut wire = host.wire().await;
         let (opening, ready) = (Ask::post(initialize(0)), Ask::post(initialized()));
         let mut ids = Vec::new();
         for number in 0..10_000 {
@@ -259,7 +259,7 @@ async fn ten_thousand_idle_sessions() {
             }
             ids.push(id);
         }
-        assert_eq!((desk.server.session_count(), desk.running()), (10_000, 10_000));
+        assert_eq!((host.server.session_count(), host.running()), (10_000, 10_000));
         assert_eq!(wire.ask(&opening).await.head.status, 503);
         let distinct: std::collections::HashSet<&String> = ids.iter().collect();
         assert_eq!(distinct.len(), ids.len());
@@ -271,14 +271,14 @@ async fn ten_thousand_idle_sessions() {
         assert_eq!(wire.ask(&opening).await.head.status, 200, "there is room again");
         // Those who have never come back are forgotten first.
         tokio::time::sleep(std::time::Duration::from_secs(61)).await;
-        assert_eq!((desk.server.session_count(), desk.running()), (999, 999));
-        // Then nobody says anything for as long as a session may rest, but in one of them.
+        assert_eq!((host.server.session_count(), host.running()), (999, 999));
+        // Then all sessions but one are idle for as long as a session may be.
         let last = &ids[9_990];
         for number in 2..6 {
             tokio::time::sleep(std::time::Duration::from_secs(10 * 60)).await;
             assert_eq!(wire.ask(&Ask::post(list(number)).session(last)).await.json()["id"], number);
         }
-        assert_eq!((desk.server.session_count(), desk.running()), (1, 1));
+        assert_eq!((host.server.session_count(), host.running()), (1, 1));
         for gone in [0, 1, 10] {
             assert_eq!(wire.ask(&Ask::post(list(1)).session(&ids[gone])).await.head.status, 404);
         }

@@ -1,4 +1,4 @@
-//! Several messages on one line, which this one revision has.
+//! Batches, which this one revision permits.
 
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ async fn the_handshake_cannot_stand_in_a_batch() {
 }
 
 #[tokio::test]
-async fn what_is_no_batch_has_one_error() {
+async fn an_invalid_batch_has_one_error() {
     let long = format!("[{}7]", "7,".repeat(2000));
     let deep = format!("[{}{}]", "[".repeat(100_000), "]".repeat(100_000));
     for mut peer in Peer::both() {

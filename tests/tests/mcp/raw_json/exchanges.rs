@@ -112,7 +112,7 @@ async fn a_second_reply_is_dropped_and_a_broken_one_fails_its_call() {
         peer.reported(&[]);
         peer.ignored(model(&sampling), &["that request has had its reply"]).await;
 
-        // Whoever waits for a reply that cannot be read does not wait for ever.
+        // A caller whose reply cannot be read gets an error.
         let sampling = asked(&mut peer, 2).await;
         peer.say(json!({"jsonrpc": "2.0", "id": sampling, "result": {}, "error": {}}).to_string()).await;
         assert_eq!(peer.hear().await["method"], json!("notifications/tools/list_changed"));

@@ -1,11 +1,11 @@
-//! Lines that are no messages, and messages that are cut in odd ways.
+//! Lines that are not messages, and messages that are cut in odd ways.
 
 use serde_json::{Value, json};
 
 use super::peer::{Peer, assert_refused, echo, initialize, notification, request};
 
 #[tokio::test]
-async fn what_is_no_message_has_its_code_and_the_id_that_can_be_read() {
+async fn an_invalid_message_has_its_code_and_the_id_that_can_be_read() {
     // The line, the id of the answer, its code, words of its message.
     let cases: &[(&[u8], Value, i64, &[&str])] = &[
         (b"this is no JSON", Value::Null, -32700, &["not JSON"]),

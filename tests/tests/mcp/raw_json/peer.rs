@@ -20,7 +20,7 @@ use super::server::serve_session;
 /// Fails a test that hangs; nothing else depends on the time.
 const GUARD: Duration = Duration::from_secs(120);
 
-/// What the server in memory has reported and nobody has asked for yet.
+/// Reports of the server in memory that the test has not taken yet.
 type Reports = Arc<Mutex<VecDeque<String>>>;
 
 /// One session with the server.

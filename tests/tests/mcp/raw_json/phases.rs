@@ -1,11 +1,11 @@
-//! Good messages at the wrong time.
+//! Valid messages at the wrong time.
 
 use serde_json::{Value, json};
 
 use super::peer::{Peer, echo, initialize, notification, request};
 
 #[tokio::test]
-async fn a_call_before_initialize_is_told_the_state_and_what_it_expects() {
+async fn a_call_before_initialize_gets_the_state_and_what_it_expects() {
     for mut peer in Peer::both() {
         let words = ["`tools/call`", "`Uninit`", "`initialize`", "rule L5, should"];
         let answer = peer.refused(echo(0, "too early"), json!(0), -32600, &words).await;
@@ -88,7 +88,7 @@ async fn a_notification_at_the_wrong_time_is_dropped() {
             .await;
         peer.ignored(
             notification("notifications/nothing", json!({})),
-            &["`notifications/nothing` is no method"],
+            &["`notifications/nothing` is not a method"],
         )
         .await;
         assert!(peer.leave().await.is_empty());
@@ -96,7 +96,7 @@ async fn a_notification_at_the_wrong_time_is_dropped() {
 }
 
 #[tokio::test]
-async fn what_was_not_announced_and_what_nobody_serves_is_refused() {
+async fn unannounced_and_unserved_requests_are_refused() {
     for mut peer in Peer::both() {
         peer.open().await;
         let complete = request(0, "completion/complete", json!({}));

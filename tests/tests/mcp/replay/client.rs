@@ -19,7 +19,7 @@ pub(crate) enum Running {
     /// The handshake; the state has it.
     Step,
     Call(JoinHandle<Result<(), McpError>>, Canceller),
-    /// A subscription to a resource; the state has what comes of it.
+    /// A subscription to a resource; the state has its outcome.
     Subscribe(String, JoinHandle<Result<Subscription, McpError>>),
     /// The end of one.
     Unsubscribe(JoinHandle<Result<(), McpError>>),
@@ -31,8 +31,8 @@ impl Running {
     pub(crate) fn cancel(&self) {
         match self {
             Running::Call(_, canceller) => canceller.cancel().unwrap(),
-            Running::Step => panic!("the handshake cannot be taken back"),
-            Running::Subscribe(..) | Running::Unsubscribe(_) => panic!("no recording takes it back"),
+            Running::Step => panic!("the handshake cannot be cancelled"),
+            Running::Subscribe(..) | Running::Unsubscribe(_) => panic!("no recording cancels it"),
         }
     }
 }
@@ -83,7 +83,7 @@ impl Player {
         }
         let token = params.is_some_and(|params| params.pointer("/_meta/progressToken").is_some());
         let params = params.cloned();
-        // Every call has a type of its own; what comes of it does not matter here.
+        // Every call has a type of its own; its result does not matter here.
         macro_rules! call {
             ($call:expr) => {{
                 let mut call = $call;
@@ -138,14 +138,14 @@ impl Player {
         });
     }
 
-    /// The server tells of a change, and who subscribed to it hears of it.
+    /// The server notifies the subscriber of a change.
     pub(crate) async fn updated(&mut self, params: &Value) {
         if let Some(subscription) = self.subscriptions.get_mut(&params["uri"].to_string()) {
             assert_eq!(subscription.recv_resource_updated().await.unwrap(), *params);
         }
     }
 
-    /// What has come of a request.
+    /// The outcome of a request.
     pub(crate) async fn outcome(&mut self, running: Running) -> Result<(), McpError> {
         match running {
             Running::Call(task, _) | Running::Unsubscribe(task) => task.await.unwrap(),

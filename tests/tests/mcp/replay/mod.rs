@@ -106,7 +106,7 @@ async fn play(name: &str) -> Vec<String> {
                 match player.outcome(call).await {
                     Ok(()) => assert!(reply.get("result").is_some(), "{reply}"),
                     Err(Error::Refused(error)) => assert_eq!(json!(error.code), reply["error"]["code"]),
-                    // A server may answer all the same; nobody listens.
+                    // A server may answer all the same; the client does not wait.
                     Err(Error::Cancelled) => {}
                     Err(other) => panic!("{other}"),
                 }
@@ -139,7 +139,7 @@ async fn hear(peer: &mut Raw, method: &str) -> Value {
     heard
 }
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn played(name: &str) -> Vec<String> {
     tokio::time::timeout(Duration::from_secs(60), play(name)).await.unwrap()
 }
@@ -154,7 +154,7 @@ async fn server_everything_as_it_was_recorded() {
     // The recording is of a later revision, in which a server may ask the user.
     assert_eq!(
         played("everything-full").await,
-        ["`elicitation/create` is no method that the server sends in `Mcp` 2025-03-26"]
+        ["`elicitation/create` is not a method that the server sends in `Mcp` 2025-03-26"]
     );
 }
 
@@ -165,6 +165,6 @@ async fn what_other_clients_were_told() {
 }
 
 #[tokio::test]
-async fn a_server_that_answers_what_was_taken_back() {
+async fn a_server_that_answers_cancelled_calls() {
     assert_eq!(played("cancel-py130").await, [""; 0]);
 }

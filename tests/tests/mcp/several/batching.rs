@@ -1,4 +1,4 @@
-//! Batches that this side sends, where the revision that governs has them.
+//! Batches of this side, in the revision that permits them.
 
 use mcp_protocols::mcp_2025_11_25;
 use mcp_protocols::mcp_2025_11_25::server;
@@ -67,9 +67,9 @@ async fn what_is_not_permitted_is_left_out_and_says_so() {
         let line = peer.hear().await.unwrap();
         assert_eq!(line.as_array().map(Vec::len), Some(1), "{line}");
         drop(ping);
-        // Dropping the call takes it back, as ever, in a line of its own.
+        // Dropping the call cancels it, in a line of its own.
         assert_eq!(peer.hear().await.unwrap()["method"], json!("notifications/cancelled"));
-        // Nothing at all is no line.
+        // An empty batch is not sent.
         assert!(batch(vec![client.list_prompts(None)]).await.unwrap().pop().unwrap().await.is_err());
         assert!(batch(Vec::<mcp_runtime::call::Notify<'_>>::new()).await.unwrap().is_empty());
         client.send_roots_list_changed().await.unwrap();
@@ -107,7 +107,8 @@ async fn the_revision_that_governs_says_whether_batches_go() {
                 assert_eq!(said, ["a", "b", "c"]);
             } else {
                 let Err(error) = sent else { panic!("{version} has no batches") };
-                let expected = format!("`Mcp` {version} permits no batches: send each message on its own");
+                let expected =
+                    format!("`Mcp` {version} does not permit batches: send each message on its own");
                 assert_eq!(error.to_string(), expected);
                 // Nothing was written, and the session goes on.
                 assert_eq!(client.call_tool(call("d")).await.unwrap().first_text(), Some("d"));

@@ -1,4 +1,4 @@
-//! Asking the user: forms, addresses, and what the client must have announced for either.
+//! Elicitation: forms, URLs, and the capabilities for either.
 
 use mcp_protocols::mcp_2025_11_25::{McpClient, capabilities, client, messages};
 use mcp_protocols::types::*;
@@ -85,7 +85,7 @@ fn missing<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
 async fn the_user_is_asked_in_the_modes_that_the_client_announced() {
     const FORM: &str = "elicitation.form";
     const URL: &str = "elicitation.url";
-    // Beside what is announced: what a form lacks, and what an address lacks.
+    // In addition to the announcement: what a form lacks, and what an address lacks.
     for (can, form_lacks, url_lacks) in [
         (json!({}), Some("elicitation"), Some("elicitation")),
         // No more than `elicitation` means forms.
@@ -123,7 +123,7 @@ async fn the_user_is_asked_in_the_modes_that_the_client_announced() {
                     assert_eq!(missing(server.send_elicitation_complete(done()).await), URL, "{can}");
                 }
             }
-            // A form is what is meant where nobody says which payload.
+            // A payload without a mode means a form.
             let permits = server.permits(messages::ELICIT).err();
             assert_eq!(
                 permits.as_ref().and_then(|refused| refused.missing_capability()),

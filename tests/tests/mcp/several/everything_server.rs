@@ -51,8 +51,8 @@ fn call(name: &str, arguments: Value) -> CallToolParams {
     read(json!({ "name": name, "arguments": arguments }))
 }
 
-/// A server may offer fewer tools than this test knows of; what is reported must be no more than notifications
-/// nobody took.
+/// A server may offer fewer tools than this test knows of; the reports may only be of notifications that the program
+/// did not take.
 fn only_untaken(reports: &Reports) {
     let reports = reports.take();
     assert!(reports.iter().all(|report| report.contains("was dropped")), "{reports:?}");

@@ -104,7 +104,7 @@ impl Endpoint {
         client.send_initialized().await.unwrap()
     }
 
-    /// A connection to it that is no library's.
+    /// A raw connection to it.
     pub(super) async fn wire(&self) -> Wire {
         let address = self.url.strip_prefix("http://").and_then(|rest| rest.strip_suffix("/mcp")).unwrap();
         Wire::over(TcpStream::connect(address).await.unwrap())
@@ -216,7 +216,7 @@ async fn one_endpoint_serves_each_client_in_its_own_revision() {
             assert_eq!(said(client, "elicit").await, asked, "{version}");
             let tasks = client.list_tasks(None).await.map(drop);
             match tasks.unwrap_err() {
-                // There is no handler for it, so where it exists it is refused by the server.
+                // The server has no handler for it, so it refuses the request in revisions that have it.
                 Error::Refused(error) => assert_eq!((*version, error.code), ("2025-11-25", -32601)),
                 Error::NotPermitted(_) => assert_ne!(*version, "2025-11-25"),
                 other => panic!("{version}: {other:?}"),
@@ -306,7 +306,7 @@ async fn a_batch_of_the_server_is_answered_with_one_post() {
                 let [list] = lists[..] else { panic!("{lists:#?}") };
                 assert!(list[0]["result"].is_object() && list[1]["result"].is_object(), "{list}");
             } else {
-                assert!(asked.contains("permits no batches") && lists.is_empty(), "{asked}");
+                assert!(asked.contains("does not permit batches") && lists.is_empty(), "{asked}");
             }
             client.close().await.unwrap();
         }
@@ -317,7 +317,7 @@ async fn a_batch_of_the_server_is_answered_with_one_post() {
 #[tokio::test]
 async fn calls_of_a_batch_that_is_lost_fail_one_by_one() {
     guarded(async {
-        // It takes the batch, answers one call of two, and nobody knows what became of the other.
+        // It takes the batch, answers one call of two, and loses the other.
         let endpoint = axum::routing::any(async |body: String| {
             let asked: Value = serde_json::from_str(&body).unwrap_or_default();
             let answer = match asked["method"].as_str() {

@@ -1,4 +1,4 @@
-//! Lists of messages over HTTP, from a client that is no library.
+//! Batches over HTTP, from a client of raw bytes.
 
 use mcp_protocols::VERSIONS;
 use serde_json::{Value, json};
@@ -40,7 +40,7 @@ async fn a_list_is_refused_clearly_where_the_revision_has_no_batches() {
 }
 
 #[tokio::test]
-async fn the_handshake_in_a_list_is_refused_and_what_stands_beside_it_is_answered() {
+async fn the_handshake_in_a_batch_is_refused_and_its_other_messages_are_answered() {
     guarded(async {
         let endpoint = Endpoint::start().await;
         let version = "2025-03-26";

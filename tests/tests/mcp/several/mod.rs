@@ -5,7 +5,7 @@
 mod batching;
 mod elicitation;
 mod everything_server;
-mod governing;
+mod governed_revisions;
 mod guide;
 mod http;
 mod http_lists;
@@ -31,7 +31,7 @@ fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn guarded(test: impl Future<Output = ()>) {
     tokio::time::timeout(Duration::from_secs(60), test).await.unwrap();
 }

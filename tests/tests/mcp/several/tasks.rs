@@ -1,4 +1,4 @@
-//! Tasks: each a session of its own on both sides, whoever runs it.
+//! Tasks: each is a session of its own on both sides, whichever side runs it.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -55,7 +55,7 @@ impl server::Handler for Runner {
         task.send_task_status(read(state(&id, "working"))).await.unwrap();
         let (_, mut task) = match task.recv_tasks_result().await {
             Ok(asked) => asked,
-            // Nobody wants to know any more.
+            // The result is not awaited any more.
             Err(error) => return self.said.send(format!("{id}: {error}")).unwrap(),
         };
         let (mut done, mut cancelled) = (self.done.subscribe(), self.cancelled.subscribe());
@@ -72,7 +72,7 @@ impl server::Handler for Runner {
         }
         task.send_task_status(read(state(&id, "completed"))).await.unwrap();
         let result = CallToolResult::text(format!("{id} is done"));
-        // If the question was taken back meanwhile, nobody waits for the answer.
+        // If the request was cancelled meanwhile, the answer is not awaited.
         let _ = task.send_task_payload(related(&id, &result).unwrap()).await;
         self.said.send(format!("{id}: over")).unwrap();
     }
@@ -126,7 +126,7 @@ fn text(payload: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn a_task_is_told_of_asked_about_and_fetched() {
+async fn a_task_has_status_updates_queries_and_a_result() {
     guarded(async {
         let Scene { client, server: _server, reports, runner: _runner, mut said } = scene().await;
         let (created, mut task): (_, client::ServerTask<Working>) =
@@ -147,7 +147,7 @@ async fn a_task_is_told_of_asked_about_and_fetched() {
 }
 
 #[tokio::test]
-async fn tasks_are_told_apart_by_their_ids() {
+async fn tasks_are_distinguished_by_their_ids() {
     guarded(async {
         let Scene { client, server: _server, reports, runner, mut said } = scene().await;
         let mut tasks = Vec::new();
@@ -182,7 +182,7 @@ async fn a_task_is_cancelled_while_its_result_is_waited_for() {
         let Scene { client, server: _server, reports, runner: _runner, said: _said } = scene().await;
         let (_, task) = client.call_tool_as_task(call("slow")).await.unwrap();
         let fetching = tokio::spawn(task.task_result(read(named("slow"))).into_future());
-        // Any number of questions may run beside the one that waits.
+        // Any number of requests may run in parallel with the one that waits.
         assert_eq!(client.get_task(read(named("slow"))).await.unwrap().status, TaskStatus::Working);
         let ended = client.cancel_task(read(named("slow"))).await.unwrap();
         assert_eq!(ended.status, TaskStatus::Cancelled);
@@ -197,7 +197,7 @@ async fn a_task_is_cancelled_while_its_result_is_waited_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_task_is_refused() {
+async fn a_request_that_is_not_a_task_is_refused() {
     guarded(async {
         let Scene { client, server: _server, reports, .. } = scene().await;
         let refused = client.call_tool_as_task(call("forbidden")).await;
@@ -261,14 +261,14 @@ async fn the_client_runs_tasks_too() {
 }
 
 #[tokio::test]
-async fn who_waits_no_longer_may_ask_again() {
+async fn an_abandoned_result_may_be_asked_for_again() {
     guarded(async {
         let Scene { client, server: _server, reports, runner, mut said } = scene().await;
         let (_, mut task) = client.call_tool_as_task(call("slow")).await.unwrap();
         task.recv_task_status().await.unwrap();
         let task = task.send_tasks_result(read(named("slow"))).await.unwrap();
         drop(task);
-        // The result comes for nobody; the session asks for it once more.
+        // The result is dropped; the session asks for it again.
         runner.done.send_replace(true);
         assert_eq!(said.recv().await.as_deref(), Some("slow: over"));
         let again = client.task_result(read(named("slow"))).await.unwrap();
@@ -321,7 +321,7 @@ async fn reports_on_a_task_go_on_until_it_is_over() {
         assert_eq!(created.task.task_id, "t");
         task.task_result(read(named("t"))).await.unwrap();
         let mut heard = Vec::new();
-        // The value went with the result, and whoever listened with it.
+        // The value ended with the result, and its listener with it.
         while let Some(progress) = told.recv().await {
             heard.push(progress);
         }
@@ -450,7 +450,6 @@ async fn a_status_is_dropped_where_neither_its_value_nor_incoming_is_there() {
     let (_, task): (_, client::ServerTask<Working>) = client.call_tool_as_task(call("t")).await.unwrap();
     drop(task);
     tokio::time::sleep(LONG).await;
-    let unattended =
-        "`TaskStatus` was dropped: nobody takes incoming messages: spawn `incoming().serve(handler)`";
+    let unattended = "`TaskStatus` was dropped: the program does not take incoming messages: spawn `incoming().serve(handler)`";
     assert_eq!(reports.take(), [unattended; 2]);
 }

@@ -140,7 +140,7 @@ async fn a_task_is_played_over_several_connections() {
             }
             client.ping().await.unwrap();
             client.close().await.unwrap();
-            // The last status may come when its task is over, and is nobody's then.
+            // The last status may come after its task has ended, and then has no receiver.
             let told = reports.take();
             assert!(told.iter().all(|report| report.contains("`TaskStatus`")), "{told:?}");
         }
@@ -214,7 +214,7 @@ impl client::Handler for Listening {
     }
 }
 
-/// Two connections keep no order between them, so this is nobody's fault.
+/// Two connections keep no order between them, so neither side is to blame.
 #[tokio::test]
 async fn a_status_that_overtakes_the_word_that_there_is_a_task_stands_alone() {
     guarded(async {

@@ -182,14 +182,14 @@ fn what_was_recorded_is_accepted_by_the_revision_that_was_agreed_on() {
         let found = Observer::follow(revision("2025-11-25"), &recorded(name));
         let expected: &[&str] = match name {
             // The recording ends with a method that there is not.
-            "everything-full" => &["`no/such` is no method that the client sends in `Mcp` 2025-11-25"],
+            "everything-full" => &["`no/such` is not a method that the client sends in `Mcp` 2025-11-25"],
             _ => &[],
         };
         assert_eq!(said(&found), expected, "{name}");
     }
     // This client asks first for what only the next revision has.
     let found = Observer::follow(revision("2025-11-25"), &recorded("real-py230-se"));
-    assert_eq!(said(&found), ["`server/discover` is no method that the client sends in `Mcp` 2025-11-25"]);
+    assert_eq!(said(&found), ["`server/discover` is not a method that the client sends in `Mcp` 2025-11-25"]);
 }
 
 #[test]

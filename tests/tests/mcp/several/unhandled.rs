@@ -180,6 +180,6 @@ fn the_report_names_the_capability_and_the_methods() {
     let report = Report::Unhandled { capability: "tools".to_owned(), methods };
     assert_eq!(
         report.to_string(),
-        "`tools` was announced, and the handler implements nothing of it: not `tools/list`, `tools/call`"
+        "`tools` was announced, but the handler does not implement any request of it: add `tools/list`, `tools/call`"
     );
 }

@@ -1,4 +1,4 @@
-//! Calls: side by side, inside of one another, reported on, taken back.
+//! Calls: in parallel, nested, with progress, cancelled.
 
 use std::sync::{Arc, Mutex};
 
@@ -7,7 +7,7 @@ use mcp_protocols::types::{CallToolResult, CancelledParams};
 use mcp_runtime::{Error, RpcError};
 use serde_json::json;
 
-use super::desk::{Model, Tools, call, question};
+use super::handlers::{Model, Tools, call, question};
 use super::{active, brief, guarded, read};
 use integration_tests::tap::Line;
 
@@ -94,7 +94,7 @@ async fn the_server_asks_inside_of_a_pending_call() {
 }
 
 #[tokio::test]
-async fn reports_come_before_the_result_and_only_to_who_asked() {
+async fn progress_comes_before_the_result_and_only_on_request() {
     guarded(async {
         let (client, server, watch) = active().await;
         tokio::spawn(server.incoming().serve(Tools));
@@ -111,20 +111,20 @@ async fn reports_come_before_the_result_and_only_to_who_asked() {
         );
         assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0, 4.0]);
         let reports = watch.brief().iter().filter(|line| line.contains("progress")).count();
-        assert_eq!(reports, 4, "nothing is sent where nobody asked");
+        assert_eq!(reports, 4, "no progress is sent unless the caller asks");
         watch.assert_quiet();
     })
     .await;
 }
 
 #[tokio::test]
-async fn a_call_that_is_taken_back_reaches_the_handler_and_what_is_late_is_dropped() {
+async fn a_cancelled_call_reaches_the_handler_and_its_late_reply_is_dropped() {
     guarded(async {
         let (client, server, watch) = active().await;
         let before = watch.brief().len();
         let incoming = server.incoming();
         let mut taken_back =
-            client.call_tool(call("slow", json!({}))).on_progress(|_| panic!("nobody listens"));
+            client.call_tool(call("slow", json!({}))).on_progress(|_| panic!("unexpected progress"));
         let canceller = taken_back.canceller();
         let handler = async {
             let Some(server::Incoming::ToolsCall(_, responder)) = incoming.next().await else { panic!() };
@@ -141,7 +141,7 @@ async fn a_call_that_is_taken_back_reaches_the_handler_and_what_is_late_is_dropp
         assert_eq!(
             watch.brief()[before..],
             ["> tools/call 1", "> notifications/cancelled", "> ping 2", "< result 2"],
-            "what was taken back is not answered"
+            "a cancelled request is not answered"
         );
         let lines = watch.window.lines();
         let Line::Wrote(notice) = &lines[before + 1] else { panic!("{lines:?}") };
@@ -177,12 +177,12 @@ async fn the_server_takes_its_request_0_back_while_the_client_has_one_too() {
 }
 
 #[tokio::test]
-async fn a_dropped_call_is_taken_back() {
+async fn a_dropped_call_is_cancelled() {
     guarded(async {
         let (client, server, watch) = active().await;
         let incoming = server.incoming();
         let responder = tokio::select! {
-            _ = client.call_tool(call("slow", json!({}))) => panic!("nobody has answered"),
+            _ = client.call_tool(call("slow", json!({}))) => panic!("completed without an answer"),
             Some(server::Incoming::ToolsCall(_, responder)) = incoming.next() => responder,
         };
         responder.context().cancelled().await;

@@ -5,7 +5,7 @@ use mcp_protocols::mcp_2025_03_26::messages;
 use mcp_runtime::{Error, ViolationKind};
 use serde_json::{Value, json};
 
-use super::desk::{Tools, call, question};
+use super::handlers::{Tools, call, question};
 use super::{active_with, guarded, read};
 
 /// The capability that an error says is missing, and whose it is.

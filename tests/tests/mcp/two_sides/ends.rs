@@ -1,10 +1,10 @@
-//! Ends: in order from either side, and without a word in the middle of calls.
+//! Ends of sessions: in order from either side, and abrupt ones in the middle of calls.
 
 use mcp_protocols::mcp_2025_03_26::server::{AwaitingNotifNext, Incoming};
 use mcp_runtime::{DisconnectReason, Error, Outcome, StepError};
 use serde_json::json;
 
-use super::desk::{Model, Tools, call, question};
+use super::handlers::{Model, Tools, call, question};
 use super::{active, everything, guarded, hello, pair, welcome};
 
 #[tokio::test]
@@ -129,7 +129,7 @@ async fn a_peer_that_vanishes_fails_every_call_with_the_reason() {
                 asked.push(incoming.next().await.unwrap());
             }
             server.abort();
-            // The answers go nowhere now, and that harms nobody.
+            // The answers are dropped now, without harm.
             drop(asked);
         };
         let ((slow, prompts, reported, tools), ()) = tokio::join!(calls, vanishing);
@@ -161,7 +161,7 @@ async fn a_client_that_vanishes_fails_the_server_s_requests_and_cancels_its_work
         let (asked, asks) = (client.incoming(), server.incoming());
         let mut call = Box::pin(client.handle().call_tool(call("slow", json!({}))));
         let responder = tokio::select! {
-            _ = &mut call => panic!("nobody has answered"),
+            _ = &mut call => panic!("completed without an answer"),
             Some(Incoming::ToolsCall(_, responder)) = asks.next() => responder,
         };
         let vanishing = async {

@@ -1,4 +1,4 @@
-//! The handshake, step by step, refused and tried again, and what may pass beside it.
+//! The handshake: step by step, refused and repeated, and the messages that may pass in parallel.
 
 use std::sync::Mutex;
 
@@ -9,7 +9,7 @@ use mcp_runtime::{Error, RpcError, StepError, ViolationKind};
 use serde_json::json;
 use tokio::sync::mpsc;
 
-use super::desk::Model;
+use super::handlers::Model;
 use super::{everything, guarded, hello, pair, read, welcome};
 
 #[tokio::test]
@@ -74,7 +74,7 @@ async fn each_state_permits_what_belongs_to_it() {
     guarded(async {
         let (client, server, _watch) = pair();
         assert_eq!(client.permitted(), [messages::INITIALIZE, messages::PING]);
-        // Nothing is announced yet, and so there is no log.
+        // Nothing is announced yet, so log messages are not permitted.
         assert_eq!(server.permitted(), [messages::PING]);
         let (offers, has) = everything();
         let client = client.send_initialize(hello(offers)).await.unwrap();
@@ -233,7 +233,7 @@ async fn the_log_comes_before_initialized_and_changes_right_after_it() {
 }
 
 #[tokio::test]
-async fn the_server_may_be_asked_for_nothing_before_it_is_told_to_start() {
+async fn the_server_may_be_asked_for_nothing_before_initialized() {
     guarded(async {
         let (client, server, watch) = pair();
         let (offers, has) = everything();

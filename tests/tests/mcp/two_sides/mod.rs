@@ -4,8 +4,8 @@
 
 mod calls;
 mod capabilities;
-mod desk;
 mod ends;
+mod handlers;
 mod handshake;
 mod negotiation;
 mod restriction;
@@ -27,7 +27,7 @@ fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn guarded(test: impl Future<Output = ()>) {
     tokio::time::timeout(Duration::from_secs(60), test).await.unwrap();
 }
@@ -61,7 +61,7 @@ fn everything() -> (Value, Value) {
     (client, server)
 }
 
-/// What both sides have seen beside their sessions.
+/// The reports of both sides.
 struct Watch {
     /// The wire, as the client sees it.
     window: Window,

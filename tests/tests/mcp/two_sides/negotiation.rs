@@ -1,4 +1,4 @@
-//! What one side requires of the other, and which revision they speak: agreed on, refused, looked past.
+//! Required capabilities and versions: agreed on, refused, tolerated.
 
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex};
@@ -36,7 +36,7 @@ async fn answering(server: McpServer<super::Uninit>, result: InitializeResult) -
 }
 
 #[tokio::test]
-async fn a_server_that_lacks_what_the_client_requires_is_told_of_by_everything_that_is_missing() {
+async fn a_server_that_lacks_required_capabilities_is_reported_with_all_that_are_missing() {
     guarded(async {
         let (near, far) = duplex();
         let required = Options::new()
@@ -78,7 +78,7 @@ async fn a_server_that_has_what_the_client_requires_is_worked_with() {
 }
 
 #[tokio::test]
-async fn who_looks_past_what_is_missing_goes_on_with_the_type() {
+async fn a_program_that_accepts_missing_capabilities_continues_with_the_type() {
     guarded(async {
         let (near, far) = duplex();
         let client = McpClient::with_options(near, Options::new().require([capabilities::LOGGING]));

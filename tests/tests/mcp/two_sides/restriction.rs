@@ -6,7 +6,7 @@ use mcp_protocols::mcp_2025_03_26::{Active, McpClient, PROTOCOL, messages};
 use mcp_runtime::{Capabilities, Error, ViolationKind};
 use serde_json::{Value, json};
 
-use super::desk::Tools;
+use super::handlers::Tools;
 use super::{active_with, guarded};
 
 /// Random numbers that are the same in every run.
@@ -106,12 +106,12 @@ async fn no_chain_of_restrictions_ever_widens() {
             // made of it.
             let mut session = client.into_checked();
             session.restrict(&left);
-            let beside = |permitted: Vec<MessageIndex>| -> Vec<MessageIndex> {
+            let replicated = |permitted: Vec<MessageIndex>| -> Vec<MessageIndex> {
                 permitted.into_iter().filter(|message| full.contains(message)).collect()
             };
-            assert_eq!(beside(session.permitted()), handle.permitted(), "{offers} {left:?}");
+            assert_eq!(replicated(session.permitted()), handle.permitted(), "{offers} {left:?}");
             let client: McpClient<Active> = session.try_into_typed().unwrap();
-            assert_eq!(beside(client.permitted()), handle.permitted(), "{offers} {left:?}");
+            assert_eq!(replicated(client.permitted()), handle.permitted(), "{offers} {left:?}");
             assert_eq!(client.handle().permitted(), handle.permitted());
             let outcomes = [
                 (messages::TOOLS_LIST, client.list_tools(None).await.map(drop)),
@@ -123,7 +123,7 @@ async fn no_chain_of_restrictions_ever_widens() {
                 let refused = matches!(outcome, Err(Error::NotPermitted(_)));
                 assert_eq!(refused, handle.permits(message).is_err(), "{offers} {left:?}: {outcome:?}");
             }
-            assert_eq!(beside(client.into_checked().permitted()), handle.permitted());
+            assert_eq!(replicated(client.into_checked().permitted()), handle.permitted());
         })
         .await;
     }

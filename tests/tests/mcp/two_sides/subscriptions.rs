@@ -1,4 +1,4 @@
-//! Subscriptions to resources: sub-sessions with a life of their own, and what stands alone beside them.
+//! Subscriptions to resources: sub-sessions, and uncorrelated updates.
 
 use mcp_protocols::mcp_2025_03_26::server::WatchedNext;
 use mcp_protocols::mcp_2025_03_26::{Subscribing, Watched, client, server};
@@ -80,7 +80,7 @@ async fn a_subscription_is_a_value_of_its_own() {
             assert_eq!(b.recv_resource_updated().await.unwrap(), uri("b"));
             assert_eq!(a.recv_resource_updated().await.unwrap(), uri("a"));
         }
-        // Whoever holds the subscription subscribes once more; nobody else does.
+        // Only the holder of the subscription subscribes again.
         a.subscribe(uri("a")).await.unwrap();
         let again = client.subscribe(uri("a")).await.unwrap_err();
         assert_eq!(
@@ -116,7 +116,7 @@ async fn what_no_subscription_names_stands_alone() {
         server.send_resource_updated(uri("folder/file")).await.unwrap();
         let Some(client::Incoming::ResourceUpdated(params)) = incoming.next().await else { panic!() };
         assert_eq!(params, uri("folder/file"));
-        // What a subscription names is told by it.
+        // Updates of a subscribed resource come to the subscription.
         let taken = server.send_resource_updated(uri("folder")).await.unwrap_err();
         assert!(taken.to_string().contains("something is running already"), "{taken}");
         subscription.unsubscribe(uri("folder")).await.unwrap();

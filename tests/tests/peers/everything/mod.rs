@@ -5,12 +5,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
 
-mod desk;
+mod handler;
 mod stages;
 
 use std::time::Duration;
 
-use desk::{Desk, Entry};
+use handler::{ClientHandler, Entry};
 use integration_tests::everything;
 use integration_tests::tap::Line;
 use mcp_protocols::mcp_2025_03_26::messages;
@@ -33,7 +33,7 @@ fn hello(version: &str, capabilities: Value) -> InitializeParams {
     }))
 }
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn guarded(test: impl Future<Output = ()>) {
     tokio::time::timeout(Duration::from_secs(180), test).await.unwrap();
 }
@@ -52,8 +52,8 @@ fn assert_left_in_order(outcome: Result<Outcome, Error>) {
 async fn a_whole_session() {
     guarded(async {
         let (session, window, reports) = everything::start();
-        let desk = Desk::new();
-        let serving = tokio::spawn(session.incoming().serve(desk.clone()));
+        let handler = ClientHandler::new();
+        let serving = tokio::spawn(session.incoming().serve(handler.clone()));
 
         session.ping().await.unwrap();
         assert!(session.permits(messages::TOOLS_LIST).is_err());
@@ -70,25 +70,25 @@ async fn a_whole_session() {
         session.ping().await.unwrap();
         let session = session.send_initialized().await.unwrap();
         let changed = |entry: &Entry| *entry == Entry::ToolsChanged;
-        desk.diary.until(5, changed).await;
+        handler.diary.until(5, changed).await;
         session.ping().await.unwrap();
 
-        stages::roots(&session, &desk).await;
+        stages::roots(&session, &handler).await;
         stages::tools(&session).await;
         stages::concurrent(&session, &window).await;
         stages::progress(&session).await;
         stages::cancelled(&session, &window).await;
-        stages::sampling(&session, &desk).await;
+        stages::sampling(&session, &handler).await;
         stages::elicitation(&session).await;
-        stages::resources(&session, &desk).await;
+        stages::resources(&session, &handler).await;
         stages::prompts(&session).await;
-        stages::logging(&session, &desk).await;
+        stages::logging(&session, &handler).await;
 
         assert_left_in_order(session.close().await);
         serving.await.unwrap();
-        assert_eq!(desk.diary.count(changed), 5, "the five early ones and no more");
-        assert_eq!(desk.diary.count(|entry| *entry == Entry::ResourcesChanged), 0);
-        assert_eq!(desk.diary.count(|entry| *entry == Entry::PromptsChanged), 0);
+        assert_eq!(handler.diary.count(changed), 5, "the five early ones and no more");
+        assert_eq!(handler.diary.count(|entry| *entry == Entry::ResourcesChanged), 0);
+        assert_eq!(handler.diary.count(|entry| *entry == Entry::PromptsChanged), 0);
         // The first request of either side has the id 0, and neither was confused by it.
         let lines = window.lines();
         let zero = |line: &Value| line["id"] == 0 && line.get("method").is_some();
@@ -111,11 +111,11 @@ async fn a_whole_session() {
 async fn a_client_that_offers_nothing() {
     guarded(async {
         let (session, _window, reports) = everything::start();
-        let desk = Desk::new();
-        tokio::spawn(session.incoming().serve(desk.clone()));
+        let handler = ClientHandler::new();
+        tokio::spawn(session.incoming().serve(handler.clone()));
         let (_, session) = session.initialize(hello("2025-03-26", json!({}))).await.unwrap();
         let session = session.send_initialized().await.unwrap();
-        desk.diary.until(1, |entry| *entry == Entry::ToolsChanged).await;
+        handler.diary.until(1, |entry| *entry == Entry::ToolsChanged).await;
         let tools = session.list_tools(None).await.unwrap().tools;
         assert!(tools.iter().all(|tool| tool.name != "trigger-sampling-request"));
         // What this side has not announced it does not use.
@@ -128,7 +128,7 @@ async fn a_client_that_offers_nothing() {
             other => panic!("{other:?}"),
         }
         assert_left_in_order(session.close().await);
-        assert_eq!(desk.diary.count(|entry| *entry == Entry::RootsAsked), 0);
+        assert_eq!(handler.diary.count(|entry| *entry == Entry::RootsAsked), 0);
         assert_eq!(reports.texts(), [""; 0]);
     })
     .await;

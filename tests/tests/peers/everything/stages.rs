@@ -7,7 +7,7 @@ use mcp_protocols::types::*;
 use mcp_runtime::{Error, RpcError};
 use serde_json::{Value, json};
 
-use super::desk::{Desk, Entry, logged};
+use super::handler::{ClientHandler, Entry, logged};
 use super::read;
 use integration_tests::tap::{Line, Window};
 
@@ -55,7 +55,7 @@ pub(crate) async fn tools(session: &Session) {
         session.call_tool(call("get-structured-content", json!({ "location": "Chicago" }))).await.unwrap();
     assert!(weather.structured_content.unwrap()["temperature"].is_number());
 
-    // The server puts these two into results; the call itself is no error.
+    // The server puts these two into results; the call itself succeeds.
     let unknown = session.call_tool(call("no-such-tool", json!({}))).await.unwrap();
     assert!(unknown.is_error);
     assert_eq!(unknown.all_text(), "MCP error -32602: Tool no-such-tool not found");
@@ -102,7 +102,7 @@ pub(crate) async fn progress(session: &Session) {
     assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0, 4.0].map(|step| (step, Some(4.0))));
 }
 
-/// A call that is taken back, and whose progress still trickles in.
+/// A cancelled call, whose progress still arrives.
 pub(crate) async fn cancelled(session: &Session, window: &Window) {
     let before = window.lines().len();
     let mut call_of =
@@ -119,51 +119,51 @@ pub(crate) async fn cancelled(session: &Session, window: &Window) {
         })
         .await;
     assert!(matches!(outcome, Err(Error::Cancelled)), "{outcome:?}");
-    // The session goes on while the server still reports on what nobody waits for any more.
+    // The session goes on while the server still reports on the cancelled call.
     assert_eq!(text(session, "echo", json!({ "message": "meanwhile" })).await, "Echo: meanwhile");
     let is_last = |line: &Line| matches!(line, Line::Read(line) if line["params"]["progress"] == 8);
     window.until(|lines| lines[before..].iter().any(is_last)).await;
     assert_eq!(text(session, "echo", json!({ "message": "afterwards" })).await, "Echo: afterwards");
 
-    assert_eq!(*seen.lock().unwrap(), [1.0, 2.0], "a call that was taken back hears nothing more");
+    assert_eq!(*seen.lock().unwrap(), [1.0, 2.0], "a cancelled call gets no more progress");
     let lines = &window.lines()[before..];
     let asked = id(&lines[0]);
-    let takes_back =
+    let cancels =
         |line: &Line| matches!(line, Line::Wrote(line) if line["method"] == "notifications/cancelled");
-    let place = lines.iter().position(takes_back).unwrap();
+    let place = lines.iter().position(cancels).unwrap();
     let (Line::Read(notice) | Line::Wrote(notice)) = &lines[place];
     assert_eq!(notice["params"], json!({ "requestId": asked, "reason": "seen enough" }));
     let late = |line: &&Line| matches!(line, Line::Read(line) if line["method"] == "notifications/progress");
     assert!(lines[place..].iter().filter(late).count() >= 1, "{lines:#?}");
     let answers = lines.iter().filter(|line| matches!(line, Line::Read(_)) && id(line) == asked);
-    assert_eq!(answers.count(), 0, "this server does not answer what was taken back");
+    assert_eq!(answers.count(), 0, "this server does not answer cancelled calls");
 }
 
 /// The server asks the model from within a tool call; the user agrees, and then does not.
-pub(crate) async fn sampling(session: &Session, desk: &Desk) {
+pub(crate) async fn sampling(session: &Session, handler: &ClientHandler) {
     let ask =
         || session.call_tool(call("trigger-sampling-request", json!({ "prompt": "Who?", "maxTokens": 7 })));
     let granted = ask().await.unwrap();
     assert!(!granted.is_error, "{granted:?}");
     assert!(granted.all_text().contains("polly wants a session"), "{granted:?}");
-    desk.grant(false);
+    handler.grant(false);
     let denied = ask().await.unwrap();
     assert!(denied.is_error);
     assert_eq!(denied.all_text(), "MCP error -1: denied by the user");
     let asked =
         |entry: &Entry| matches!(entry, Entry::SamplingAsked { text, most: 7 } if text.contains("Who?"));
-    assert_eq!(desk.diary.count(asked), 2);
+    assert_eq!(handler.diary.count(asked), 2);
 }
 
 /// The server learns of other roots and asks for them again.
-pub(crate) async fn roots(session: &Session, desk: &Desk) {
+pub(crate) async fn roots(session: &Session, handler: &ClientHandler) {
     let asked = |entry: &Entry| *entry == Entry::RootsAsked;
     // It asks by itself after the handshake.
-    desk.diary.until(1, asked).await;
-    desk.diary.until(1, logged("Roots updated: 1 root(s)")).await;
+    handler.diary.until(1, asked).await;
+    handler.diary.until(1, logged("Roots updated: 1 root(s)")).await;
     session.send_roots_list_changed().await.unwrap();
-    desk.diary.until(2, asked).await;
-    desk.diary.until(2, logged("Roots updated: 1 root(s)")).await;
+    handler.diary.until(2, asked).await;
+    handler.diary.until(2, logged("Roots updated: 1 root(s)")).await;
 }
 
 /// A method that the server uses and this revision does not have.
@@ -174,7 +174,7 @@ pub(crate) async fn elicitation(session: &Session) {
 }
 
 /// Lists, patterns, contents, and news of one resource.
-pub(crate) async fn resources(session: &Session, desk: &Desk) {
+pub(crate) async fn resources(session: &Session, handler: &ClientHandler) {
     let resources = session.list_resources(None).await.unwrap().resources;
     assert_eq!(resources.len(), 7);
     let contents = session.read_resource(read(json!({ "uri": resources[0].uri }))).await.unwrap().contents;
@@ -204,14 +204,14 @@ pub(crate) async fn resources(session: &Session, desk: &Desk) {
     }
 
     let mut subscription = session.subscribe(json!({ "uri": uri })).await.unwrap();
-    desk.diary.until(1, logged("Received Subscribe Resource request")).await;
+    handler.diary.until(1, logged("Received Subscribe Resource request")).await;
     text(session, "toggle-subscriber-updates", json!({})).await;
     assert_eq!(subscription.recv_resource_updated().await.unwrap()["uri"], uri);
     // The server subscribes as often as it is asked.
     subscription.subscribe(json!({ "uri": uri })).await.unwrap();
-    desk.diary.until(2, logged("Received Subscribe Resource request")).await;
+    handler.diary.until(2, logged("Received Subscribe Resource request")).await;
     subscription.unsubscribe(json!({ "uri": uri })).await.unwrap();
-    desk.diary.until(1, logged("Received Unsubscribe Resource request")).await;
+    handler.diary.until(1, logged("Received Unsubscribe Resource request")).await;
     // It does not mind being told so again either.
     session.unsubscribe(json!({ "uri": uri })).await.unwrap();
     // Left on, it would keep the server from leaving at the end.
@@ -254,7 +254,7 @@ pub(crate) async fn prompts(session: &Session) {
 }
 
 /// The log, at the level of our choice.
-pub(crate) async fn logging(session: &Session, desk: &Desk) {
+pub(crate) async fn logging(session: &Session, handler: &ClientHandler) {
     session.set_level(json!({ "level": "debug" })).await.unwrap();
     // What the toggle makes up has no name of a logger; the server's own lines have one.
     let made_up = |entry: &Entry| match entry {
@@ -262,7 +262,7 @@ pub(crate) async fn logging(session: &Session, desk: &Desk) {
         _ => None,
     };
     text(session, "toggle-simulated-logging", json!({})).await;
-    desk.diary.find(made_up).await;
+    handler.diary.find(made_up).await;
     // Left on, it would keep the server from leaving at the end.
     text(session, "toggle-simulated-logging", json!({})).await;
     let unknown = session.set_level(json!({ "level": "whisper" })).await;

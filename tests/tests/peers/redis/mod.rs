@@ -40,14 +40,14 @@ use tokio::task::JoinHandle;
 
 const KEY: &str = "mcp:session:anna";
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn guarded(test: impl Future<Output = ()>) {
     tokio::time::timeout(Duration::from_secs(120), test).await.expect("the test hangs");
 }
 
 /// A server of MCP with sessions that somebody else begins, and a note of every request: its method, and the session
 /// that it names.
-struct Desk {
+struct TestServer {
     server: HttpServer,
     url: String,
     seen: Arc<Mutex<Vec<(String, String)>>>,
@@ -55,8 +55,8 @@ struct Desk {
     serving: JoinHandle<()>,
 }
 
-impl Desk {
-    async fn start() -> Desk {
+impl TestServer {
+    async fn start() -> TestServer {
         let (tell, begun) = mpsc::unbounded_channel();
         let server = HttpServer::new(ServerOptions::default(), move |transport| {
             tell.send(transport.id().to_owned()).unwrap();
@@ -74,10 +74,10 @@ impl Desk {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
-        Desk { server, url, seen, begun, serving }
+        TestServer { server, url, seen, begun, serving }
     }
 
-    /// Begins a session, as a program beside this one would. It lasts as long as what is given with its id.
+    /// Opens a session, as another program would. It lasts as long as the value that is returned with its id.
     async fn begin(&mut self) -> (String, McpClient<Active>) {
         let options = ClientOptions::default().listen(false);
         let client = McpClient::new(HttpClient::new(&self.url).unwrap().options(options));
@@ -115,7 +115,7 @@ impl Desk {
     }
 }
 
-impl Drop for Desk {
+impl Drop for TestServer {
     fn drop(&mut self) {
         self.serving.abort();
     }
@@ -149,16 +149,16 @@ fn redis_error(outcome: Result<String, Error>) -> redis::RedisError {
 #[ignore = "needs `redis-server`"]
 async fn a_session_goes_on_under_the_id_that_redis_keeps() {
     guarded(async {
-        let (redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let (id, owner) = desk.begin().await;
+        let (redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let (id, owner) = host.begin().await;
         let _: () = redis.command(&["SET", KEY, &id]).await;
-        let session = desk.resume(&redis);
+        let session = host.resume(&redis);
         for calls in 1..=3 {
             assert_eq!(echo(&session).await.unwrap(), "hello");
             assert_eq!(redis.reads().await, calls, "it is asked once for each request");
         }
         session.close().await.unwrap();
-        assert_eq!(desk.named(), vec![id; 3], "it says neither `initialize` nor that the session is over");
+        assert_eq!(host.named(), vec![id; 3], "it says neither `initialize` nor that the session is over");
         assert_eq!(echo(&owner).await.unwrap(), "hello", "it is still the owner's");
     })
     .await;
@@ -168,14 +168,14 @@ async fn a_session_goes_on_under_the_id_that_redis_keeps() {
 #[ignore = "needs `redis-server`"]
 async fn another_id_is_another_session() {
     guarded(async {
-        let (redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let ((first, _one), (second, _other)) = (desk.begin().await, desk.begin().await);
-        let session = desk.resume(&redis);
+        let (redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let ((first, _one), (second, _other)) = (host.begin().await, host.begin().await);
+        let session = host.resume(&redis);
         for id in [&first, &second, &second, &first] {
             let _: () = redis.command(&["SET", KEY, id]).await;
             assert_eq!(echo(&session).await.unwrap(), "hello");
         }
-        assert_eq!(desk.named(), [first.clone(), second.clone(), second, first]);
+        assert_eq!(host.named(), [first.clone(), second.clone(), second, first]);
         assert_eq!(redis.reads().await, 4);
         session.close().await.unwrap();
     })
@@ -186,13 +186,13 @@ async fn another_id_is_another_session() {
 #[ignore = "needs `redis-server`"]
 async fn a_key_under_which_there_is_nothing() {
     guarded(async {
-        let (redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let (id, _owner) = desk.begin().await;
-        let session = desk.resume(&redis);
+        let (redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let (id, _owner) = host.begin().await;
+        let session = host.resume(&redis);
         let error = no_session(echo(&session).await);
         assert!(matches!(&error, NoSession::Missing { key } if key == KEY), "{error:?}");
         assert_eq!(error.to_string(), "redis keeps no session under `mcp:session:anna`");
-        assert_eq!(desk.named(), [""; 0], "nothing was asked of the server");
+        assert_eq!(host.named(), [""; 0], "nothing was asked of the server");
         // Somebody begins a session, and lets it go.
         let _: () = redis.command(&["SET", KEY, &id]).await;
         assert_eq!(echo(&session).await.unwrap(), "hello");
@@ -207,8 +207,8 @@ async fn a_key_under_which_there_is_nothing() {
 #[ignore = "needs `redis-server`"]
 async fn a_key_under_which_there_is_something_else() {
     guarded(async {
-        let (redis, desk) = (Redis::start().await, Desk::start().await);
-        let session = desk.resume(&redis);
+        let (redis, host) = (Redis::start().await, TestServer::start().await);
+        let session = host.resume(&redis);
         let _: () = redis.command(&["RPUSH", KEY, "a list"]).await;
         let error = no_session(echo(&session).await);
         assert_eq!(error.to_string(), "redis has not named the session under `mcp:session:anna`");
@@ -219,7 +219,7 @@ async fn a_key_under_which_there_is_something_else() {
         let outcome = echo(&session).await;
         let Err(Error::SessionProvider(error)) = outcome else { panic!("{outcome:?}") };
         assert!(error.to_string().contains("header value"), "{error}");
-        assert_eq!(desk.named(), [""; 0], "nothing was asked of the server");
+        assert_eq!(host.named(), [""; 0], "nothing was asked of the server");
         session.close().await.unwrap();
     })
     .await;
@@ -229,17 +229,17 @@ async fn a_key_under_which_there_is_something_else() {
 #[ignore = "needs `redis-server`"]
 async fn a_redis_server_that_is_gone_and_comes_back() {
     guarded(async {
-        let (mut redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let (id, _owner) = desk.begin().await;
+        let (mut redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let (id, _owner) = host.begin().await;
         let _: () = redis.command(&["SET", KEY, &id]).await;
-        let session = desk.resume(&redis);
+        let session = host.resume(&redis);
         assert_eq!(echo(&session).await.unwrap(), "hello");
         redis.stop().await;
         for _ in 0..3 {
             let error = redis_error(echo(&session).await);
             assert!(error.is_io_error(), "{error:?}");
         }
-        assert_eq!(desk.named(), std::slice::from_ref(&id), "nothing more was asked of the server");
+        assert_eq!(host.named(), std::slice::from_ref(&id), "nothing more was asked of the server");
         redis.start_again().await;
         let _: () = redis.command(&["SET", KEY, &id]).await;
         sooner_or_later(&session).await;
@@ -252,9 +252,9 @@ async fn a_redis_server_that_is_gone_and_comes_back() {
 #[ignore = "needs `redis-server`"]
 async fn no_redis_server_at_all() {
     guarded(async {
-        let (mut redis, desk) = (Redis::start().await, Desk::start().await);
+        let (mut redis, host) = (Redis::start().await, TestServer::start().await);
         redis.stop().await;
-        let session = desk.resume(&redis);
+        let session = host.resume(&redis);
         let error = redis_error(echo(&session).await);
         assert!(error.is_connection_refusal(), "{error:?}");
         session.close().await.unwrap();
@@ -266,20 +266,20 @@ async fn no_redis_server_at_all() {
 #[ignore = "needs `redis-server`"]
 async fn a_redis_server_that_says_nothing() {
     guarded(async {
-        let (redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let (id, _owner) = desk.begin().await;
+        let (redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let (id, _owner) = host.begin().await;
         let _: () = redis.command(&["SET", KEY, &id]).await;
         // One is connected to it before it falls silent, the other is not.
-        let connected = desk.resume_within(&redis, Duration::from_millis(50));
-        let unconnected = desk.resume_within(&redis, Duration::from_millis(50));
+        let connected = host.resume_within(&redis, Duration::from_millis(50));
+        let unconnected = host.resume_within(&redis, Duration::from_millis(50));
         sooner_or_later(&connected).await;
-        desk.named();
+        host.named();
         redis.freeze(true).await;
         for session in [&connected, &unconnected] {
             let error = redis_error(echo(session).await);
             assert!(error.is_timeout(), "{error:?}");
         }
-        assert_eq!(desk.named(), [""; 0], "nothing was asked of the server");
+        assert_eq!(host.named(), [""; 0], "nothing was asked of the server");
         redis.freeze(false).await;
         for session in [connected, unconnected] {
             sooner_or_later(&session).await;
@@ -289,8 +289,7 @@ async fn a_redis_server_that_says_nothing() {
     .await;
 }
 
-/// Calls until Redis is there, and in time: a connection is made anew once it was found to be lost, and a machine may
-/// be too busy for a short time to be enough.
+/// Calls until Redis is there, and in time: a lost connection is made again, and a busy machine may take a while.
 async fn sooner_or_later(session: &McpClient<Active>) {
     while let Err(error) = echo(session).await {
         let error = redis_error(Err(error));
@@ -302,18 +301,18 @@ async fn sooner_or_later(session: &McpClient<Active>) {
 #[ignore = "needs `redis-server`"]
 async fn an_id_that_is_rejected_is_not_asked_for_again() {
     guarded(async {
-        let (redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let (id, _owner) = desk.begin().await;
+        let (redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let (id, _owner) = host.begin().await;
         let _: () = redis.command(&["SET", KEY, "of-a-session-long-gone"]).await;
-        let session = desk.resume(&redis);
+        let session = host.resume(&redis);
         for rejections in 1..=2 {
             let outcome = echo(&session).await;
             assert!(matches!(outcome, Err(Error::SessionInvalid)), "{outcome:?}");
             assert_eq!(redis.reads().await, rejections);
-            assert_eq!(desk.named(), ["of-a-session-long-gone"], "once, and no `initialize`");
+            assert_eq!(host.named(), ["of-a-session-long-gone"], "once, and no `initialize`");
         }
-        assert_eq!(desk.server.session_count(), 1);
-        // Whoever owns the sessions notices, and puts another id there.
+        assert_eq!(host.server.session_count(), 1);
+        // The owner of the sessions notices, and stores another id.
         let _: () = redis.command(&["SET", KEY, &id]).await;
         assert_eq!(echo(&session).await.unwrap(), "hello");
         session.close().await.unwrap();
@@ -325,11 +324,11 @@ async fn an_id_that_is_rejected_is_not_asked_for_again() {
 #[ignore = "needs `redis-server`"]
 async fn the_example_as_it_is_run() {
     guarded(async {
-        let (redis, mut desk) = (Redis::start().await, Desk::start().await);
-        let (id, _owner) = desk.begin().await;
+        let (redis, mut host) = (Redis::start().await, TestServer::start().await);
+        let (id, _owner) = host.begin().await;
         let run = async || {
             let mut example = Command::new(integration_tests::example::program("redis_sessions"));
-            example.args([&redis.url(), KEY, &desk.url]).kill_on_drop(true).output().await.unwrap()
+            example.args([&redis.url(), KEY, &host.url]).kill_on_drop(true).output().await.unwrap()
         };
         let failed = run().await;
         let errors = String::from_utf8(failed.stderr).unwrap();
@@ -339,7 +338,7 @@ async fn the_example_as_it_is_run() {
         let errors = String::from_utf8(done.stderr).unwrap();
         assert_eq!((done.status.code(), errors.as_str()), (Some(0), ""));
         assert_eq!(String::from_utf8(done.stdout).unwrap(), "echo says: hello again\n");
-        assert_eq!(desk.server.session_count(), 1);
+        assert_eq!(host.server.session_count(), 1);
     })
     .await;
 }

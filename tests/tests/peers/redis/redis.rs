@@ -1,4 +1,4 @@
-//! A Redis server of the test's own, on a socket that nobody else knows.
+//! A Redis server of the test's own, on a private socket.
 
 use std::path::PathBuf;
 use std::process::Stdio;

@@ -16,7 +16,7 @@ use tokio::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Reports, desk, guarded, script};
+use super::{Reports, guarded, revisions_server, script};
 
 /// A client that is a program: its script, and what comes before the address or the command of the server.
 #[derive(Clone, Copy)]
@@ -65,14 +65,17 @@ impl Client {
     fn expected(&self) -> Value {
         let user = match self.revision {
             "2024-11-05" | "2025-03-26" => {
-                format!("`elicitation/create` is no method that the server sends in `Mcp` {}", self.revision)
+                format!(
+                    "`elicitation/create` is not a method that the server sends in `Mcp` {}",
+                    self.revision
+                )
             }
             _ => "accept: Ada".to_owned(),
         };
         json!({
             "revision": self.revision,
             "server": "desk",
-            "tools": ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "release_connection", "touch"],
+            "tools": ["echo", "count", "ask_model", "ask_user", "hold", "wait_for_cancel", "release_connection", "touch"],
             "echo": ["grüße", "twice"],
             "progress": [[1, 3], [2, 3], [3, 3]],
             "counted": "counted to 3",
@@ -80,7 +83,7 @@ impl Client {
             "model": "calculator: four",
             "user": user,
             "held": "cancelled",
-            "taken_back": "taken back",
+            "wait_for_cancel": "cancelled",
             "hung_up": "still here",
             "note": "buy milk",
             "updated": ["desk://note"],
@@ -105,7 +108,7 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
     let noting = reports.clone();
     let server = HttpServer::new(ServerOptions::default(), move |transport| {
         let (tell, options, id) = (tell.clone(), noting.options(), transport.id().to_owned());
-        async move { tell.send((id, desk::serve(transport, options).await)).unwrap() }
+        async move { tell.send((id, revisions_server::serve(transport, options).await)).unwrap() }
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
@@ -123,7 +126,7 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
         let get = request.method() == Method::GET;
         async move {
             let response = next.run(request).await;
-            // Who comes back for a call that was taken back is given no stream.
+            // A client that resumes the stream of a cancelled call does not get one.
             counter.fetch_add(usize::from(get && response.status() == StatusCode::OK), Ordering::SeqCst);
             response
         }
@@ -211,7 +214,7 @@ async fn over_stdio(client: Client) {
         client.run(command.arg("stdio").arg(integration_tests::example::program("revisions"))).await;
     assert_eq!(whole_numbers(seen), client.expected());
     // The server has the client's third stream, and reports there. It has no more to say than this.
-    let discovered = "`server/discover` is no method that the client sends in `Mcp` 2025-11-25\n";
+    let discovered = "`server/discover` is not a method that the client sends in `Mcp` 2025-11-25\n";
     assert_eq!(errors, if client.discovers { discovered } else { "" });
 }
 

@@ -40,9 +40,9 @@ async fn a_session_in_each_revision() {
         for revision in VERSIONS {
             let reports = Reports::default();
             session(&url, revision, &reports).await;
-            closed.recv().await.expect("the server is told that the session is over");
+            closed.recv().await.expect("the server is notified that the session has ended");
         }
-        assert!(closed.try_recv().is_err(), "it is told once for each");
+        assert!(closed.try_recv().is_err(), "it is notified once for each");
         server.kill().await.unwrap();
         draining.abort();
         watching.abort();
@@ -66,15 +66,15 @@ async fn session(url: &str, revision: &str, reports: &Reports) {
     assert!(long.await.unwrap().all_text().contains("completed"));
     assert_eq!((heard.recv().await, heard.recv().await), (Some(1.0), Some(2.0)));
 
-    let mut taken_back = call("trigger-long-running-operation", json!({ "duration": 1, "steps": 5 }));
-    let canceller = taken_back.canceller();
-    let taken_back = taken_back.on_progress(move |_: ProgressParams| canceller.cancel().unwrap()).await;
-    assert!(matches!(taken_back, Err(mcp_runtime::Error::Cancelled)), "{taken_back:?}");
+    let mut cancelled = call("trigger-long-running-operation", json!({ "duration": 1, "steps": 5 }));
+    let canceller = cancelled.canceller();
+    let cancelled = cancelled.on_progress(move |_: ProgressParams| canceller.cancel().unwrap()).await;
+    assert!(matches!(cancelled, Err(mcp_runtime::Error::Cancelled)), "{cancelled:?}");
 
     let asked = call("trigger-sampling-request", json!({ "prompt": "two and two", "maxTokens": 9 }));
     assert!(asked.await.unwrap().all_text().contains("four"));
 
-    // It tells of changes once a tool has been called, which is called again to have it be silent.
+    // It sends updates once a tool has been called; a second call stops them.
     let uri = json!({ "uri": "demo://resource/dynamic/text/1" });
     let mut subscription = client.subscribe(uri.clone()).await.unwrap();
     assert!(logged.recv().await.unwrap().as_str().unwrap().contains("Subscribe"));

@@ -15,10 +15,10 @@
 #![allow(missing_docs)]
 
 mod clients;
-#[path = "../../../../examples/revisions/server.rs"]
-mod desk;
 mod everything;
-mod manners;
+mod http_variants;
+#[path = "../../../../examples/revisions/server.rs"]
+mod revisions_server;
 mod servers;
 mod session;
 
@@ -29,7 +29,7 @@ use std::time::Duration;
 use mcp_runtime::{Options, Report};
 use tokio::process::Command;
 
-/// Nothing here depends on how long anything takes; this only keeps a bug from hanging the tests for ever.
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn guarded<T>(test: impl Future<Output = T>) -> T {
     tokio::time::timeout(Duration::from_secs(180), test).await.expect("the test hangs")
 }

@@ -69,7 +69,7 @@ async fn over_stdio(name: &str, server: &str) {
 
 /// Nothing is out of order but that these servers ask the user in revisions that do not have it.
 fn assert_elicitation_only(revision: &str, reports: &Reports) {
-    let unknown = format!("`elicitation/create` is no method that the server sends in `Mcp` {revision}");
+    let unknown = format!("`elicitation/create` is not a method that the server sends in `Mcp` {revision}");
     let expected = if matches!(revision, "2024-11-05" | "2025-03-26") { vec![unknown] } else { vec![] };
     assert_eq!(reports.take(), expected, "{revision}");
 }

@@ -17,7 +17,7 @@ pub(crate) fn read<T: DeserializeOwned>(json: Value) -> T {
     serde_json::from_value(json).unwrap()
 }
 
-/// What the client answers when it is asked, and where it says what it is told.
+/// The client's handler: answers requests, and records notifications.
 pub(crate) struct Human {
     logs: mpsc::UnboundedSender<Value>,
 }
@@ -68,7 +68,7 @@ pub(crate) async fn begin(
 
 /// What every one of the servers can do.
 pub(crate) const TOOLS: [&str; 8] =
-    ["echo", "count", "ask_model", "ask_user", "hold", "taken_back", "release_connection", "touch"];
+    ["echo", "count", "ask_model", "ask_user", "hold", "wait_for_cancel", "release_connection", "touch"];
 
 /// The tools that the server lists.
 pub(crate) async fn names(client: &McpClient<Active>) -> Vec<String> {
@@ -120,7 +120,7 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     let canceller = held.canceller();
     let held = held.on_progress(move |_: ProgressParams| canceller.cancel().unwrap()).await;
     assert!(matches!(held, Err(Error::Cancelled)), "{held:?}");
-    assert_eq!(text("taken_back", json!({})).await, "taken back");
+    assert_eq!(text("wait_for_cancel", json!({})).await, "cancelled");
     assert_eq!(text("release_connection", json!({})).await, "still here");
 
     let uri = json!({ "uri": "desk://note" });

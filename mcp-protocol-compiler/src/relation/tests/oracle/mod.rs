@@ -1,18 +1,19 @@
 //! The oracle: two roles, two queues, every interleaving.
 //!
-//! In: two automata and a bound on each queue. Out: [`Verdict`], with the shortest trace to what goes wrong. Refuses
-//! to be clever: it explores the machines as they would run, and shares no code with the relations it judges.
+//! Explores two automata with bounded queues as they would run, and returns a [`Verdict`] with the shortest trace to a
+//! failure. It shares no code with the relations that it judges.
 //!
 //! A role's program may send what its state has, closing edges excepted; messages wait in the queue of their direction
 //! and are judged when they arrive. Sub-sessions of a `*` body and linear requests carry a number, so that a late reply
 //! to a cancelled request is swallowed, as is a late cancellation. The number of a sub-session is the id of the request
 //! that opened it, or the value of the key that all its messages share: once both sides are through with it, and
-//! nothing on its way names it, it is used again. Whoever asked for a sub-session may take it back in any state, if the
-//! request says so, and a refusal ends it likewise; what comes later is swallowed. What goes wrong: an *unexpected*
-//! message; a *deadlock*, with empty queues somebody waits and nobody will send; a sub-session *left over* on one side;
-//! a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program, would not
-//! let the program send what its state has, or ends up elsewhere. Where sub-sessions rest for a side, it sends no step
-//! of one, but replies and cancellations, and what it receives is unexpected, even for a sub-session that has ended.
+//! nothing on its way names it, it is used again. The side that opened a sub-session may cancel it in any state, if the
+//! request says so, and a refusal ends it likewise; later messages are swallowed. What goes wrong: an *unexpected*
+//! message; a *deadlock*, with empty queues one side waits and neither will send; a sub-session *left over* on one
+//! side; a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program,
+//! would not let the program send what its state has, or ends up elsewhere. Where sub-sessions are suspended for a
+//! side, it sends no step of one, but replies and cancellations, and what it receives is unexpected, even for a
+//! sub-session that has ended.
 
 mod rest;
 
@@ -43,7 +44,7 @@ struct Item {
 enum Life {
     Unborn,
     At(Vec<StateIndex>),
-    /// At its end, taken back or refused: what still arrives is swallowed.
+    /// Ended, cancelled or refused: later messages are swallowed.
     Ended,
 }
 
@@ -51,7 +52,7 @@ enum Life {
 struct Copied {
     number: u8,
     lives: [Life; 2],
-    /// Who asked for it, if that one may take it back.
+    /// The side that opened it, if it may cancel it.
     cancellable: Option<usize>,
 }
 
@@ -290,7 +291,7 @@ impl Oracle<'_> {
         let found = self.edge(side, &world.main[side], Direction::Send, edge.message);
         match found {
             Some((place, other)) if (place, other.action) == (from, edge.action) => Ok(()),
-            // A `*` beside several channels is an edge of each.
+            // A `*` in parallel with several channels is an edge of each.
             Some((_, other)) if other.action == edge.action && matches!(edge.action, Action::Spawn(_)) => {
                 Ok(())
             }

@@ -1,4 +1,4 @@
-//! What else must hold in a world: the wire may be ahead of a program, and at rest nobody waits in vain.
+//! What else must hold in a world: the wire may be ahead of a program, and neither side waits indefinitely.
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, Origin, StateIndex, StateKind};
 

@@ -1,7 +1,7 @@
 //! Random bodies of `*`, and the states in which sub-sessions of them may start.
 //!
-//! A `*` either runs beside all channels, or is a branch in the choices of one of them. As a branch it may have another
-//! body in each choice.
+//! A `*` either runs in parallel with all channels, or is a branch in the choices of one of them. As a branch it may
+//! have another body in each choice.
 
 use std::ops::Range;
 

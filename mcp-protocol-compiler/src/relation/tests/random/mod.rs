@@ -1,7 +1,4 @@
-//! Random automata.
-//!
-//! In: a seed. Out: a client, and servers that are its dual, nearly its dual, or more generous than it. Refuses to
-//! depend on anything but the seed.
+//! Random automata: a client, and servers that are its dual, nearly its dual, or compatible with it.
 
 mod bodies;
 mod suspension;
@@ -81,12 +78,12 @@ pub(in crate::relation::tests) struct Shape {
 
 impl Shape {
     pub(in crate::relation::tests) fn any(random: &mut Random) -> Self {
-        let beside = random.percent(30);
+        let parallel = random.percent(30);
         Shape {
             states: 1 + random.below(5),
             density: 10 + random.below(30),
-            spawns: beside || random.percent(40),
-            forks: beside || random.percent(25),
+            spawns: parallel || random.percent(40),
+            forks: parallel || random.percent(25),
             requests: random.percent(30),
             closes: random.percent(40),
             rests: random.percent(60),

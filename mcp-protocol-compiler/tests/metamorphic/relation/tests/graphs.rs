@@ -1,7 +1,4 @@
 //! Random automata as texts: each state is a definition.
-//!
-//! In: a seed. Out: a client and a server that may be related. Refuses to be exact: what the language implies is left
-//! out, and a choice has one operator, so the automaton of the text may be another one.
 
 use std::fmt::Write;
 
@@ -34,10 +31,10 @@ pub(crate) fn write(seed: u64) -> String {
     };
     let messages = vocabulary();
     let mut text = declarations(&messages);
-    let beside = random.percent(50);
+    let parallel = random.percent(50);
     writeln!(text, "client C{}\nserver S", if compatible { " compatible" } else { "" }).unwrap();
     for (role, name) in [(&one, "C"), (&other, "S")] {
-        states(role, name, beside, &messages, &mut text);
+        states(role, name, parallel, &messages, &mut text);
     }
     text
 }
@@ -82,8 +79,8 @@ fn name(message: &Message) -> String {
     }
 }
 
-/// A definition for each state. What every linear state may open runs beside the channel, if that is wanted.
-fn states(role: &Automaton, prefix: &str, beside: bool, messages: &[Message], text: &mut String) {
+/// A definition for each state. With `parallel`, what every linear state may open runs in parallel with the channel.
+fn states(role: &Automaton, prefix: &str, parallel: bool, messages: &[Message], text: &mut String) {
     let spawns = |state: &State| -> Vec<(Direction, u16, u32)> {
         let edges = state.edges.iter().filter_map(|edge| match edge.action {
             Action::Spawn(body) => Some((edge.direction, edge.message.0, body.0)),
@@ -105,7 +102,7 @@ fn states(role: &Automaton, prefix: &str, beside: bool, messages: &[Message], te
     }
     let always: Vec<_> = all
         .iter()
-        .filter(|opened| beside && linear().all(|state| spawns(state).contains(opened)))
+        .filter(|opened| parallel && linear().all(|state| spawns(state).contains(opened)))
         .copied()
         .collect();
     let start: Vec<String> = [format!("{prefix}0")]

@@ -1,4 +1,4 @@
-//! Connections to servers, which several sessions may share.
+//! HTTP connections that several sessions may share.
 
 use std::fmt;
 

@@ -1,7 +1,4 @@
-//! What the requests of one session share.
-//!
-//! In: messages of the session, answers of the server. Out: requests with the right head; failures to whoever waits.
-//! Refuses to lose a failure: a call hears of it, a step ends the session, anything else is reported.
+//! The state that all requests of one HTTP session share.
 
 use std::collections::VecDeque;
 use std::error::Error as StdError;
@@ -19,7 +16,7 @@ use tokio::time::Instant;
 
 use super::error::HttpError;
 use super::http_client::{HttpClient, server};
-use super::message::Message;
+use super::message::PostMessage;
 use super::options::ClientOptions;
 use super::posting;
 use super::provider::{AnyHeaderProvider, AnyProvider};
@@ -33,7 +30,7 @@ use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 /// Both forms that an answer may have.
 const EITHER: &str = "application/json, text/event-stream";
 
-/// The shortest wait before a stream is opened anew: a server that asks for none must not be hammered on.
+/// The shortest wait before a stream is opened again, also if the server asks for none.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
@@ -41,7 +38,7 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 
 /// The session, as the server knows it.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Identity {
+pub(super) struct SessionIdentity {
     pub(super) id: Option<HeaderValue>,
     pub(super) version: Option<HeaderValue>,
     /// Changes when the client reconnects.
@@ -50,11 +47,11 @@ pub(super) struct Identity {
 
 /// What changes while the session runs.
 #[derive(Debug, Default)]
-pub(super) struct State {
-    pub(super) identity: Identity,
+pub(super) struct ConversationState {
+    pub(super) identity: SessionIdentity,
     pub(super) handshake: Handshake,
     /// A session that the server has begun in place of a lost one, and that is not this side's yet.
-    pub(super) begun: Option<Identity>,
+    pub(super) begun: Option<SessionIdentity>,
     /// What may end each request of this side.
     pub(super) requests: Requests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
@@ -62,7 +59,7 @@ pub(super) struct State {
     /// The version that was agreed on is known.
     pub(super) agreed: bool,
     /// What is posted one after another.
-    queue: VecDeque<Message>,
+    queue: VecDeque<PostMessage>,
     /// One of these is on its way.
     posting: bool,
     /// How many bytes have not been accepted.
@@ -84,7 +81,7 @@ pub(super) struct Conversation {
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
     pub(super) endpoint: Arc<dyn Endpoint>,
     runtime: Handle,
-    state: Mutex<State>,
+    state: Mutex<ConversationState>,
     tasks: Mutex<JoinSet<()>>,
     queued: Notify,
     opened: Notify,
@@ -92,7 +89,7 @@ pub(super) struct Conversation {
     pub(super) went_through: Notify,
     /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
     pub(super) listened: Notify,
-    /// Held by whoever begins the session anew.
+    /// Held by the task that reconnects.
     pub(super) reconnecting: tokio::sync::Mutex<()>,
     /// The present epoch, for the task that reads the stream of an earlier one. Requests hear of it by their signal.
     pub(super) epochs: watch::Sender<Epoch>,
@@ -110,7 +107,7 @@ impl Conversation {
         let version = options.protocol_version.clone().or_else(|| endpoint.info().agreed_version);
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
-        let identity = Identity { version, ..Identity::default() };
+        let identity = SessionIdentity { version, ..SessionIdentity::default() };
         let conversation = Arc::new(Conversation {
             client,
             url,
@@ -120,7 +117,7 @@ impl Conversation {
             provider,
             endpoint,
             runtime: Handle::current(),
-            state: Mutex::new(State { identity, opened, ..State::default() }),
+            state: Mutex::new(ConversationState { identity, opened, ..ConversationState::default() }),
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),
@@ -135,12 +132,12 @@ impl Conversation {
         conversation
     }
 
-    pub(super) fn state(&self) -> MutexGuard<'_, State> {
+    pub(super) fn state(&self) -> MutexGuard<'_, ConversationState> {
         // What is done under the lock does not panic.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Runs something beside everything else, as long as the session lives.
+    /// Runs a task in parallel, until the session ends.
     pub(super) fn spawn(&self, task: impl Future<Output = ()> + Send + 'static) {
         let mut tasks = self.tasks.lock().unwrap_or_else(PoisonError::into_inner);
         while tasks.try_join_next().is_some() {}
@@ -151,7 +148,7 @@ impl Conversation {
     pub(super) async fn send(
         &self,
         method: Method,
-        identity: &Identity,
+        identity: &SessionIdentity,
         add: impl FnOnce(RequestBuilder) -> RequestBuilder + Send,
     ) -> Result<Response, HttpError> {
         let provided = match &self.header_provider {
@@ -161,7 +158,7 @@ impl Conversation {
         Ok(add(self.request(method, identity, provided)).send().await?)
     }
 
-    fn request(&self, method: Method, identity: &Identity, provided: HeaderMap) -> RequestBuilder {
+    fn request(&self, method: Method, identity: &SessionIdentity, provided: HeaderMap) -> RequestBuilder {
         let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
         let posts = method == Method::POST;
         let mut request = reqwest::Request::new(method, self.url.clone());
@@ -185,11 +182,11 @@ impl Conversation {
     /// The session, as it is to be named in the next request. That a message is made in it counts from this call on.
     pub(super) fn identity(
         &self,
-        message: Option<&Message>,
-    ) -> impl Future<Output = Result<Identity, Error>> + Send {
+        message: Option<&PostMessage>,
+    ) -> impl Future<Output = Result<SessionIdentity, Error>> + Send {
         let mut identity = {
             let mut state = self.state();
-            state.requests.made_here(message.map_or(&[], Message::asks));
+            state.requests.made_here(message.map_or(&[], PostMessage::asks));
             state.identity.clone()
         };
         let provider = self.provider.clone();
@@ -211,7 +208,7 @@ impl Conversation {
     }
 
     /// The client has reconnected; `request` is the first request of the handshake, and `reply` its reply.
-    pub(super) fn reconnected(&self, identity: Identity, request: &[u8], reply: &[u8]) {
+    pub(super) fn reconnected(&self, identity: SessionIdentity, request: &[u8], reply: &[u8]) {
         // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
         // are taken.
         self.endpoint.notify(TransportEvent::Reconnected { request, reply });
@@ -227,7 +224,7 @@ impl Conversation {
     }
 
     /// A message was not delivered, or its reply will not come.
-    pub(super) fn fail(&self, message: &Message, error: Error) {
+    pub(super) fn fail(&self, message: &PostMessage, error: Error) {
         let asks = message.asks();
         if message.is_step() {
             if asks.is_empty() || self.is_awaited(message) {
@@ -250,7 +247,7 @@ impl Conversation {
         self.endpoint.notify(TransportEvent::Noticed(Report::Undelivered { problem }));
     }
 
-    /// The session is lost and cannot be begun anew.
+    /// The session is lost, and reconnecting failed.
     pub(super) fn invalid(&self, why: ReconnectError) {
         self.endpoint.notify(TransportEvent::Failed(DisconnectReason::SessionInvalid(why)));
     }
@@ -264,7 +261,7 @@ impl Conversation {
     }
 
     /// A message is no longer on its way, of which so much had not been taken.
-    pub(super) fn accepted(&self, message: &Message, rest: usize) {
+    pub(super) fn accepted(&self, message: &PostMessage, rest: usize) {
         let mut state = self.state();
         state.waiting = state.waiting.saturating_sub(rest);
         let opens = !message.asks().is_empty() && !std::mem::replace(&mut state.opened, true);
@@ -294,16 +291,16 @@ impl Conversation {
             };
             let opens = !self.state().opened;
             match message.asks() {
-                // Before the first answer there is no session to name.
+                // Before the first answer the session does not have a name.
                 [_, ..] if opens => {
-                    self.post_beside(message);
+                    self.post_in_parallel(message);
                     self.opened.notified().await;
                 }
-                [_, ..] => self.post_beside(message),
+                [_, ..] => self.post_in_parallel(message),
                 [] => {
                     posting::deliver(self, &message).await;
-                    // Some servers lose what they say while nobody listens, even in the middle of a call. So what comes
-                    // behind the first of these waits until the stream is there, if that does not take too long.
+                    // Some servers lose messages that they send before the stream is open, even in the middle of a
+                    // call. So later messages wait until the stream is open, up to a limit.
                     if self.listen() {
                         let listened = self.listened.notified();
                         drop(tokio::time::timeout(self.options.listen_within, listened).await);
@@ -313,7 +310,7 @@ impl Conversation {
         }
     }
 
-    fn post_beside(self: &Arc<Conversation>, message: Message) {
+    fn post_in_parallel(self: &Arc<Conversation>, message: PostMessage) {
         let conversation = Arc::clone(self);
         self.spawn(async move { posting::deliver(&conversation, &message).await });
     }
@@ -344,7 +341,7 @@ impl Conversation {
     }
 
     /// Whether a task waits for a reply to a message.
-    pub(super) fn is_awaited(&self, message: &Message) -> bool {
+    pub(super) fn is_awaited(&self, message: &PostMessage) -> bool {
         let state = self.state();
         message.asks().iter().any(|id| state.requests.is_awaited(*id))
     }
@@ -365,7 +362,7 @@ impl Conversation {
     }
 
     /// Tells the server that a session is over.
-    async fn delete(&self, identity: Option<Identity>) {
+    async fn delete(&self, identity: Option<SessionIdentity>) {
         let Some(identity) = identity else { return };
         let deleting = self.send(Method::DELETE, &identity, |request| request);
         // A server may not permit this, or be gone; either way there is nothing more to be done.
@@ -388,7 +385,7 @@ impl Conversation {
     }
 }
 
-/// The id of a session. Whoever knows it can speak in the session, so it is kept from logs.
+/// Marks the id of a session as secret, because knowing it suffices to send in the session.
 pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
     id.set_sensitive(true);
     id
@@ -409,13 +406,14 @@ impl Outlet for Posts {
         if state.over {
             return;
         }
-        let message = Message::new(outgoing);
+        let message = PostMessage::new(outgoing);
         state.requests.made(message.asks());
         state.waiting = state.waiting.saturating_add(message.text.len());
-        let beside = !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
-        if beside {
+        let in_parallel =
+            !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
+        if in_parallel {
             drop(state);
-            self.0.post_beside(message);
+            self.0.post_in_parallel(message);
         } else {
             state.queue.push_back(message);
             drop(state);

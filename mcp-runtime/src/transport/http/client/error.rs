@@ -1,7 +1,4 @@
-//! What can go wrong between a message and its delivery.
-//!
-//! In: failures of reqwest, statuses, broken streams. Out: one type, which callers find with
-//! [`Error::http`](crate::Error::http). Refuses to hide anything in text, and to show addresses and ids of sessions.
+//! [`HttpError`]: why a message was not delivered, or its answer not read. It never shows addresses or session ids.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -11,7 +8,7 @@ use mcp_protocol_machine::Excerpt;
 use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::{Response, StatusCode};
 
-use super::conversation::Identity;
+use super::conversation::SessionIdentity;
 use super::events::TooLong;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Envelope, RpcError, parse};
@@ -24,7 +21,7 @@ pub(super) const SAID: usize = 1024;
 #[non_exhaustive]
 pub enum HttpClientError {
     /// The address is none.
-    #[error("`{0}` is no address of a server: it must begin with `http://` or `https://`")]
+    #[error("`{0}` is not the address of a server: write one that begins with `http://` or `https://`")]
     Address(String),
     /// A name or a value cannot stand in the head of a request.
     #[error("`{0}` cannot stand in the head of a request")]
@@ -41,29 +38,29 @@ pub enum HttpError {
     /// The request failed.
     #[error("{}: {}", if .0.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(.0))]
     Request(#[source] reqwest::Error),
-    /// The program's [`HeaderProvider`](super::HeaderProvider) has no headers for the request.
-    #[error("there are no headers for the request: {0}")]
+    /// The program's [`HeaderProvider`](super::HeaderProvider) failed.
+    #[error("the header provider failed: {0}")]
     Headers(#[source] Arc<dyn StdError + Send + Sync>),
-    /// The address begins with `https://`, and nothing that was compiled in can speak that.
+    /// The address begins with `https://`, and the program was compiled without TLS.
     #[error("the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`")]
     NoTls(#[source] reqwest::Error),
-    /// The server answered with a status that stands for a failure.
-    #[error("{}", Refused { status: *status, error: error.as_ref(), body, in_session: *in_session })]
+    /// The server answered with an error status.
+    #[error("{}", StatusText { status: *status, error: error.as_ref(), body, in_session: *in_session })]
     #[non_exhaustive]
     Status {
         /// The status.
         status: u16,
-        /// The error in what it said, if that was one of JSON-RPC.
+        /// The JSON-RPC error in the body, if there was one.
         error: Option<RpcError>,
-        /// The beginning of what it said.
+        /// The beginning of the body.
         body: String,
-        /// The header `WWW-Authenticate`: how the server wants to be shown who asks. Several are joined by commas.
+        /// The header `WWW-Authenticate`: how the client is to authenticate. Several are joined by commas.
         authenticate: Option<String>,
         /// Whether the request named a session.
         in_session: bool,
     },
     /// The server answered in a form that is neither JSON nor a stream of events.
-    #[error("the address is no MCP endpoint: it answered {}", form(.0))]
+    #[error("the address is not an MCP endpoint: it answered {}", form(.0))]
     Form(String),
     /// The answer, or an event of it, is longer than permitted.
     #[error("the answer is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
@@ -71,11 +68,11 @@ pub enum HttpError {
     /// The answer ended without the reply.
     #[error("the answer ended without the reply")]
     NoReply,
-    /// The server has lost the session that the call was made in; another was begun.
+    /// The server has lost the session in which the call was made, and the client has reconnected.
     #[error("the server has lost the session in which the call was made")]
-    Renewed,
-    /// The session was begun elsewhere, and nobody was named who knows its id.
-    #[error("a resumed session needs a name: give `HttpClient` one with `.sessions_from(…)`")]
+    SessionReplaced,
+    /// The session is resumed, and the client does not know its id.
+    #[error("a resumed session needs an id: name its provider with `HttpClient::sessions_from`")]
     Unnamed,
     /// The message was not accepted in time.
     #[error("the message was not accepted in time")]
@@ -91,7 +88,7 @@ impl From<TooLong> for HttpError {
 impl From<reqwest::Error> for HttpError {
     fn from(error: reqwest::Error) -> HttpError {
         let is_https = error.url().is_some_and(|url| url.scheme() == "https");
-        // The address may carry what is nobody's business.
+        // The address may hold secrets.
         let error = error.without_url();
         // Whether there is TLS is not this crate's to know: others may have had it compiled in.
         if is_https && error.is_connect() && innermost(&error).to_string().contains("scheme is not http") {
@@ -101,7 +98,7 @@ impl From<reqwest::Error> for HttpError {
     }
 }
 
-/// What an error comes from in the end. Those before it say no more than that something failed.
+/// Returns the last source of an error; those before it only say that something failed.
 fn innermost<'a>(error: &'a (dyn StdError + 'static)) -> &'a (dyn StdError + 'static) {
     let mut innermost = error;
     while let Some(source) = innermost.source() {
@@ -123,7 +120,7 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    pub(super) fn new(response: &Response, identity: &Identity) -> Failure {
+    pub(super) fn new(response: &Response, identity: &SessionIdentity) -> Failure {
         let asked = response.headers().get_all(WWW_AUTHENTICATE).iter();
         let asked: Vec<_> =
             asked.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
@@ -149,14 +146,14 @@ impl Failure {
 }
 
 /// A failure in a sentence: what to do about it, and what the server said.
-struct Refused<'a> {
+struct StatusText<'a> {
     status: u16,
     error: Option<&'a RpcError>,
     body: &'a str,
     in_session: bool,
 }
 
-impl fmt::Display for Refused<'_> {
+impl fmt::Display for StatusText<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "the server answered with status {}", self.status)?;
         let name = StatusCode::from_u16(self.status).ok().and_then(|status| status.canonical_reason());
@@ -168,7 +165,7 @@ impl fmt::Display for Refused<'_> {
                 "it redirects to another address, which is not followed: give `HttpClient` the final one",
             ),
             401 => Some("give `HttpClient` valid credentials with `.header(\"authorization\", …)`"),
-            404 | 405 if !self.in_session => Some("there is no MCP endpoint at this path"),
+            404 | 405 if !self.in_session => Some("this path is not an MCP endpoint"),
             _ => None,
         };
         if let Some(advice) = advice {
@@ -184,8 +181,8 @@ impl fmt::Display for Refused<'_> {
 }
 
 impl Error {
-    /// What went wrong between this side and a server over HTTP, if that is what this comes from: for a call that was not
-    /// delivered, and for all that a session ended with because a step of its handshake was not.
+    /// Returns the HTTP error behind this error, if there is one: for a call that was not delivered, and for a session
+    /// that ended because a step of its handshake was not delivered.
     pub fn http(&self) -> Option<&HttpError> {
         match self {
             Error::NotDelivered(cause)

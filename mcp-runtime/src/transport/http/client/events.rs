@@ -1,8 +1,4 @@
-//! A stream of events, as a server sends it.
-//!
-//! In: bytes in pieces of any size. Out: the data of each event, and what the stream says of itself: its last event id,
-//! and how long to wait before it is opened anew. Refuses an event that is longer than the limit, and never shows one
-//! that was cut.
+//! Reads a stream of server-sent events.
 
 use std::time::Duration;
 
@@ -20,7 +16,7 @@ pub(crate) struct TooLong(pub(crate) usize);
 
 /// Reads one stream.
 #[derive(Debug)]
-pub(crate) struct Events {
+pub(crate) struct EventReader {
     most: usize,
     line: Vec<u8>,
     /// The last byte was a carriage return, whose line feed may come.
@@ -35,9 +31,9 @@ pub(crate) struct Events {
     pub(crate) retry: Option<Duration>,
 }
 
-impl Events {
-    pub(crate) fn new(most: usize) -> Events {
-        Events {
+impl EventReader {
+    pub(crate) fn new(most: usize) -> EventReader {
+        EventReader {
             most,
             line: Vec::new(),
             returned: false,
@@ -135,7 +131,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str, piece: usize) -> (Vec<String>, Option<String>, Option<Duration>) {
-        let mut events = Events::new(1000);
+        let mut events = EventReader::new(1000);
         let mut seen = Vec::new();
         for piece in text.as_bytes().chunks(piece) {
             events.feed(piece, |data| seen.push(String::from_utf8(data.to_vec()).unwrap())).unwrap();
@@ -158,7 +154,7 @@ mod tests {
 
     #[test]
     fn an_empty_piece_parts_no_end_of_line() {
-        let mut events = Events::new(1000);
+        let mut events = EventReader::new(1000);
         let mut seen = Vec::new();
         for piece in ["data: a\r", "", "\ndata: b\n\n"] {
             events.feed(piece.as_bytes(), |data| seen.push(data.to_vec())).unwrap();
@@ -172,7 +168,7 @@ mod tests {
         assert_eq!(read("id: \0\n\n", 7).1, None);
         let longest = "x".repeat(LONGEST_ID);
         let read = |id: &str| {
-            let mut events = Events::new(10_000);
+            let mut events = EventReader::new(10_000);
             events.feed(format!("id: 1\n\nid: {id}\n\n").as_bytes(), |_| {}).unwrap();
             events.last_id.unwrap().to_str().unwrap().to_owned()
         };
@@ -182,7 +178,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_is_not_kept() {
-        let mut events = Events::new(100);
+        let mut events = EventReader::new(100);
         let mut outcome = Ok(());
         for _ in 0..1000 {
             outcome =
@@ -190,7 +186,7 @@ mod tests {
         }
         assert_eq!(outcome, Err(TooLong(100)));
         assert!(events.data.len() <= 200);
-        let mut events = Events::new(100);
+        let mut events = EventReader::new(100);
         assert_eq!(events.feed(&[b'x'; 1000], |_| {}), Err(TooLong(100)));
     }
 }

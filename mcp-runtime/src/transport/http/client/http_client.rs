@@ -1,4 +1,4 @@
-//! The address of a server, and how it is to be spoken to.
+//! [`HttpClient`]: the address of a server, and the settings of its requests.
 
 use std::fmt;
 use std::sync::Arc;
@@ -103,7 +103,7 @@ impl HttpClient {
     }
 }
 
-/// An address as it may be shown: what else stands in it may let whoever reads it in.
+/// Returns an address as it may be shown, without the parts that may hold credentials.
 pub(super) fn server(url: &reqwest::Url) -> String {
     format!("{}://{}", url.scheme(), url.host_str().unwrap_or_default())
 }

@@ -1,7 +1,4 @@
-//! GET: the stream for what the server says unasked.
-//!
-//! In: nothing. Out: the server's messages, handed to the session, for as long as it lives. Refuses to insist where the
-//! server has no such stream, to take its absence for the loss of the session, and to hammer on one that is gone.
+//! Keeps the GET stream open, on which the server sends its own requests and notifications.
 
 use std::sync::Arc;
 
@@ -9,7 +6,7 @@ use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
-use super::events::Events;
+use super::events::EventReader;
 use super::posting::{has_form, may_pass};
 use super::reconnect::reconnect;
 use crate::driver::Epoch;
@@ -34,7 +31,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             Err(error) => {
                 let Error::SessionProvider(error) = error else { return };
                 conversation.undelivered(error.to_string());
-                // Whoever names the sessions has none, until a call goes through.
+                // The session provider has no session until a call is accepted.
                 went.await;
                 continue;
             }
@@ -60,7 +57,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     return;
                 }
                 (opened, refused) = (true, false);
-                let mut events = Events::new(conversation.options.max_message_bytes);
+                let mut events = EventReader::new(conversation.options.max_message_bytes);
                 let came = read(conversation, response, &mut events, identity.epoch).await;
                 last = events.last_id.or(last);
                 retry = events.retry.or(retry);
@@ -79,13 +76,13 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     } else if std::mem::replace(&mut refused, true) {
                         return tracing::debug!("the server opens no stream");
                     }
-                    // The session is gone, or there are no such streams. Which of them, the next call tells.
+                    // Either the session is lost, or the server has no such streams. The next call shows which.
                     went.await;
                     continue;
                 }
                 if !opened {
-                    // It may mean that there are no such streams, and is no reason to give a session up that others
-                    // use. If it is lost, they will notice.
+                    // The server may not have such streams, so this does not prove that the session is lost. The next
+                    // call shows that.
                     tracing::debug!("the server opens no stream in this session");
                     let _ = epochs.wait_for(|now| *now > identity.epoch).await;
                     continue;
@@ -114,7 +111,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
 async fn read(
     conversation: &Arc<Conversation>,
     mut response: reqwest::Response,
-    events: &mut Events,
+    events: &mut EventReader,
     epoch: Epoch,
 ) -> bool {
     let mut came = false;

@@ -1,7 +1,4 @@
 //! One message to be posted.
-//!
-//! In: a message of the session. Out: the same, with what its delivery has to know: what it asks, where it stands, and
-//! in which epoch it was said. Refuses nothing.
 
 use std::sync::Arc;
 
@@ -12,7 +9,7 @@ use crate::jsonrpc::asked;
 
 /// A message to be posted.
 #[derive(Clone, Debug)]
-pub(super) struct Message {
+pub(super) struct PostMessage {
     pub(super) text: Bytes,
     pub(super) kind: MessageKind,
     asks: Asks,
@@ -28,15 +25,15 @@ enum Asks {
     Several(Arc<[i64]>),
 }
 
-impl Message {
-    pub(super) fn new(outgoing: Outgoing<'_>) -> Message {
+impl PostMessage {
+    pub(super) fn new(outgoing: Outgoing<'_>) -> PostMessage {
         let Outgoing { message: text, kind, epoch, .. } = outgoing;
         let asks = match kind {
             MessageKind::Request { id, .. } => Asks::One(id),
             MessageKind::Several { .. } => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        Message { text: Bytes::copy_from_slice(text), kind, asks, epoch }
+        PostMessage { text: Bytes::copy_from_slice(text), kind, asks, epoch }
     }
 
     /// The ids of the requests in it.

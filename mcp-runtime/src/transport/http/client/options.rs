@@ -1,6 +1,4 @@
-//! The settings of a client.
-//!
-//! In: what the application wants other than the defaults. Out: [`ClientOptions`].
+//! [`ClientOptions`], the settings of an HTTP client.
 
 use std::time::Duration;
 
@@ -11,32 +9,30 @@ use std::time::Duration;
 pub struct ClientOptions {
     /// The longest message that is read, in bytes. Default: 16 MiB.
     pub max_message_bytes: usize,
-    /// Whether a stream is opened for what the server says of its own accord. Default: yes.
+    /// Whether a stream is opened for the server's own requests and notifications. Default: yes.
     pub listen: bool,
-    /// How long what follows the handshake waits for that stream to be there, for some servers lose what they say before.
-    /// Default: 1 second.
+    /// How long messages behind the handshake wait for that stream to open, because some servers lose what they send
+    /// before. Default: 1 second.
     pub listen_within: Duration,
-    /// How long to wait before a stream that was cut is opened anew, where the server says nothing. After each attempt
-    /// that fails the wait doubles, up to half a minute. It is 50 milliseconds at least, whoever asks for less. Default:
-    /// 1 second.
+    /// How long to wait before a stream that was cut is opened again, unless the server says how long. The wait doubles
+    /// after each failed attempt, up to 30 seconds, and is at least 50 milliseconds. Default: 1 second.
     pub retry: Duration,
-    /// How often in a row opening a stream anew, that an answer is awaited on, may fail before the call does. A server
-    /// that ends the stream and has the client come back is no failure. Default: 5.
+    /// After this many consecutive failures to resume the stream of an answer, the call fails. A server that ends the
+    /// stream on purpose does not count as a failure. Default: 5.
     pub resume_attempts: usize,
     /// How long a notification or a reply may take to be accepted. Default: 30 seconds.
     pub post_within: Duration,
-    /// How long beginning a session anew may take that the server has lost, before the session ends. Default: 30 seconds.
-    pub renew_within: Duration,
-    /// How long a call that was made in a lost session may take to be told so once another was begun: it is then made
-    /// once more, and fails otherwise. Default: 2 seconds.
+    /// How long reconnecting may take before the session ends. Default: 30 seconds.
+    pub reconnect_within: Duration,
+    /// How long a call that was made in a lost session waits for the server's 404 after a reconnect. With a 404 the
+    /// call is made again, without one it fails. Default: 2 seconds.
     pub replay_within: Duration,
     /// How long deleting the session may take at the end. Default: 2 seconds.
     pub delete_within: Duration,
     /// The statuses by which a server says that it does not know the session. Default: 404. Some servers say 400.
     pub unknown_session: Vec<u16>,
-    /// The version of the protocol that the header `MCP-Protocol-Version` names before one was agreed on. Default: none,
-    /// but where a session is continued that others have begun, the version of that session
-    /// ([`Resumed::version`](crate::Resumed::version)).
+    /// The version in the header `MCP-Protocol-Version` before a version was agreed on. Default: none; in a resumed
+    /// session, its version ([`Resumed::version`](crate::Resumed::version)).
     pub protocol_version: Option<String>,
 }
 
@@ -49,7 +45,7 @@ impl Default for ClientOptions {
             retry: Duration::from_secs(1),
             resume_attempts: 5,
             post_within: Duration::from_secs(30),
-            renew_within: Duration::from_secs(30),
+            reconnect_within: Duration::from_secs(30),
             replay_within: Duration::from_secs(2),
             delete_within: Duration::from_secs(2),
             unknown_session: vec![404],
@@ -85,7 +81,7 @@ impl ClientOptions {
         retry: Duration,
         resume_attempts: usize,
         post_within: Duration,
-        renew_within: Duration,
+        reconnect_within: Duration,
         replay_within: Duration,
         delete_within: Duration,
         unknown_session: Vec<u16>,

@@ -1,7 +1,4 @@
-//! POST: one message, and the answer to it.
-//!
-//! In: a message. Out: what the server answers, handed to the session, read to its end; a stream that is cut is taken
-//! up where it was. Refuses to leave a call without an outcome: whatever happens, it gets its reply or hears why not.
+//! Posts one message and reads its answer to the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,25 +7,26 @@ use bytes::Bytes;
 use reqwest::header::{CONTENT_TYPE, HeaderValue};
 use reqwest::{Body, Method, Response, StatusCode};
 
-use super::conversation::{Conversation, Identity, not_delivered, secret};
+use super::conversation::{Conversation, SessionIdentity, not_delivered, secret};
 use super::error::{Failure, HttpError, SAID};
-use super::events::Events;
-use super::message::Message;
+use super::events::EventReader;
+use super::message::PostMessage;
 use super::reconnect::reconnect;
-use super::running::{Over, Running};
-use super::sending::{LONG, Sending, Taken};
+use super::running::{Over, RunningPost};
+use super::sending::{LONG, MessageBody, SentBytes};
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::pieces::Pieces;
 use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 
-/// How long an answer may go on that nobody waits for any more: whoever ends it keeps its connection for others.
+/// How long an answer is read on that is not awaited any more: reading it to its end keeps the connection for later
+/// requests.
 const END: Duration = Duration::from_secs(1);
 
 /// Delivers one message, and its answer.
-pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message) {
-    let mut accepted = Accepted { conversation, message: Some(message), taken: None };
-    let running = Running::new(conversation, message);
+pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMessage) {
+    let mut accepted = AcceptGuard { conversation, message: Some(message), taken: None };
+    let running = RunningPost::new(conversation, message);
     let mut again = false;
     loop {
         let identity = conversation.identity(Some(message));
@@ -50,7 +48,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             if std::mem::replace(&mut again, true) {
                 return conversation.invalid(ReconnectError::LostAgain);
             }
-            // Somebody may have let go of the call, or nobody may want its answer any more.
+            // The call may have been dropped or cancelled meanwhile.
             if !reconnect(conversation, identity.epoch).await
                 || (!message.asks().is_empty() && !conversation.is_awaited(message))
             {
@@ -74,8 +72,10 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
             Over::Reconnected => Duration::ZERO,
         });
         if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
-            // Whoever finds the session lost has it begun anew; this call was made in the lost one all the same.
-            if matches!(error.http(), Some(HttpError::Renewed)) && !reconnect(conversation, epoch).await {
+            // This reconnects. The call itself was made in the lost session.
+            if matches!(error.http(), Some(HttpError::SessionReplaced))
+                && !reconnect(conversation, epoch).await
+            {
                 return;
             }
             conversation.fail(message, error);
@@ -84,11 +84,11 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &Message)
     }
 }
 
-/// Does something that takes a message without requests, as long as that may take. To begin the session anew is no part
-/// of it, which has a time of its own; and a call has the limits of whoever makes it.
+/// Runs the delivery of a message without requests, with a limit. Reconnecting has a limit of its own, and a call has
+/// the timeout of its caller.
 async fn in_time<T>(
     conversation: &Conversation,
-    message: &Message,
+    message: &PostMessage,
     work: impl Future<Output = Result<T, Error>>,
 ) -> Result<T, Error> {
     if !message.asks().is_empty() {
@@ -101,7 +101,7 @@ async fn in_time<T>(
 impl From<Over> for Error {
     fn from(over: Over) -> Error {
         not_delivered(match over {
-            Over::Reconnected => HttpError::Renewed,
+            Over::Reconnected => HttpError::SessionReplaced,
             Over::NotAwaited => HttpError::NoReply,
         })
     }
@@ -110,10 +110,10 @@ impl From<Over> for Error {
 /// Posts a message; the session that it was posted in, and the head of the answer.
 async fn post(
     conversation: &Conversation,
-    message: &Message,
+    message: &PostMessage,
     body: Body,
-    identity: impl Future<Output = Result<Identity, Error>>,
-) -> Result<(Identity, Response), Error> {
+    identity: impl Future<Output = Result<SessionIdentity, Error>>,
+) -> Result<(SessionIdentity, Response), Error> {
     let identity = identity.await?;
     if message.is_lost(identity.epoch) {
         // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
@@ -123,17 +123,17 @@ async fn post(
     Ok((identity, response.map_err(not_delivered)?))
 }
 
-/// Says once that a message is no longer on its way, at the latest when nobody delivers it any more.
-struct Accepted<'a> {
+/// Notes once that a message is no longer on its way, at the latest when its delivery is dropped.
+struct AcceptGuard<'a> {
     conversation: &'a Arc<Conversation>,
-    message: Option<&'a Message>,
+    message: Option<&'a PostMessage>,
     /// How much of it the connection has taken already, where that is counted.
-    taken: Option<Arc<Taken>>,
+    taken: Option<Arc<SentBytes>>,
 }
 
-impl Accepted<'_> {
+impl AcceptGuard<'_> {
     /// The message as the body of a request.
-    fn body(&mut self, message: &Message) -> Body {
+    fn body(&mut self, message: &PostMessage) -> Body {
         if message.text.len() < LONG {
             return message.text.clone().into();
         }
@@ -142,7 +142,7 @@ impl Accepted<'_> {
         let taken = Arc::clone(self.taken.get_or_insert_default());
         let conversation = Arc::clone(self.conversation);
         let taken = first.then_some(taken);
-        Body::wrap(Sending { conversation, rest: message.text.clone(), taken })
+        Body::wrap(MessageBody { conversation, rest: message.text.clone(), taken })
     }
 
     fn tell(&mut self) {
@@ -153,7 +153,7 @@ impl Accepted<'_> {
     }
 }
 
-impl Drop for Accepted<'_> {
+impl Drop for AcceptGuard<'_> {
     fn drop(&mut self) {
         self.tell();
     }
@@ -162,8 +162,8 @@ impl Drop for Accepted<'_> {
 /// Reads what a POST was answered with.
 async fn answered(
     conversation: &Arc<Conversation>,
-    message: &Message,
-    mut identity: Identity,
+    message: &PostMessage,
+    mut identity: SessionIdentity,
     response: Response,
 ) -> Result<(), Error> {
     let status = response.status();
@@ -194,7 +194,7 @@ async fn answered(
 }
 
 /// Hands a message of the server over, after a look at it if it may open the session.
-fn hand_over(conversation: &Conversation, message: &Message, identity: &Identity, came: &[u8]) {
+fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &SessionIdentity, came: &[u8]) {
     let opens = message.is_step() && conversation.provider.is_none() && !conversation.state().agreed;
     if opens && matches!(parse(came, usize::MAX), Ok(Envelope::Result { .. })) {
         // The endpoint is never asked under the lock, for it calls back.
@@ -241,8 +241,8 @@ pub(super) async fn whole(mut response: Response, most: usize) -> Result<Bytes, 
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
 async fn refused(
     conversation: &Conversation,
-    message: &Message,
-    identity: &Identity,
+    message: &PostMessage,
+    identity: &SessionIdentity,
     response: Response,
 ) -> Result<(), Error> {
     let failure = Failure::new(&response, identity);
@@ -275,8 +275,8 @@ pub(super) async fn first_bytes(mut response: Response, most: usize) -> Vec<u8> 
 /// Reads a stream until the reply has come, and takes it up where it was if it is cut.
 async fn stream(
     conversation: &Arc<Conversation>,
-    message: &Message,
-    identity: &Identity,
+    message: &PostMessage,
+    identity: &SessionIdentity,
     response: Response,
 ) -> Result<(), HttpError> {
     let mut response = Some(response);
@@ -286,7 +286,7 @@ async fn stream(
     let mut outcome = Err(HttpError::NoReply);
     loop {
         if let Some(response) = response.take() {
-            let mut events = Events::new(conversation.options.max_message_bytes);
+            let mut events = EventReader::new(conversation.options.max_message_bytes);
             let mut came = false;
             outcome = read(conversation, message, identity, response, &mut events, &mut came).await;
             if let Err(error @ HttpError::TooLong(_)) = outcome {
@@ -320,7 +320,7 @@ async fn stream(
                     && conversation.provider.is_none()
                     && conversation.options.unknown_session.contains(&resumed.status().as_u16()) =>
             {
-                return Err(HttpError::Renewed);
+                return Err(HttpError::SessionReplaced);
             }
             Ok(resumed) => {
                 let (status, failure) = (resumed.status(), Failure::new(&resumed, identity));
@@ -345,10 +345,10 @@ pub(super) fn may_pass(status: StatusCode) -> bool {
 /// Reads one connection's part of a stream, to its end.
 async fn read(
     conversation: &Arc<Conversation>,
-    message: &Message,
-    identity: &Identity,
+    message: &PostMessage,
+    identity: &SessionIdentity,
     mut response: Response,
-    events: &mut Events,
+    events: &mut EventReader,
     came: &mut bool,
 ) -> Result<(), HttpError> {
     while let Some(piece) = response.chunk().await? {

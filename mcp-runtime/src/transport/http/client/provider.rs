@@ -1,7 +1,4 @@
-//! Who names the session, where that is not this client.
-//!
-//! In: nothing. Out: the id of the session, for each message and each stream. Refuses to have an opinion on where ids come
-//! from: no provider is shipped.
+//! [`SessionProvider`] and [`HeaderProvider`]: session ids and headers that the program supplies.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -11,17 +8,15 @@ use std::sync::Arc;
 
 use reqwest::header::HeaderMap;
 
-/// Names the session for each request. The session belongs to somebody else: the client neither begins it nor renews
-/// it nor ends it.
+/// Returns the session id for each request, for a session that another program has opened. The client does not open,
+/// reconnect or end it.
 pub trait SessionProvider: Send + Sync + 'static {
-    /// What can go wrong. It reaches whoever made the call, in
-    /// [`Error::SessionProvider`](crate::Error::SessionProvider).
+    /// What can go wrong. The call fails with it, in [`Error::SessionProvider`](crate::Error::SessionProvider).
     type Error: StdError + Send + Sync + 'static;
 
-    /// The id of the session. Asked once for each message that is posted, and each time that the stream is opened for
-    /// what the server says unasked ([`listen`](super::ClientOptions::listen), on by default). The answer to a message
-    /// that is taken up after a cut is asked for under the id of the message: events mean something in their own
-    /// session only.
+    /// Returns the id of the session. Called once for each message that is posted, and each time the stream for the
+    /// server's own messages is opened ([`listen`](super::ClientOptions::listen), on by default). A cut answer is
+    /// resumed with the id that its message had.
     fn session_id(&self) -> impl Future<Output = Result<String, Self::Error>> + Send;
 }
 
@@ -63,7 +58,7 @@ pub trait HeaderProvider: Send + Sync + 'static {
     /// [`HttpError::Headers`](super::HttpError::Headers).
     type Error: StdError + Send + Sync + 'static;
 
-    /// Returns the headers. Asked before each request: each message, each attempt to open or resume a stream, and the
+    /// Returns the headers. Called before each request: each message, each attempt to open or resume a stream, and the
     /// deletion of the session.
     fn headers(&self) -> impl Future<Output = Result<HeaderMap, Self::Error>> + Send;
 }

@@ -1,8 +1,4 @@
-//! Reconnects a session that the server has lost.
-//!
-//! In: the messages of the handshake. Out: the same, sent again, and a session that goes on under another id. Refuses
-//! to repeat a handshake that had alternatives, to accept another version than before, and to reconnect a session that
-//! another program opened. Several calls that find the session lost at the same time share one reconnection.
+//! Reconnects a session that the server has lost. Calls that find the loss together share one reconnection.
 
 use std::sync::Arc;
 
@@ -10,10 +6,10 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 
-use super::conversation::{Conversation, Identity, not_delivered, secret};
+use super::conversation::{Conversation, SessionIdentity, not_delivered, secret};
 use super::error::{Failure, HttpError};
-use super::events::Events;
-use super::message::Message;
+use super::events::EventReader;
+use super::message::PostMessage;
 use super::posting::{first_bytes, form, has_form, whole};
 use crate::driver::{Epoch, MessageKind, Place};
 use crate::error::{Error, ReconnectError};
@@ -26,7 +22,7 @@ const MOST: usize = 16;
 /// The messages of the handshake.
 #[derive(Debug, Default)]
 pub(super) struct Handshake {
-    said: Vec<Message>,
+    said: Vec<PostMessage>,
     version: Option<String>,
     /// It cannot be said once more.
     chosen: bool,
@@ -34,7 +30,7 @@ pub(super) struct Handshake {
 
 impl Handshake {
     /// A step was taken.
-    pub(super) fn record(&mut self, message: &Message) {
+    pub(super) fn record(&mut self, message: &PostMessage) {
         let place = match message.kind {
             MessageKind::Request { place, .. } | MessageKind::Notification { place } => place,
             // An answer depends on a question that may not come again.
@@ -60,8 +56,8 @@ impl Handshake {
     }
 }
 
-/// Reconnects, unless another task has done so since this epoch. If that fails the session ends, and its reason is told
-/// before another task may try: that one finds no handshake to repeat.
+/// Reconnects, unless another task has done so since this epoch. If that fails the session ends, and the engine learns
+/// the reason before another task may try.
 pub(super) async fn reconnect(conversation: &Arc<Conversation>, lost: Epoch) -> bool {
     let _alone = conversation.reconnecting.lock().await;
     let opened = reconnect_alone(conversation, lost).await;
@@ -84,7 +80,8 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
         }
         (state.handshake.said.clone(), state.handshake.version.clone())
     };
-    let begun = tokio::time::timeout(conversation.options.renew_within, begin(conversation, said, agreed));
+    let begun =
+        tokio::time::timeout(conversation.options.reconnect_within, begin(conversation, said, agreed));
     match begun.await.unwrap_or_else(|_| Err(undelivered(HttpError::Late))) {
         Ok((mut identity, opened)) => {
             identity.epoch = lost.next();
@@ -93,7 +90,7 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
             Ok(())
         }
         Err(error) => {
-            // The session ends with that. Whoever waits for it does not try once more.
+            // The session ends with that, so a waiting task does not try again.
             conversation.state().handshake.not_repeatable();
             Err(error)
         }
@@ -103,11 +100,11 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
 /// Repeats the handshake. Returns the new identity of the session, and the first request with its reply.
 async fn begin(
     conversation: &Conversation,
-    said: Vec<Message>,
+    said: Vec<PostMessage>,
     agreed: Option<String>,
-) -> Result<(Identity, Option<(Message, Bytes)>), ReconnectError> {
-    let mut identity = Identity::default();
-    let mut opened: Option<(Message, Bytes)> = None;
+) -> Result<(SessionIdentity, Option<(PostMessage, Bytes)>), ReconnectError> {
+    let mut identity = SessionIdentity::default();
+    let mut opened: Option<(PostMessage, Bytes)> = None;
     for message in said {
         let said = message.text.clone();
         let response = conversation.send(Method::POST, &identity, |request| request.body(said)).await;
@@ -160,7 +157,7 @@ fn undelivered(error: HttpError) -> ReconnectError {
 /// wait for an answer to what it asks.
 async fn reply(
     conversation: &Conversation,
-    identity: &Identity,
+    identity: &SessionIdentity,
     id: i64,
     mut response: reqwest::Response,
 ) -> Result<Bytes, HttpError> {
@@ -172,7 +169,7 @@ async fn reply(
         return Err(HttpError::Form(form(&response).to_owned()));
     }
     let own = mcp_protocol_machine::RequestId::Number(id);
-    let mut events = Events::new(most);
+    let mut events = EventReader::new(most);
     let mut reply = None;
     while let Some(piece) = response.chunk().await? {
         let mut answers = Vec::new();

@@ -1,9 +1,4 @@
-//! What ends a request of this side before its answer does.
-//!
-//! In: the session's word that nobody waits for the reply any more, because it has come, the request was taken back or
-//! has failed, or the session is over; and the word that the server has lost the session in which it was made. Out: the
-//! end of what works on the request, after the time that it still has. Refuses to keep a task or a connection for an
-//! answer that nobody wants, and to leave a call waiting for one that will not come.
+//! Ends a POST before its answer does, once its caller does not wait any more or the session is lost.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -13,18 +8,18 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::conversation::Conversation;
-use super::message::Message;
+use super::message::PostMessage;
 
 /// Why there is nothing to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Over {
     /// The server has lost the session in which the request was made, and another was begun.
     Reconnected,
-    /// Nobody waits for the reply any more.
+    /// The reply is not awaited any more.
     NotAwaited,
 }
 
-/// Tells one request that it is over.
+/// Notifies one request that it is over.
 #[derive(Debug, Default)]
 struct Signal {
     over: Option<Over>,
@@ -33,7 +28,7 @@ struct Signal {
 
 impl Signal {
     fn tell(&mut self, over: Over) -> Option<Waker> {
-        // That nobody waits is the last word.
+        // `NotAwaited` is final.
         if self.over == Some(Over::NotAwaited) {
             return None;
         }
@@ -78,14 +73,14 @@ impl Requests {
 }
 
 /// What works on a message. One without requests is never over before it is delivered.
-pub(super) struct Running<'a> {
+pub(super) struct RunningPost<'a> {
     conversation: &'a Conversation,
     ids: &'a [i64],
 }
 
-impl<'a> Running<'a> {
-    pub(super) fn new(conversation: &'a Conversation, message: &'a Message) -> Running<'a> {
-        Running { conversation, ids: message.asks() }
+impl<'a> RunningPost<'a> {
+    pub(super) fn new(conversation: &'a Conversation, message: &'a PostMessage) -> RunningPost<'a> {
+        RunningPost { conversation, ids: message.asks() }
     }
 
     /// Does something until it is done, or the request is over and the time is past that `left` then still gives it.
@@ -123,7 +118,7 @@ impl<'a> Running<'a> {
     fn poll_over(&self, context: &Context<'_>, known: Option<Over>) -> Poll<Over> {
         let mut state = self.conversation.state();
         let signals = &mut state.requests.0;
-        // Of several requests it is the last that nobody waits for any more; but a lost session is lost for all.
+        // Of several requests the last one counts that is not awaited any more; but a reconnect counts for all of them.
         let over = self.ids.iter().map(|id| signals.get(id).and_then(|signal| signal.over)).min().flatten();
         if let Some(over) = over.filter(|_| over != known) {
             return Poll::Ready(over);
@@ -143,7 +138,7 @@ impl<'a> Running<'a> {
     }
 }
 
-impl Drop for Running<'_> {
+impl Drop for RunningPost<'_> {
     fn drop(&mut self) {
         let mut state = self.conversation.state();
         let gone: Vec<_> = self.ids.iter().filter_map(|id| state.requests.0.remove(id)).collect();

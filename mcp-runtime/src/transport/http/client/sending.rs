@@ -1,7 +1,4 @@
-//! A long message as the body of a request.
-//!
-//! In: the message. Out: its pieces, as fast as the connection takes them. Refuses to have others wait for what has been
-//! sent: a server may think about a long message for a while, and in that time there is room for the next one.
+//! Streams a long message as the body of a request, and frees its room in the outbox as it is sent.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -19,34 +16,34 @@ use super::conversation::Conversation;
 pub(super) const LONG: usize = 16 * 1024;
 
 /// A message on its way.
-pub(super) struct Sending {
+pub(super) struct MessageBody {
     pub(super) conversation: Arc<Conversation>,
     pub(super) rest: Bytes,
     /// Where it is counted how much has been taken, if it is.
-    pub(super) taken: Option<Arc<Taken>>,
+    pub(super) taken: Option<Arc<SentBytes>>,
 }
 
-/// How much of a message the connection has taken, as long as anybody counts it.
+/// How much of a message the connection has taken, until counting stops.
 #[derive(Debug, Default)]
-pub(super) struct Taken(AtomicUsize);
+pub(super) struct SentBytes(AtomicUsize);
 
-impl Taken {
-    /// Nobody counts any more.
+impl SentBytes {
+    /// Counting has stopped.
     const OVER: usize = usize::MAX;
 
     /// So much more; `false` if that counts no more.
     fn add(&self, length: usize) -> bool {
-        let add = |now| if now == Taken::OVER { None } else { usize::checked_add(now, length) };
+        let add = |now| if now == SentBytes::OVER { None } else { usize::checked_add(now, length) };
         self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, add).is_ok()
     }
 
     /// All that was taken. From here on nothing counts.
     pub(super) fn all(&self) -> usize {
-        self.0.swap(Taken::OVER, Ordering::Relaxed)
+        self.0.swap(SentBytes::OVER, Ordering::Relaxed)
     }
 }
 
-impl Body for Sending {
+impl Body for MessageBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -1,16 +1,16 @@
-//! What cannot be seen from outside.
+//! Unit tests of the HTTP client.
 
 use std::io;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::conversation::{Conversation, Identity, secret};
+use super::conversation::{Conversation, SessionIdentity, secret};
 use super::http_client::HttpClient;
-use super::message::Message;
+use super::message::PostMessage;
 use super::provider::SessionProvider;
 use super::reconnect::reconnect;
-use super::running::{Over, Running};
+use super::running::{Over, RunningPost};
 use crate::driver::{
     Aside, Delivery, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
     TransportEvent,
@@ -22,7 +22,7 @@ use crate::error::{DisconnectReason, ReconnectError};
 struct Kept {
     messages: Arc<Mutex<Vec<String>>>,
     reasons: Arc<Mutex<Vec<DisconnectReason>>>,
-    /// Where it looks, when it is told of a reconnection, under which name the conversation goes on.
+    /// The conversation whose session id it reads when it is notified of a reconnect.
     within: Arc<Mutex<Option<Arc<Conversation>>>>,
     seen: Arc<Mutex<Vec<Epoch>>>,
 }
@@ -97,7 +97,7 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.receive(b"before", Epoch::FIRST);
     let id = Some(secret("s1".parse().unwrap()));
-    conversation.reconnected(Identity { id, version: None, epoch: Epoch::FIRST.next() }, b"", b"");
+    conversation.reconnected(SessionIdentity { id, version: None, epoch: Epoch::FIRST.next() }, b"", b"");
     conversation.receive(b"late", Epoch::FIRST);
     conversation.receive(b"after", Epoch::FIRST.next());
     assert_eq!(*kept.messages.lock().unwrap(), ["before", "reconnected", "after"]);
@@ -109,18 +109,22 @@ async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     *kept.within.lock().unwrap() = Some(Arc::clone(&conversation));
-    conversation.reconnected(Identity { epoch: Epoch::FIRST.next(), ..Identity::default() }, b"", b"");
+    conversation.reconnected(
+        SessionIdentity { epoch: Epoch::FIRST.next(), ..SessionIdentity::default() },
+        b"",
+        b"",
+    );
     assert_eq!(*kept.seen.lock().unwrap(), [Epoch::FIRST]);
     assert_eq!(conversation.state().identity.epoch, Epoch::FIRST.next());
     kept.within.lock().unwrap().take();
 }
 
-fn request(id: i64, place: Place) -> Message {
+fn request(id: i64, place: Place) -> PostMessage {
     let kind = MessageKind::Request { id, place };
-    Message::new(Outgoing { message: b"{}", kind, in_reply_to: None, epoch: Epoch::FIRST })
+    PostMessage::new(Outgoing { message: b"{}", kind, in_reply_to: None, epoch: Epoch::FIRST })
 }
 
-/// Nobody listens there.
+/// No server listens there.
 fn nowhere() -> Arc<Conversation> {
     Conversation::new(HttpClient::new("http://127.0.0.1:1").unwrap(), Arc::new(Kept::default()))
 }
@@ -130,9 +134,9 @@ const SECOND: Duration = Duration::from_secs(1);
 #[tokio::test(start_paused = true)]
 async fn what_is_over_has_its_time_left_and_no_more() {
     let conversation = nowhere();
-    let message = request(7, Place::Beside);
+    let message = request(7, Place::Replicated);
     conversation.state().requests.made(message.asks());
-    let running = Running::new(&conversation, &message);
+    let running = RunningPost::new(&conversation, &message);
     let left = |over| match over {
         Over::Reconnected => SECOND * 10,
         Over::NotAwaited => SECOND,
@@ -149,7 +153,7 @@ async fn what_is_over_has_its_time_left_and_no_more() {
     // In the next session it is not over.
     conversation.state().requests.made_here(message.asks());
     assert_eq!(running.until_over(work(100), left).await, Ok(()));
-    // That nobody waits any more counts more than what was known before, and is the last word.
+    // `NotAwaited` replaces an earlier state, and is final.
     over(Over::Reconnected);
     let began = tokio::time::Instant::now();
     let later = async {
@@ -174,16 +178,16 @@ async fn a_list_is_over_with_its_last_request() {
         in_reply_to: None,
         epoch: Epoch::FIRST,
     };
-    let message = Message::new(outgoing);
+    let message = PostMessage::new(outgoing);
     assert_eq!(message.asks(), [1, 2]);
     conversation.state().requests.made(message.asks());
-    let running = Running::new(&conversation, &message);
+    let running = RunningPost::new(&conversation, &message);
     drop(conversation.state().requests.not_awaited(1));
     let at_once = |_| Duration::ZERO;
     assert_eq!(running.until_over(tokio::time::sleep(SECOND), at_once).await, Ok(()));
     let later = async {
         tokio::time::sleep(SECOND).await;
-        // The waker is left to whoever is told.
+        // The caller wakes the task.
         let waker = conversation.state().requests.not_awaited(2);
         waker.unwrap().wake();
     };
@@ -197,7 +201,7 @@ async fn a_renewal_that_failed_is_not_tried_again_and_says_why_first() {
     let kept = Kept::default();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.state().handshake.record(&request(0, Place::OnlyStep));
-    // Whoever waits for the first of them does not get a word in before it has said what it came to.
+    // A task that waits for the first one runs only after the first one has reported its result.
     let both = tokio::join!(reconnect(&conversation, Epoch::FIRST), reconnect(&conversation, Epoch::FIRST));
     assert_eq!(both, (false, false));
     let reasons = std::mem::take(&mut *kept.reasons.lock().unwrap());

@@ -1,7 +1,4 @@
-//! The bodies of answers.
-//!
-//! In: the events of one stream. Out: frames, each with its id, so that a client that loses the connection can name
-//! where it was. Refuses to be silent for long: a comment from time to time shows both sides that the other is there.
+//! Response bodies that stream events, with keep-alive comments.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -14,8 +11,8 @@ use axum::body::{Bytes, HttpBody};
 use http_body::{Frame, SizeHint};
 use tokio::time::{Instant, Sleep};
 
-use super::session::Shared;
-use super::stream::{Next, Place};
+use super::session::HttpSessionState;
+use super::stream::{Next, ReadPosition};
 use crate::budget::Permit;
 
 /// How many bytes go into one frame before it is sent.
@@ -41,9 +38,9 @@ pub(super) fn event_id(text: &str) -> Option<(bool, u64, Option<u64>)> {
 
 /// The events of one stream, from one on.
 #[derive(Debug)]
-pub(super) struct Events {
-    shared: Arc<Shared>,
-    place: Place,
+pub(super) struct EventBody {
+    shared: Arc<HttpSessionState>,
+    place: ReadPosition,
     get: bool,
     /// What comes before the events, until it is sent.
     opening: Vec<u8>,
@@ -51,12 +48,17 @@ pub(super) struct Events {
     ended: bool,
 }
 
-impl Events {
-    pub(super) fn new(shared: Arc<Shared>, place: Place, get: bool, primed: bool) -> Events {
+impl EventBody {
+    pub(super) fn new(
+        shared: Arc<HttpSessionState>,
+        place: ReadPosition,
+        get: bool,
+        primed: bool,
+    ) -> EventBody {
         let retry = shared.options.retry.as_millis();
         let mut opening = format!("retry: {retry}\n").into_bytes();
         if place.next == 0 {
-            // Whoever loses the connection before the first event can name the stream nevertheless.
+            // A client that loses the connection before the first event can still resume the stream.
             let _ = writeln!(opening, "id: {}{}", letter(get), place.stream);
             // Older clients take an event without data for a broken message.
             if primed {
@@ -64,7 +66,7 @@ impl Events {
             }
         }
         opening.push(b'\n');
-        Events { shared, place, get, opening, silence: None, ended: false }
+        EventBody { shared, place, get, opening, silence: None, ended: false }
     }
 
     fn poll_events(&mut self, context: &mut Context<'_>) -> Poll<Option<Bytes>> {
@@ -75,7 +77,7 @@ impl Events {
             while !self.ended && frame.len() < FRAME {
                 match streams.poll_event(context, self.place) {
                     Poll::Ready(Next::Part(part, last, permit)) => {
-                        let Place { stream, next, at, .. } = self.place;
+                        let ReadPosition { stream, next, at, .. } = self.place;
                         if at == 0 {
                             // A vector takes whatever is written.
                             let _ = write!(frame, "id: {}{stream}-{next}\ndata: ", letter(self.get));
@@ -84,7 +86,7 @@ impl Events {
                         permits.push(permit);
                         if last {
                             frame.extend_from_slice(b"\n\n");
-                            self.place = Place { next: next.saturating_add(1), at: 0, ..self.place };
+                            self.place = ReadPosition { next: next.saturating_add(1), at: 0, ..self.place };
                         } else {
                             self.place.at = at.saturating_add(part.len());
                         }
@@ -118,7 +120,7 @@ impl Events {
     }
 }
 
-impl HttpBody for Events {
+impl HttpBody for EventBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -130,7 +132,7 @@ impl HttpBody for Events {
     }
 }
 
-impl Drop for Events {
+impl Drop for EventBody {
     fn drop(&mut self) {
         self.shared.streams().disconnected(self.place, Instant::now().into_std());
         self.shared.wrote();
@@ -164,7 +166,7 @@ pub(super) fn short(message: Bytes, permit: Permit) -> Bytes {
 /// of it for too long.
 #[derive(Debug)]
 pub(super) struct LongBody {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<HttpSessionState>,
     pub(super) number: u64,
     /// How many bytes are left.
     pub(super) left: usize,

@@ -1,4 +1,4 @@
-//! What is kept of each client, for as long as it matters.
+//! A table of values for each client, with expiry.
 
 use std::collections::HashMap;
 use std::hash::Hash;

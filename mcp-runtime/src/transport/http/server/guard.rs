@@ -1,8 +1,4 @@
-//! What is looked at before a request is anybody's.
-//!
-//! In: the head of a request. Out: nothing, or the status and the words with which it is refused. Refuses whatever
-//! could have come from a page of the web that this server does not know, and what it could not answer in a form that
-//! the client reads.
+//! Checks the head of a request before its session is looked up: host, origin, accepted types, version.
 
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use axum::http::request::Parts;
@@ -13,9 +9,9 @@ use super::options::{Allowed, ServerOptions};
 use crate::jsonrpc::{Envelope, Seems, parse};
 use crate::transport::http::{EVENT_STREAM, JSON};
 
-/// With what a request is refused.
+/// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Refused {
+pub(super) struct RequestRefusal {
     pub(super) status: StatusCode,
     pub(super) problem: String,
     /// The id of the request that this is the answer of, where that has been read.
@@ -24,29 +20,29 @@ pub(super) struct Refused {
     pub(super) limit: Option<&'static str>,
 }
 
-pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> Refused {
-    Refused { status, problem: problem.into(), id: None, limit: None }
+pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> RequestRefusal {
+    RequestRefusal { status, problem: problem.into(), id: None, limit: None }
 }
 
-impl Refused {
-    /// The same as the answer of the request that was posted, if it was one: whoever matches answers by their ids waits
-    /// for no other.
-    pub(super) fn about(self, message: &[u8]) -> Refused {
+impl RequestRefusal {
+    /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
+    /// receives it.
+    pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
         match parse(message, crate::Options::default().max_depth) {
-            Ok(Envelope::Request { id, .. }) => Refused { id: Some(id), ..self },
+            Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
             Ok(_) => self,
             Err(malformed) => {
-                Refused { id: malformed.id.filter(|_| malformed.seems != Seems::Reply), ..self }
+                RequestRefusal { id: malformed.id.filter(|_| malformed.seems != Seems::Reply), ..self }
             }
         }
     }
 }
 
 /// Whether a request is for this server, and from a place that may ask it.
-pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(), Refused> {
+pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(), RequestRefusal> {
     let named = only(&parts.headers, &HOST)?.map(|host| host.to_str().unwrap_or_default());
     let addressed = parts.uri.authority().map(|authority| authority.as_str());
-    // Where both are there, both count: whoever passed the request on may have looked at either.
+    // Where both are present, both count: a proxy may have looked at either.
     let mut hosts = named.into_iter().chain(addressed).peekable();
     if hosts.peek().is_none() && options.hosts != Allowed::Any {
         return Err(refused(StatusCode::FORBIDDEN, "the request does not say for which host it is"));
@@ -105,12 +101,12 @@ fn matches_entry(value: &str, entry: &str) -> bool {
 fn without_port(host: &str) -> Option<&str> {
     let (name, port) = host.rsplit_once(':')?;
     let is_port = !port.is_empty() && port.bytes().all(|byte| byte.is_ascii_digit());
-    // Of an address such as `[::1]` the last part is no port.
+    // The last part of an address such as `[::1]` is not a port.
     (is_port && (!name.contains(':') || name.ends_with(']') || name.contains("://"))).then_some(name)
 }
 
 /// Whether a body is JSON, and as it is, as its head says.
-pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refused> {
+pub(super) fn check_content(headers: &HeaderMap) -> Result<(), RequestRefusal> {
     let kind = only(headers, &CONTENT_TYPE)?.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if !kind.eq_ignore_ascii_case(JSON) {
@@ -128,7 +124,7 @@ pub(super) fn check_content(headers: &HeaderMap) -> Result<(), Refused> {
 }
 
 /// Whether the client reads what a POST may be answered with: JSON, or a stream.
-pub(super) fn check_accepts_both(headers: &HeaderMap) -> Result<(), Refused> {
+pub(super) fn check_accepts_both(headers: &HeaderMap) -> Result<(), RequestRefusal> {
     if accepts(headers, JSON) && accepts(headers, EVENT_STREAM) {
         return Ok(());
     }
@@ -137,7 +133,7 @@ pub(super) fn check_accepts_both(headers: &HeaderMap) -> Result<(), Refused> {
 }
 
 /// Whether the client reads a stream.
-pub(super) fn check_accepts_stream(headers: &HeaderMap) -> Result<(), Refused> {
+pub(super) fn check_accepts_stream(headers: &HeaderMap) -> Result<(), RequestRefusal> {
     if accepts(headers, EVENT_STREAM) {
         return Ok(());
     }
@@ -165,11 +161,11 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     })
 }
 
-/// A header that may be there once. Of several, somebody else may have looked at another one.
+/// Returns a header that may occur once. Of several, a proxy may have looked at another one.
 pub(super) fn only<'a>(
     headers: &'a HeaderMap,
     name: &HeaderName,
-) -> Result<Option<&'a HeaderValue>, Refused> {
+) -> Result<Option<&'a HeaderValue>, RequestRefusal> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
         (_, Some(_)) => Err(refused(StatusCode::BAD_REQUEST, format!("`{name}` is there more than once"))),
@@ -187,7 +183,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn loopback_is_told_from_the_rest() {
+    fn loopback_is_distinguished_from_other_hosts() {
         for host in ["localhost", "LOCALHOST:80", "127.0.0.1", "127.9.0.1:1", "[::1]", "[::1]:8080", "::1"] {
             assert!(is_loopback(host), "{host}");
         }
@@ -203,7 +199,7 @@ mod tests {
             "localhost.",
             "localhost.:80",
             "sub.localhost",
-            // Whoever reads these otherwise takes the part behind the `@`, or the last of several ports.
+            // Other parsers take the part behind the `@`, or the last of several ports.
             "localhost@example.org",
             "localhost:80@example.org",
             "localhost:80:80",

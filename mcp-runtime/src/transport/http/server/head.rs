@@ -1,4 +1,4 @@
-//! The head of a request, for handlers and for the code of a session.
+//! [`RequestHead`]: the head of an HTTP request, for handlers.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap};
 
-use super::identity::Identity;
+use super::identity::ClientIdentity;
 use crate::budget::Permit;
 
 /// How many bytes of a head are not counted against `max_bytes`.
@@ -23,7 +23,7 @@ pub(super) const UNCOUNTED: usize = 4 * 1024;
 /// ```
 pub struct RequestHead {
     pub(super) parts: Parts,
-    pub(super) identity: Identity,
+    pub(super) identity: ClientIdentity,
     /// What it holds beyond [`UNCOUNTED`] bytes.
     pub(super) _permit: Permit,
 }

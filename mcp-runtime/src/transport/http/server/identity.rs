@@ -1,4 +1,4 @@
-//! Who makes a request: the address that it comes from, and the name that the program has for its sender.
+//! Identifies the client of a request, by address and by principal.
 
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
@@ -27,15 +27,18 @@ impl fmt::Debug for Identify {
 
 /// Who makes a request, as far as that is known.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Identity {
+pub(super) struct ClientIdentity {
     pub(super) address: Option<IpAddr>,
     pub(super) principal: Option<Arc<str>>,
 }
 
-impl Identity {
-    pub(super) fn of(parts: &Parts, options: &ServerOptions) -> Identity {
+impl ClientIdentity {
+    pub(super) fn of(parts: &Parts, options: &ServerOptions) -> ClientIdentity {
         let principal = options.principal.as_ref().and_then(|Identify(identify)| identify(parts));
-        Identity { address: address(parts, &options.trusted_proxies), principal: principal.map(Into::into) }
+        ClientIdentity {
+            address: address(parts, &options.trusted_proxies),
+            principal: principal.map(Into::into),
+        }
     }
 
     /// The clients whose shares a request counts against, the narrowest first.
@@ -97,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_connection_there_is_no_address() {
+    fn a_request_without_a_connection_has_no_address() {
         let request = axum::http::Request::builder().header(FORWARDED_FOR, "1.2.3.4");
         let (parts, ()) = request.body(()).unwrap().into_parts();
         assert!(address(&parts, &[]).is_none());

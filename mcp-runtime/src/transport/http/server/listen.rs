@@ -1,8 +1,4 @@
-//! A listener with the limits that slow clients need.
-//!
-//! In: a bound listener and a router. Out: connections served until the word comes to stop. Refuses to wait for ever:
-//! for the head of a request, for a connection that should close at the end; and to take more connections than it has
-//! room for, which then wait.
+//! A listener with limits on time and on connections.
 
 use std::future::Future;
 use std::io;
@@ -35,18 +31,18 @@ const REST: Duration = Duration::from_millis(50);
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ListenOptions {
-    /// How long the head of a request may take to come, the first one of a connection and every later one, so also how
-    /// long a connection may rest between two. Default: 75 seconds.
+    /// How long the head of each request may take to arrive, and so how long a connection may be idle between two
+    /// requests. Default: 75 seconds.
     pub head_within: Duration,
-    /// The longest head of a request, in bytes, 8192 at least; a longer one is refused with 431. As much of a body, and
-    /// of an answer, is with a connection at once. Default: 32 KiB.
+    /// The longest head of a request, in bytes, 8192 at least. A longer one is refused with 431. A connection also
+    /// buffers as much of a body and of an answer. Default: 32 KiB.
     pub max_head_bytes: usize,
     /// How many connections are served at the same time; further ones wait. One of a client that has its share of them
     /// ([`ServerOptions::client_share`](super::ServerOptions::client_share)) is closed at once. Default: 16,384.
     pub max_connections: usize,
-    /// How long a client may take nothing of what is written to its connection, which then ends. Default: 30 seconds.
+    /// How long a client may not read from its connection before the connection is closed. Default: 30 seconds.
     pub write_within: Duration,
-    /// How long sessions and connections may take to come to their end once the server is to stop. Default: 5 seconds.
+    /// How long sessions and connections may take to end once the server is to stop. Default: 5 seconds.
     pub shutdown_within: Duration,
 }
 
@@ -100,10 +96,10 @@ impl ListenOptions {
 }
 
 impl HttpServer {
-    /// Serves a router that this server is mounted in, until `stop` is done; then ends the sessions, closes the
-    /// connections, and returns. Requests carry the address that they come from as axum's `ConnectInfo<SocketAddr>`.
-    /// HTTP/1.1 without TLS, with `TCP_NODELAY`; for anything else, serve the router by other
-    /// means and call [`shutdown`](Self::shutdown) at the end.
+    /// Serves a router that this server is mounted in, until `stop` completes. Then it ends the sessions, closes the
+    /// connections, and returns. Requests carry their sender's address as axum's `ConnectInfo<SocketAddr>`. HTTP/1.1
+    /// without TLS, with `TCP_NODELAY`; for anything else, serve the router by other means and call
+    /// [`shutdown`](Self::shutdown) at the end.
     ///
     /// # Errors
     /// None at present but those of a listener that fails for good.
@@ -150,7 +146,7 @@ impl HttpServer {
             let (stream, address) = match accepted {
                 Ok(accepted) => accepted,
                 Err(error) if is_of_one_connection(&error) => continue,
-                // There are no descriptors left, most likely, which passes.
+                // Most likely the process has run out of descriptors, which passes.
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(REST).await;
@@ -158,7 +154,7 @@ impl HttpServer {
                 }
             };
             let client = Client::at(address.ip());
-            // What a proxy forwards is of many clients, which are told apart by what it says of them.
+            // A proxy forwards the requests of many clients; its headers distinguish them.
             let client = Some(client).filter(|_| !self.server.options.is_trusted(address.ip()));
             let own: Option<Arc<Budget>> = client.map(|client| {
                 let make = || Budget::new(Holder::Client, "max_connections", share);

@@ -1,4 +1,4 @@
-//! How often something is logged that clients can bring about as often as they like.
+//! Limits how often a log line is written that clients can trigger.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,7 +11,7 @@ const RATE: RateLimit = RateLimit::new(10, Duration::from_secs(60));
 
 /// Holds back log lines.
 ///
-/// Invariant: what was held back since the last line is told with the next one.
+/// Invariant: each line says how many were suppressed since the one before.
 #[derive(Debug, Default)]
 pub(super) struct LogLimit(Mutex<Lines>);
 

@@ -1,8 +1,7 @@
-//! The side of Streamable HTTP that listens.
+//! The server side of Streamable HTTP.
 //!
-//! In: HTTP requests, and a function that is given each new session's transport. Out: answers. Refuses what did not
-//! come from where it may, what is too large or too slow, and what names a session that is not there; the messages
-//! themselves are the session's to judge.
+//! [`HttpServer`] calls a function with the transport of each new session. It refuses requests from other origins,
+//! requests that are too large or too slow, and requests for unknown sessions. The session checks the messages.
 //!
 //! ```no_run
 //! use mcp_runtime::transport::http::{HttpServer, ServerOptions};
@@ -18,9 +17,10 @@
 //! # }
 //! ```
 //!
-//! - `service.rs`: the server, which opens and ends sessions. `options.rs`: the settings. `guard.rs`: what is looked at first. `requests.rs`: POST, GET and DELETE.
-//! - `head.rs`, `identity.rs`: the head of a request, and who makes it. `quotas.rs`: what all sessions hold, and each
-//!   client's share. `clients.rs`: what is kept of each client. `log_limit.rs`: log lines that clients can bring about.
+//! - `service.rs`: the server, which opens and ends sessions. `options.rs`: the settings. `guard.rs`: checks the head
+//!   of a request. `requests.rs`: POST, GET and DELETE.
+//! - `head.rs`, `identity.rs`: the head of a request, and its client. `quotas.rs`, `clients.rs`: quotas in all and for
+//!   each client. `log_limit.rs`: limits log lines that clients can trigger.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
 //!   bodies of answers.
 //! - `listen.rs`, `timed.rs`: a listener with the limits that slow clients need, and its connections.

@@ -1,7 +1,4 @@
-//! The settings of a server.
-//!
-//! In: what the application wants other than the defaults. Out: [`ServerOptions`]. Refuses to be open by default: only
-//! names of this machine are accepted until others are listed.
+//! [`ServerOptions`], the settings of an HTTP server. By default only names of this machine are accepted.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -44,8 +41,8 @@ pub struct ServerOptions {
     /// How much of everything that all clients have together one client may have, in percent: of `max_sessions`,
     /// `max_handlers`, `max_bytes`, `max_replay_bytes`, `request_rate`, and of
     /// [`ListenOptions::max_connections`](super::ListenOptions::max_connections). A client is an address, as far as
-    /// addresses are known, and a principal, if `principal` names one. Beyond it a request is refused with 429. 100 is
-    /// no limit. Default: 50, for many clients may stand behind one address.
+    /// addresses are known, and a principal, if `principal` names one. Beyond it a request is refused with 429. 100
+    /// disables the limit. Default: 50, because many clients may share one address.
     pub client_share: u8,
     /// How many requests all clients together may make; one that comes too soon is refused with 429. Default: 100,000 in
     /// a second.
@@ -59,19 +56,18 @@ pub struct ServerOptions {
     /// How many requests of one session may be answered or read at the same time; a further one is refused with 429.
     /// Default: 1024.
     pub max_streams: usize,
-    /// How many bytes of messages that were sent, or that nobody is there to read, a session keeps for a client that
-    /// comes back. Default: 256 KiB.
+    /// How many bytes of messages a session keeps for a client that reconnects: messages that were sent, and messages
+    /// that wait for a stream. Default: 256 KiB.
     pub replay_bytes: usize,
     /// How many of these bytes all sessions together keep; beyond it less is kept. Default: 64 MiB.
     pub max_replay_bytes: usize,
-    /// How long a client is asked to wait before it opens a stream anew. Default: 1 second.
+    /// How long a client is asked to wait before it opens a stream again. Default: 1 second.
     pub retry: Duration,
     /// How long a stream may be silent before a comment is sent, which tells both sides that the other is there.
     /// Default: 15 seconds.
     pub keep_alive: Duration,
-    /// How long an answer is waited for before a stream is begun that it will come on. If this is zero, every request
-    /// but the first is answered with a stream, so that whoever loses the connection can ask for any answer once more.
-    /// Default: 5 seconds.
+    /// How long to wait for an answer before a stream is started for it. With zero every request but the first is
+    /// answered with a stream, so that a client that loses the connection can resume any answer. Default: 5 seconds.
     pub stream_after: Duration,
     /// How long the body of a request may take to come; then it is refused with 408. Default: 30 seconds.
     pub body_within: Duration,

@@ -1,4 +1,4 @@
-//! What the sessions of a server hold, all together and by client, and how often they may ask.
+//! Quotas of an HTTP server: per client and for all sessions together.
 
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::clients::Clients;
-use super::guard::{Refused, refused};
+use super::guard::{RequestRefusal, refused};
 use super::options::ServerOptions;
 use super::streams::StreamLimits;
 use crate::budget::{Account, Budget, Exhausted, Holder, Permit};
@@ -116,18 +116,18 @@ impl Quotas {
     }
 
     /// The budgets that a request draws on, from the client's own to those of all.
-    pub(super) fn caller(&self, clients: impl IntoIterator<Item = Client>) -> Caller {
+    pub(super) fn caller(&self, clients: impl IntoIterator<Item = Client>) -> ClientBudgets {
         let idle = |budgets: &Budgets| budgets.hold_nothing() && budgets.bucket().is_full(now());
         let mut budgets: Vec<Arc<Budgets>> = clients
             .into_iter()
             .map(|client| self.clients.get(client, idle, || Budgets::new(Holder::Client, &self.options)))
             .collect();
         budgets.push(Arc::clone(&self.all));
-        Caller { budgets }
+        ClientBudgets { budgets }
     }
 
     /// Counts one more session, until its code has returned.
-    pub(super) fn session(&self, caller: &Caller) -> Result<SessionSlot, Refused> {
+    pub(super) fn session(&self, caller: &ClientBudgets) -> Result<SessionSlot, RequestRefusal> {
         let permit = caller.account(|budgets| &budgets.sessions).take(1)?;
         Ok(SessionSlot { permit: Some(permit), returned: Arc::clone(&self.returned) })
     }
@@ -147,24 +147,27 @@ impl Quotas {
 
 /// Who makes a request, and what may still be taken for that.
 #[derive(Clone, Debug)]
-pub(super) struct Caller {
+pub(super) struct ClientBudgets {
     /// The narrowest first.
     budgets: Vec<Arc<Budgets>>,
 }
 
-impl Caller {
+impl ClientBudgets {
     fn account(&self, which: impl Fn(&Budgets) -> &Budget) -> Account {
         Account::of(self.budgets.iter().map(|budgets| which(budgets).clone()))
     }
 
     /// Counts one more request.
-    pub(super) fn request(&self) -> Result<(), Refused> {
+    pub(super) fn request(&self) -> Result<(), RequestRefusal> {
         for budgets in &self.budgets {
             let Some(rate) = budgets.rate else { continue };
             budgets.bucket().take(rate, now()).map_err(|wait| {
                 let wait = wait.as_millis().max(1);
                 let problem = format!("too many requests in too short a time: try again in {wait} ms");
-                Refused { limit: Some("request_rate"), ..refused(StatusCode::TOO_MANY_REQUESTS, problem) }
+                RequestRefusal {
+                    limit: Some("request_rate"),
+                    ..refused(StatusCode::TOO_MANY_REQUESTS, problem)
+                }
             })?;
         }
         Ok(())
@@ -225,13 +228,13 @@ impl Drop for SessionSlot {
     }
 }
 
-impl From<Exhausted> for Refused {
-    fn from(exhausted: Exhausted) -> Refused {
+impl From<Exhausted> for RequestRefusal {
+    fn from(exhausted: Exhausted) -> RequestRefusal {
         let status = match exhausted.holder {
             Holder::All => StatusCode::SERVICE_UNAVAILABLE,
             Holder::Client | Holder::Session => StatusCode::TOO_MANY_REQUESTS,
         };
-        Refused { limit: Some(exhausted.name), ..refused(status, exhausted.to_string()) }
+        RequestRefusal { limit: Some(exhausted.name), ..refused(status, exhausted.to_string()) }
     }
 }
 

@@ -1,7 +1,4 @@
-//! POST, GET and DELETE.
-//!
-//! In: one request. Out: its answer. Refuses, with the status that fits, what names no session or one that is not
-//! there; a POST without a session must be the message that opens one.
+//! Handles POST, GET and DELETE.
 
 use std::future::poll_fn;
 use std::pin::Pin;
@@ -16,17 +13,18 @@ use axum::http::{HeaderName, HeaderValue, Method, StatusCode};
 use axum::response::Response;
 use tokio::time::Instant;
 
-use super::body::{Events, LongBody, event_id, short};
+use super::body::{EventBody, LongBody, event_id, short};
 use super::guard::{
-    Refused, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused, text,
+    RequestRefusal, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused,
+    text,
 };
 use super::head::{self, RequestHead};
-use super::identity::Identity;
-use super::quotas::Caller;
+use super::identity::ClientIdentity;
+use super::quotas::ClientBudgets;
 use super::service::Server;
-use super::session::Shared;
-use super::stream::Place;
-use super::streams::{Answer, Ending, Posted, Resumed};
+use super::session::HttpSessionState;
+use super::stream::ReadPosition;
+use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
@@ -59,9 +57,9 @@ impl Server {
         })
     }
 
-    async fn serve(self: &Arc<Server>, parts: Parts, body: &mut Body) -> Result<Response, Refused> {
+    async fn serve(self: &Arc<Server>, parts: Parts, body: &mut Body) -> Result<Response, RequestRefusal> {
         check_source(&parts, &self.options)?;
-        let identity = Identity::of(&parts, &self.options);
+        let identity = ClientIdentity::of(&parts, &self.options);
         let caller = self.quotas.caller(identity.clients());
         caller.request()?;
         match parts.method {
@@ -77,8 +75,8 @@ impl Server {
     }
 
     /// It is a setting of this side that refuses; its author should see that here, too.
-    fn log(&self, refused: &Refused) {
-        let Refused { status, problem, limit, .. } = refused;
+    fn log(&self, refused: &RequestRefusal) {
+        let RequestRefusal { status, problem, limit, .. } = refused;
         let is_setting = matches!(*status, StatusCode::FORBIDDEN | StatusCode::PAYLOAD_TOO_LARGE);
         if !is_setting && limit.is_none() {
             return;
@@ -97,20 +95,24 @@ impl Server {
     }
 
     /// Whether the client expects streams to start with an event that carries nothing but its id.
-    fn primes(&self, session: &Shared, headers: &HeaderMap) -> bool {
+    fn primes(&self, session: &HttpSessionState, headers: &HeaderMap) -> bool {
         let Some(since) = self.options.primed_since.as_deref() else { return false };
         // What was agreed on, and what the request says of itself: a client that lags in one of them still knows it.
         session.version().into_iter().chain(text(headers, &VERSION)).any(|version| version >= since)
     }
 
     /// The session that a request names.
-    fn named(&self, headers: &HeaderMap, identity: &Identity) -> Result<Option<Arc<Shared>>, Refused> {
+    fn named(
+        &self,
+        headers: &HeaderMap,
+        identity: &ClientIdentity,
+    ) -> Result<Option<Arc<HttpSessionState>>, RequestRefusal> {
         let Some(id) = only(headers, &SESSION)? else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
         // To anyone but its owner it is as if it were not there.
         let session = session.filter(|session| session.head.identity.principal == identity.principal);
         let Some(session) = session else {
-            return Err(refused(StatusCode::NOT_FOUND, "there is no such session: begin another"));
+            return Err(refused(StatusCode::NOT_FOUND, "the session does not exist: open a new one"));
         };
         let Some(version) = only(headers, &VERSION)? else { return Ok(Some(session)) };
         let version = version.to_str().unwrap_or_default();
@@ -126,8 +128,8 @@ impl Server {
         self: &Arc<Server>,
         head: &Arc<RequestHead>,
         body: &mut Body,
-        caller: &Caller,
-    ) -> Result<Response, Refused> {
+        caller: &ClientBudgets,
+    ) -> Result<Response, RequestRefusal> {
         let RequestHead { parts, identity, .. } = &**head;
         check_accepts_both(&parts.headers)?;
         check_content(&parts.headers)?;
@@ -138,7 +140,7 @@ impl Server {
         let message = self.read(body, &caller.bytes()).await?;
         self.check_opens(&message.0).map_err(|refused| refused.about(&message.0))?;
         let session = self.open(caller, head).map_err(|refused| refused.about(&message.0))?;
-        // Nobody else knows the session, so it goes with whoever waits for it.
+        // No other client knows the session, so it ends with this request.
         let mut orphan = Orphan { session: &session, known: false };
         if !tokio::time::timeout(self.options.opening_within, session.attached()).await.unwrap_or(false) {
             return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
@@ -152,7 +154,7 @@ impl Server {
     }
 
     /// Reads a body, within its limits; with it comes what it holds of them.
-    async fn read(&self, body: &mut Body, account: &Account) -> Result<(Bytes, Permit), Refused> {
+    async fn read(&self, body: &mut Body, account: &Account) -> Result<(Bytes, Permit), RequestRefusal> {
         let most = self.options.max_body_bytes;
         let too_long = || {
             refused(
@@ -170,9 +172,9 @@ impl Server {
                 Err(refused(StatusCode::BAD_REQUEST, "the body holds no message"))
             }
             Ok(Ok(read)) => Ok(read),
-            Ok(Err(Unread::TooLong)) => Err(too_long()),
-            Ok(Err(Unread::Exhausted(exhausted))) => Err(exhausted.into()),
-            Ok(Err(Unread::Failed(error))) => {
+            Ok(Err(BodyError::TooLong)) => Err(too_long()),
+            Ok(Err(BodyError::Exhausted(exhausted))) => Err(exhausted.into()),
+            Ok(Err(BodyError::Failed(error))) => {
                 Err(refused(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}")))
             }
             Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
@@ -180,7 +182,7 @@ impl Server {
     }
 
     /// Whether a message may open a session.
-    fn check_opens(&self, message: &[u8]) -> Result<(), Refused> {
+    fn check_opens(&self, message: &[u8]) -> Result<(), RequestRefusal> {
         let opens_with = &*self.options.opens_with;
         match parse(message, crate::Options::default().max_depth) {
             Ok(Envelope::Request { method, .. }) if method == opens_with => Ok(()),
@@ -197,14 +199,14 @@ impl Server {
     /// Hands a message to its session and answers with what that says; whether the session goes on.
     async fn deliver(
         &self,
-        session: &Arc<Shared>,
+        session: &Arc<HttpSessionState>,
         (message, permit): (Bytes, Permit),
         head: &Arc<RequestHead>,
-    ) -> Result<(Response, bool), Refused> {
+    ) -> Result<(Response, bool), RequestRefusal> {
         let primed = self.primes(session, head.headers());
         let posted = session.streams().post(primed);
         let Posted { stream: number, opens } = posted.ok_or_else(|| too_many(session).about(&message))?;
-        let mut waiting = Waiting { session, number, left: false };
+        let mut waiting = PostGuard { session, number, left: false };
         let received = session.receive(&message, number, head);
         // The session has it now. Answering may take long.
         drop((message, permit));
@@ -214,7 +216,7 @@ impl Server {
             // Who has no session yet could not come back for the answer.
             wait(true).await
         } else if after.is_zero() && received.requests > 0 {
-            Answer::Stream
+            PostAnswer::Stream
         } else {
             match tokio::time::timeout(after, wait(true)).await {
                 Ok(answer) => answer,
@@ -223,36 +225,38 @@ impl Server {
         };
         waiting.left = true;
         Ok(match answer {
-            Answer::Json(event) => {
+            PostAnswer::Json(event) => {
                 session.wrote();
                 let unread = event.kind == MessageKind::Error && event.message.starts_with(UNREAD);
                 let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
                 (json(status, short(event.message, event.permit)), !opens || is_result(event.kind))
             }
-            Answer::Long(kind, left) => {
+            PostAnswer::Long(kind, left) => {
                 let body = LongBody { shared: Arc::clone(session), number, left };
                 (with_body(StatusCode::OK, Body::new(body)), !opens || is_result(kind))
             }
-            Answer::Stream => {
-                let place = Place { stream: number, reader: 0, next: 0, at: 0 };
-                (stream(Events::new(Arc::clone(session), place, false, primed)), true)
+            PostAnswer::Stream => {
+                let place = ReadPosition { stream: number, reader: 0, next: 0, at: 0 };
+                (stream(EventBody::new(Arc::clone(session), place, false, primed)), true)
             }
-            Answer::Accepted => match received.refused {
+            PostAnswer::Accepted => match received.refused {
                 None => (empty(StatusCode::ACCEPTED), true),
                 Some(problem) => return Err(refused(StatusCode::BAD_REQUEST, problem)),
             },
-            // Whoever hears 404 makes the call once more, and what was begun here may have been done.
-            Answer::Over if received.requests > 0 => {
+            // A client repeats the call after a 404, and the call may have had effects here.
+            PostAnswer::Over if received.requests > 0 => {
                 return Err(refused(
                     StatusCode::GONE,
                     "the session has ended while it worked on the request",
                 ));
             }
-            Answer::Over => return Err(refused(StatusCode::NOT_FOUND, "the session is over: begin another")),
+            PostAnswer::Over => {
+                return Err(refused(StatusCode::NOT_FOUND, "the session is over: begin another"));
+            }
         })
     }
 
-    fn get(&self, parts: &Parts, identity: &Identity) -> Result<Response, Refused> {
+    fn get(&self, parts: &Parts, identity: &ClientIdentity) -> Result<Response, RequestRefusal> {
         check_accepts_stream(&parts.headers)?;
         let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
         let primed = self.primes(&session, &parts.headers);
@@ -265,28 +269,28 @@ impl Server {
         let mut streams = session.streams();
         streams.touched = Instant::now().into_std();
         let resumed = match last {
-            None => Resumed::Lost,
+            None => ResumedStream::Lost,
             Some((get, stream, after)) => {
                 streams.resume(get, stream, after).ok_or_else(|| too_many(&session))?
             }
         };
         let (place, get) = match (resumed, last) {
-            (Resumed::At(place), Some((get, ..))) => (place, get),
-            // A call that was taken back is not answered, and some clients come back for the answer all the same. A
-            // stream without anything in it would have them do so for ever.
-            (Resumed::Finished, _) => return Ok(empty(StatusCode::NO_CONTENT)),
-            (Resumed::Lost, Some((false, ..))) => {
+            (ResumedStream::At(place), Some((get, ..))) => (place, get),
+            // A cancelled call is not answered, but some clients ask for the answer all the same. An empty stream would
+            // make them ask indefinitely.
+            (ResumedStream::Finished, _) => return Ok(empty(StatusCode::NO_CONTENT)),
+            (ResumedStream::Lost, Some((false, ..))) => {
                 // To begin another stream would leave the client waiting for an answer that cannot come.
-                let problem = "what was behind that event is no longer kept";
+                let problem = "the messages behind that event are no longer kept";
                 return Err(refused(StatusCode::BAD_REQUEST, problem));
             }
             _ => (streams.get().ok_or_else(|| too_many(&session))?, true),
         };
         drop(streams);
-        Ok(stream(Events::new(session, place, get, primed)))
+        Ok(stream(EventBody::new(session, place, get, primed)))
     }
 
-    fn delete(&self, parts: &Parts, identity: &Identity) -> Result<Response, Refused> {
+    fn delete(&self, parts: &Parts, identity: &ClientIdentity) -> Result<Response, RequestRefusal> {
         let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
         session.end(Ending::Gone);
         Ok(empty(StatusCode::NO_CONTENT))
@@ -294,13 +298,13 @@ impl Server {
 }
 
 /// A POST that is being answered. If its client goes away before the answer has begun, nothing waits for it any more.
-struct Waiting<'a> {
-    session: &'a Shared,
+struct PostGuard<'a> {
+    session: &'a HttpSessionState,
     number: u64,
     left: bool,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for PostGuard<'_> {
     fn drop(&mut self) {
         if !self.left {
             self.session.streams().forget(self.number);
@@ -309,9 +313,9 @@ impl Drop for Waiting<'_> {
     }
 }
 
-/// A session whose name nobody has been told yet.
+/// A session whose id has not been sent to its client yet.
 struct Orphan<'a> {
-    session: &'a Shared,
+    session: &'a HttpSessionState,
     known: bool,
 }
 
@@ -324,23 +328,23 @@ impl Drop for Orphan<'_> {
 }
 
 /// Why a body was not read.
-enum Unread {
+enum BodyError {
     TooLong,
     Exhausted(Exhausted),
     Failed(axum::Error),
 }
 
 /// Reads a body to its end, if that is not longer than permitted.
-async fn collect(body: &mut Body, most: usize, account: &Account) -> Result<(Bytes, Permit), Unread> {
+async fn collect(body: &mut Body, most: usize, account: &Account) -> Result<(Bytes, Permit), BodyError> {
     let mut pieces = Pieces::default();
-    let mut permit = account.take(0).map_err(Unread::Exhausted)?;
+    let mut permit = account.take(0).map_err(BodyError::Exhausted)?;
     while let Some(frame) = poll_fn(|context| Pin::new(&mut *body).poll_frame(context)).await {
-        let Ok(piece) = frame.map_err(Unread::Failed)?.into_data() else { continue };
+        let Ok(piece) = frame.map_err(BodyError::Failed)?.into_data() else { continue };
         let before = pieces.held();
         if !pieces.add(piece, most) {
-            return Err(Unread::TooLong);
+            return Err(BodyError::TooLong);
         }
-        permit.grow(pieces.held().saturating_sub(before)).map_err(Unread::Exhausted)?;
+        permit.grow(pieces.held().saturating_sub(before)).map_err(BodyError::Exhausted)?;
     }
     Ok((pieces.whole(), permit))
 }
@@ -365,14 +369,14 @@ fn is_result(kind: MessageKind) -> bool {
     matches!(kind, MessageKind::Result { .. })
 }
 
-fn nameless() -> Refused {
+fn nameless() -> RequestRefusal {
     refused(StatusCode::BAD_REQUEST, format!("name the session in `{SESSION_ID}`"))
 }
 
-fn too_many(session: &Shared) -> Refused {
+fn too_many(session: &HttpSessionState) -> RequestRefusal {
     let most = session.options.max_streams;
     let problem = format!("the session answers {most} requests already");
-    Refused { limit: Some("max_streams"), ..refused(StatusCode::TOO_MANY_REQUESTS, problem) }
+    RequestRefusal { limit: Some("max_streams"), ..refused(StatusCode::TOO_MANY_REQUESTS, problem) }
 }
 
 fn empty(status: StatusCode) -> Response {
@@ -392,7 +396,7 @@ fn with_body(status: StatusCode, body: Body) -> Response {
     response
 }
 
-fn stream(events: Events) -> Response {
+fn stream(events: EventBody) -> Response {
     let mut response = Response::new(Body::new(events));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
@@ -401,7 +405,7 @@ fn stream(events: Events) -> Response {
 }
 
 /// The answer to a request that is refused: its status, and the words as an error, of the message if its id is known.
-fn refusal(refused: &Refused) -> Response {
+fn refusal(refused: &RequestRefusal) -> Response {
     let code = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
     let mut message = Vec::new();
     let mut error = RpcError::new(code, &*refused.problem);

@@ -1,4 +1,4 @@
-//! The server: what all sessions share, and how they begin and end.
+//! [`HttpServer`]: the table of sessions, and how they begin and end.
 
 use std::fmt;
 use std::future::Future;
@@ -11,12 +11,12 @@ use axum::extract::Request;
 use axum::http::StatusCode;
 use axum::routing::MethodRouter;
 
-use super::guard::{Refused, refused};
+use super::guard::{RequestRefusal, refused};
 use super::head::RequestHead;
 use super::log_limit::LogLimit;
 use super::options::ServerOptions;
-use super::quotas::{Caller, Quotas};
-use super::session::{HttpSession, Sessions, Shared, TICK};
+use super::quotas::{ClientBudgets, Quotas};
+use super::session::{HttpSession, HttpSessionState, Sessions, TICK};
 use super::streams::Ending;
 
 /// Serves sessions over HTTP. Cloning gives another handle on the same server.
@@ -51,7 +51,8 @@ impl fmt::Debug for Server {
 }
 
 impl HttpServer {
-    /// A server that gives each new session's transport to `serve`, whose future runs in a task of its own.
+    /// Creates a server that calls `serve` with the transport of each new session. Its future runs in a task of its
+    /// own.
     pub fn new<F, Fut>(options: ServerOptions, serve: F) -> HttpServer
     where
         F: Fn(HttpSession) -> Fut + Send + Sync + 'static,
@@ -90,7 +91,7 @@ impl HttpServer {
         })
     }
 
-    /// Returns how many sessions there are. One that is over is not among them, though it counts against
+    /// Returns the number of open sessions. A session that has ended is not counted here, but counts against
     /// [`ServerOptions::max_sessions`] until its code has returned.
     pub fn session_count(&self) -> usize {
         self.server.sessions.lock().len()
@@ -102,8 +103,8 @@ impl HttpServer {
         self.server.quotas.bytes()
     }
 
-    /// Takes no new sessions, and ends those that there are: what is being worked on is answered. Gives whether all of
-    /// them came to their end within that time. Their streams end, so that their connections can be closed.
+    /// Refuses new sessions and ends the present ones; running requests are still answered. Returns whether all
+    /// sessions ended within that time. Their streams end, so that their connections can be closed.
     pub async fn shutdown(&self, within: Duration) -> bool {
         self.server.closing.store(true, Ordering::Release);
         let ending = self.server.sessions.all();
@@ -111,7 +112,7 @@ impl HttpServer {
             session.end(Ending::Shutdown);
         }
         let ended = tokio::time::timeout(within, self.server.quotas.all_returned()).await.is_ok();
-        // Nobody finds those that were ended any more; others may have begun in the same moment.
+        // Ended sessions cannot be found any more; others may have begun meanwhile.
         for session in ending.into_iter().chain(self.server.sessions.all()) {
             session.end(Ending::Gone);
         }
@@ -123,16 +124,16 @@ impl Server {
     /// A new session, whose code runs.
     pub(super) fn open(
         self: &Arc<Server>,
-        caller: &Caller,
+        caller: &ClientBudgets,
         head: &Arc<RequestHead>,
-    ) -> Result<Arc<Shared>, Refused> {
+    ) -> Result<Arc<HttpSessionState>, RequestRefusal> {
         let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
         if self.closing.load(Ordering::Acquire) {
             return Err(unavailable("the server is shutting down"));
         }
-        let id = new_id().ok_or_else(|| unavailable("there is no randomness to name a session with"))?;
+        let id = new_id().ok_or_else(|| unavailable("the system has no randomness for a session id"))?;
         let slot = self.quotas.session(caller)?;
-        let shared = Arc::new(Shared::new(
+        let shared = Arc::new(HttpSessionState::new(
             id.clone(),
             Arc::clone(&self.options),
             caller.session_quotas(&self.options),
@@ -173,7 +174,7 @@ impl Server {
     }
 }
 
-/// An id that nobody can guess: 128 bits from the system's cryptographic source, as visible text.
+/// Returns an unguessable id: 128 bits from the system's cryptographic source, as visible text.
 fn new_id() -> Option<String> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).ok()?;

@@ -1,8 +1,4 @@
-//! One session, as HTTP sees it.
-//!
-//! In: requests that name it. Out: a transport for the session's code, and answers. Refuses to outlive its use: a
-//! session whose client is silent for too long ends, and one whose client never comes back after the first answer ends
-//! sooner.
+//! One HTTP session of the server.
 
 use std::collections::HashMap;
 use std::future::poll_fn;
@@ -33,15 +29,15 @@ pub(super) const TICK: std::time::Duration = std::time::Duration::from_millis(1)
 
 /// The sessions by their ids.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Arc<Shared>>>);
+pub(super) struct Sessions(Mutex<HashMap<String, Arc<HttpSessionState>>>);
 
 impl Sessions {
-    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Shared>>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSessionState>>> {
         // What is done under the lock does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Shared>> {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSessionState>> {
         self.lock().get(id).cloned()
     }
 
@@ -51,14 +47,14 @@ impl Sessions {
         drop(removed);
     }
 
-    pub(super) fn all(&self) -> Vec<Arc<Shared>> {
+    pub(super) fn all(&self) -> Vec<Arc<HttpSessionState>> {
         self.lock().values().cloned().collect()
     }
 }
 
 /// What the requests of one session share.
 #[derive(Debug)]
-pub(super) struct Shared {
+pub(super) struct HttpSessionState {
     pub(super) id: String,
     pub(super) options: Arc<ServerOptions>,
     /// The version of the protocol that was agreed on, once it was asked for.
@@ -83,16 +79,16 @@ impl std::fmt::Debug for Attached {
     }
 }
 
-impl Shared {
+impl HttpSessionState {
     pub(super) fn new(
         id: String,
         options: Arc<ServerOptions>,
         quotas: SessionQuotas,
         head: Arc<RequestHead>,
         sessions: Weak<Sessions>,
-    ) -> Shared {
+    ) -> HttpSessionState {
         let streams = Streams::new(quotas.streams(&options), Instant::now().into_std());
-        Shared {
+        HttpSessionState {
             id,
             options,
             version: OnceLock::new(),
@@ -153,7 +149,7 @@ impl Shared {
         received
     }
 
-    /// Messages were taken: who waits for room may go on.
+    /// Messages were taken: tasks that wait for room may continue.
     pub(super) fn wrote(&self) {
         self.notify(TransportEvent::Wrote);
     }
@@ -164,7 +160,7 @@ impl Shared {
         }
     }
 
-    /// Ends the session. From here on nobody finds it.
+    /// Ends the session, and removes it from the table.
     pub(super) fn end(&self, ending: Ending) {
         if let Some(sessions) = self.sessions.upgrade() {
             sessions.remove(&self.id);
@@ -189,7 +185,7 @@ impl Shared {
     }
 
     /// Lets go of what is left of a session that is over once it has been read, or is not being read at all.
-    fn linger(self: Arc<Shared>) {
+    fn linger(self: Arc<HttpSessionState>) {
         let (Ok(runtime), true) = (tokio::runtime::Handle::try_current(), self.streams().waiting() > 0)
         else {
             return self.streams().clear();
@@ -217,20 +213,20 @@ impl Shared {
 /// the session is refused.
 #[derive(Debug)]
 pub struct HttpSession {
-    shared: Arc<Shared>,
+    shared: Arc<HttpSessionState>,
 }
 
 impl HttpSession {
-    pub(super) fn new(shared: Arc<Shared>) -> HttpSession {
+    pub(super) fn new(shared: Arc<HttpSessionState>) -> HttpSession {
         HttpSession { shared }
     }
 
-    /// Returns the head of the request that began the session: who asks.
+    /// Returns the head of the request that opened the session.
     pub fn request(&self) -> &RequestHead {
         &self.shared.head
     }
 
-    /// The id of the session. Whoever knows it can speak in the session, so keep it from logs.
+    /// Returns the id of the session. Do not log it: knowing it suffices to send messages in the session.
     pub fn id(&self) -> &str {
         &self.shared.id
     }
@@ -266,7 +262,7 @@ impl Transport for HttpSession {
 }
 
 /// Waits for the end of a session: its code finishes it, or its client leaves.
-async fn carry(shared: &Arc<Shared>, session: &mut Clocked) -> Outcome {
+async fn carry(shared: &Arc<HttpSessionState>, session: &mut Clocked) -> Outcome {
     let mut presence = Presence { shared: Arc::clone(shared), timer: None };
     let mut present = true;
     let finish = loop {
@@ -300,7 +296,7 @@ async fn carry(shared: &Arc<Shared>, session: &mut Clocked) -> Outcome {
 
 /// The way out: each message goes to its stream.
 #[derive(Debug)]
-struct Route(Arc<Shared>);
+struct Route(Arc<HttpSessionState>);
 
 impl Outlet for Route {
     fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
@@ -335,7 +331,7 @@ impl Outlet for Route {
 /// Watches whether the client is there. It tells the time of its end itself.
 #[derive(Debug)]
 struct Presence {
-    shared: Arc<Shared>,
+    shared: Arc<HttpSessionState>,
     timer: Option<Pin<Box<Sleep>>>,
 }
 

@@ -1,4 +1,4 @@
-//! One stream of a session, and the messages on it.
+//! One event stream of a session, with its messages.
 
 use std::collections::VecDeque;
 use std::task::Waker;
@@ -12,7 +12,7 @@ use crate::jsonrpc::{Envelope, RpcError, parse, write};
 
 /// One message on a stream.
 #[derive(Debug)]
-pub(super) struct Event {
+pub(super) struct StreamEvent {
     pub(super) message: Bytes,
     pub(super) kind: MessageKind,
     /// What it holds: of what may be unread, or of what may be kept for a client that comes back.
@@ -21,10 +21,10 @@ pub(super) struct Event {
     pub(super) kept: bool,
 }
 
-impl Event {
+impl StreamEvent {
     /// A message that holds nothing yet.
-    pub(super) fn new(message: Bytes, kind: MessageKind) -> Event {
-        Event { message, kind, permit: Permit::default(), kept: false }
+    pub(super) fn new(message: Bytes, kind: MessageKind) -> StreamEvent {
+        StreamEvent { message, kind, permit: Permit::default(), kept: false }
     }
 
     /// What it takes to keep it: itself, and about as much as is kept around it.
@@ -32,8 +32,8 @@ impl Event {
         self.message.len().saturating_add(128)
     }
 
-    /// What the client is told in place of a reply that is more than may be unread; `None` if it is not a reply.
-    pub(super) fn refused(&self, exhausted: Exhausted) -> Option<Event> {
+    /// Returns the error that replaces a reply beyond the limit for unread bytes; `None` if the message is not a reply.
+    pub(super) fn refused(&self, exhausted: Exhausted) -> Option<StreamEvent> {
         if !self.kind.is_reply() {
             return None;
         }
@@ -52,7 +52,7 @@ impl Event {
             refuse(&mut message, &self.message, &error);
         }
         let kind = if list { MessageKind::Batch } else { MessageKind::Error };
-        Some(Event::new(message.into(), kind))
+        Some(StreamEvent::new(message.into(), kind))
     }
 }
 
@@ -73,7 +73,7 @@ fn refuse(into: &mut Vec<u8>, reply: &[u8], error: &RpcError) {
 pub(super) struct Stream {
     pub(super) get: bool,
     /// What is kept of it; the first has this number.
-    pub(super) events: VecDeque<Event>,
+    pub(super) events: VecDeque<StreamEvent>,
     pub(super) first: u64,
     /// Up to where the present reader has taken it.
     pub(super) taken: u64,
@@ -134,7 +134,7 @@ impl Stream {
         usize::try_from(number.checked_sub(self.first)?).ok()
     }
 
-    pub(super) fn event_mut(&mut self, number: u64) -> Option<&mut Event> {
+    pub(super) fn event_mut(&mut self, number: u64) -> Option<&mut StreamEvent> {
         let index = self.index(number)?;
         self.events.get_mut(index)
     }
@@ -152,7 +152,7 @@ impl Stream {
 
 /// A reader of a stream, and what it wants next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct ReadPosition {
     pub(super) stream: u64,
     pub(super) reader: u64,
     /// The event.
@@ -183,7 +183,7 @@ pub(super) struct LongAnswer {
 }
 
 impl LongAnswer {
-    pub(super) fn new(event: Event, now: Instant) -> LongAnswer {
+    pub(super) fn new(event: StreamEvent, now: Instant) -> LongAnswer {
         LongAnswer { rest: event.message, permit: event.permit, since: now }
     }
 
@@ -192,7 +192,7 @@ impl LongAnswer {
         self.rest.len()
     }
 
-    /// The next bytes, as a sub-session that does not keep the rest, and what they hold.
+    /// The next bytes, as a copy that does not keep the rest, and what they hold.
     pub(super) fn take(&mut self, most: usize, now: Instant) -> (Bytes, Permit) {
         let piece = self.rest.split_to(self.rest.len().min(most));
         self.since = now;
@@ -209,11 +209,11 @@ mod tests {
     fn a_reply_that_cannot_be_held_becomes_an_error_under_its_id() {
         let exhausted = Account::of([Budget::new(Holder::Session, "session_bytes", 1)]).take(2).unwrap_err();
         let refused = |message: &'static str, kind| {
-            let event = Event::new(Bytes::from_static(message.as_bytes()), kind).refused(exhausted)?;
+            let event = StreamEvent::new(Bytes::from_static(message.as_bytes()), kind).refused(exhausted)?;
             let message: serde_json::Value = serde_json::from_slice(&event.message).unwrap();
             Some(message)
         };
-        let place = crate::driver::Place::Beside;
+        let place = crate::driver::Place::Replicated;
         let one =
             refused(r#"{"jsonrpc":"2.0","id":"a","result":{}}"#, MessageKind::Result { place }).unwrap();
         assert_eq!((&one["id"], &one["error"]["code"]), (&"a".into(), &(-32000).into()));

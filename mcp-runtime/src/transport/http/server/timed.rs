@@ -1,4 +1,4 @@
-//! A connection whose peer must take what is written to it.
+//! A connection that fails if the peer does not read for too long.
 
 use std::future::Future;
 use std::io;

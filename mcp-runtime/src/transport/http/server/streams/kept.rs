@@ -1,13 +1,10 @@
-//! Messages that are only kept: for a client that comes back, or until there is a stream for them.
-//!
-//! In: messages that no client is there to read, and those that were read. Out: none; they are found where they stand.
-//! Refuses to keep more than the session, its client and the server may: the oldest goes first.
+//! The replay buffer: messages kept for a client that reconnects, oldest dropped first.
 
 use super::table::{BACKLOG, Streams};
 use crate::budget::Permit;
 use crate::driver::MessageKind;
 use crate::jsonrpc::asked;
-use crate::transport::http::server::stream::{Event, Stream};
+use crate::transport::http::server::stream::{Stream, StreamEvent};
 
 impl Streams {
     /// Finds what is only kept; seldom, for this looks at all of it.
@@ -27,7 +24,7 @@ impl Streams {
         self.kept_at = places.into();
     }
 
-    pub(super) fn keep_backlog(&mut self, mut event: Event) {
+    pub(super) fn keep_backlog(&mut self, mut event: StreamEvent) {
         if !self.make_kept(&mut event) {
             return self.lose(&event);
         }
@@ -36,7 +33,7 @@ impl Streams {
     }
 
     /// Keeps a message at the end of a stream that is not read.
-    pub(super) fn push_kept(&mut self, number: u64, mut event: Event) {
+    pub(super) fn push_kept(&mut self, number: u64, mut event: StreamEvent) {
         let fits = self.make_kept(&mut event);
         let Some(stream) = self.streams.get_mut(&number) else { return };
         if fits {
@@ -82,7 +79,7 @@ impl Streams {
     }
 
     /// Has a message hold what it takes to be kept.
-    pub(super) fn make_kept(&mut self, event: &mut Event) -> bool {
+    pub(super) fn make_kept(&mut self, event: &mut StreamEvent) -> bool {
         if !event.kept {
             event.permit = Permit::default();
             let Some(permit) = self.room_to_keep(event.cost()) else { return false };
@@ -131,7 +128,7 @@ impl Streams {
     }
 
     /// A message that was not taken is gone: what it has asked is not answered.
-    pub(super) fn lose(&mut self, event: &Event) {
+    pub(super) fn lose(&mut self, event: &StreamEvent) {
         match event.kind {
             MessageKind::Request { id, .. } => self.lost.push(id),
             MessageKind::Several { .. } => self.lost.extend(asked(&event.message)),

@@ -1,6 +1,4 @@
-//! Readers of streams and of long answers.
-//!
-//! In: connections that have room for more. Out: the next bytes. Refuses to wait for a client that takes nothing.
+//! Readers of event streams and of long answers.
 
 use std::task::{Context, Poll, Waker};
 use std::time::{Duration, Instant};
@@ -9,7 +7,7 @@ use axum::body::Bytes;
 
 use super::table::{PIECE, Streams, now};
 use crate::budget::Permit;
-use crate::transport::http::server::stream::{Next, Place};
+use crate::transport::http::server::stream::{Next, ReadPosition};
 
 impl Streams {
     /// The next bytes of a long answer, and what they hold until they are written; `None` if nothing is left.
@@ -31,7 +29,7 @@ impl Streams {
     }
 
     /// The next bytes for a reader.
-    pub(in super::super) fn poll_event(&mut self, context: &Context<'_>, place: Place) -> Poll<Next> {
+    pub(in super::super) fn poll_event(&mut self, context: &Context<'_>, place: ReadPosition) -> Poll<Next> {
         let closed = self.closed;
         let Some(stream) = self.streams.get_mut(&place.stream) else { return Poll::Ready(Next::End) };
         if stream.reader != Some(place.reader) {
@@ -67,12 +65,12 @@ impl Streams {
     /// Has readers go that have taken nothing for that long of what waits for them; whether there were any.
     pub(in super::super) fn cut_stalled(&mut self, within: Duration, now: Instant) -> bool {
         let is_late = |since: Instant| since.checked_add(within).is_some_and(|until| until <= now);
-        let late: Vec<Place> = self
+        let late: Vec<ReadPosition> = self
             .streams
             .iter()
             .filter(|(_, stream)| stream.has_untaken() && is_late(stream.since))
             .filter_map(|(number, stream)| {
-                Some(Place { stream: *number, reader: stream.reader?, next: 0, at: 0 })
+                Some(ReadPosition { stream: *number, reader: stream.reader?, next: 0, at: 0 })
             })
             .collect();
         let long: Vec<u64> =
@@ -88,7 +86,7 @@ impl Streams {
     }
 
     /// A reader is gone.
-    pub(in super::super) fn disconnected(&mut self, place: Place, now: Instant) {
+    pub(in super::super) fn disconnected(&mut self, place: ReadPosition, now: Instant) {
         let Some(stream) = self.streams.get_mut(&place.stream) else { return };
         if stream.reader != Some(place.reader) {
             return;

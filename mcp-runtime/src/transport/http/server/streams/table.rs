@@ -1,4 +1,4 @@
-//! All streams of a session: which one a message goes to, and what each may hold.
+//! All streams of a session: routes each message to one of them, within their limits.
 
 use std::collections::{HashMap, VecDeque};
 use std::task::{Context, Poll, Waker};
@@ -8,7 +8,7 @@ use axum::body::Bytes;
 
 use crate::budget::{Account, Permit};
 use crate::driver::{MessageKind, Outgoing, RequestTag};
-use crate::transport::http::server::stream::{Event, LongAnswer, Place, Stream};
+use crate::transport::http::server::stream::{LongAnswer, ReadPosition, Stream, StreamEvent};
 
 /// The number under which messages wait that no stream is there for.
 pub(super) const BACKLOG: u64 = 0;
@@ -27,11 +27,11 @@ pub(in super::super) enum Ending {
 
 /// What a POST is answered with.
 #[derive(Debug)]
-pub(in super::super) enum Answer {
+pub(in super::super) enum PostAnswer {
     /// Nothing: it has asked for nothing.
     Accepted,
     /// One message, which is written at once.
-    Json(Event),
+    Json(StreamEvent),
     /// One message that has so many bytes, to be taken in pieces.
     Long(MessageKind, usize),
     /// A stream of messages.
@@ -50,9 +50,9 @@ pub(in super::super) struct Posted {
 
 /// What resuming a stream came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in super::super) enum Resumed {
+pub(in super::super) enum ResumedStream {
     /// The reader goes on behind the event that it named.
-    At(Place),
+    At(ReadPosition),
     /// The stream is at its end, and the event was the last.
     Finished,
     /// The stream is gone, or what stood behind that event.
@@ -80,7 +80,7 @@ pub(in super::super) struct Streams {
     pub(super) last: u64,
     /// GET streams that are read, the newest last.
     pub(super) gets: Vec<u64>,
-    pub(super) backlog: VecDeque<Event>,
+    pub(super) backlog: VecDeque<StreamEvent>,
     /// Where the events stand that are only kept, the oldest first.
     pub(super) kept_at: VecDeque<u64>,
     /// Answers in one piece that are being written.
@@ -88,7 +88,7 @@ pub(in super::super) struct Streams {
     pub(super) limits: StreamLimits,
     /// Bytes that readers have not taken.
     pub(super) waiting: usize,
-    /// Requests of this side that nobody will see any more.
+    /// Requests of this side that no client will receive any more.
     pub(in super::super) lost: Vec<i64>,
     pub(super) readers: usize,
     pub(in super::super) touched: Instant,
@@ -157,21 +157,21 @@ impl Streams {
     }
 
     /// Opens a stream for a GET, with what has been waiting for one.
-    pub(in super::super) fn get(&mut self) -> Option<Place> {
+    pub(in super::super) fn get(&mut self) -> Option<ReadPosition> {
         let place = self.open(true, false)?;
         self.gets.push(place.stream);
         self.take_backlog(place.stream);
         Some(place)
     }
 
-    fn open(&mut self, get: bool, primed: bool) -> Option<Place> {
+    fn open(&mut self, get: bool, primed: bool) -> Option<ReadPosition> {
         if self.is_full() {
             return None;
         }
         self.last += 1;
         self.readers += 1;
         self.streams.insert(self.last, Stream::new(get, primed, now()));
-        Some(Place { stream: self.last, reader: 0, next: 0, at: 0 })
+        Some(ReadPosition { stream: self.last, reader: 0, next: 0, at: 0 })
     }
 
     fn is_full(&self) -> bool {
@@ -188,21 +188,26 @@ impl Streams {
     }
 
     /// Goes on with a stream behind an event.
-    pub(in super::super) fn resume(&mut self, get: bool, number: u64, after: Option<u64>) -> Option<Resumed> {
+    pub(in super::super) fn resume(
+        &mut self,
+        get: bool,
+        number: u64,
+        after: Option<u64>,
+    ) -> Option<ResumedStream> {
         if self.is_full() {
             return None;
         }
         let next = after.map_or(0, |after| after.saturating_add(1));
         let Some(stream) = self.streams.get_mut(&number).filter(|stream| stream.get == get) else {
-            return Some(Resumed::Lost);
+            return Some(ResumedStream::Lost);
         };
         if next < stream.first || next > stream.end() {
-            return Some(Resumed::Lost);
+            return Some(ResumedStream::Lost);
         }
         if stream.is_finished() && next == stream.end() {
-            return Some(Resumed::Finished);
+            return Some(ResumedStream::Finished);
         }
-        // Whoever reads it still has lost the connection without knowing.
+        // The previous reader has lost its connection without noticing.
         let (before, was_read) = (stream.untaken(), stream.reader.is_some());
         let replaced = stream.waker.take();
         stream.readers += 1;
@@ -211,7 +216,7 @@ impl Streams {
         stream.since = now();
         stream.hung_up = None;
         let after = stream.untaken();
-        let place = Place { stream: number, reader: stream.readers, next, at: 0 };
+        let place = ReadPosition { stream: number, reader: stream.readers, next, at: 0 };
         if was_read {
             self.waiting = self.waiting.saturating_sub(before).saturating_add(after);
         } else {
@@ -228,7 +233,7 @@ impl Streams {
         if let Some(replaced) = replaced {
             replaced.wake();
         }
-        Some(Resumed::At(place))
+        Some(ResumedStream::At(place))
     }
 
     /// Takes a message of the session. What is returned is to be woken.
@@ -236,21 +241,21 @@ impl Streams {
         if self.closed {
             return None;
         }
-        let event = Event::new(Bytes::copy_from_slice(outgoing.message), outgoing.kind);
+        let event = StreamEvent::new(Bytes::copy_from_slice(outgoing.message), outgoing.kind);
         let own = outgoing
             .in_reply_to
             .map(|RequestTag(number)| number)
             .filter(|number| self.streams.contains_key(number));
         match own {
             Some(number) => self.push(number, event),
-            // Whoever asked has gone before there was a stream that could be resumed.
+            // The client left before it had a stream that it could resume.
             None if outgoing.kind.is_reply() => None,
             None => self.say_unasked(event),
         }
     }
 
     /// Takes a message that has no stream of its own, or not any more. What is returned is to be woken.
-    pub(super) fn say_unasked(&mut self, event: Event) -> Option<Waker> {
+    pub(super) fn say_unasked(&mut self, event: StreamEvent) -> Option<Waker> {
         if let Some(number) = self.gets.last() {
             return self.push(*number, event);
         }
@@ -258,7 +263,7 @@ impl Streams {
         None
     }
 
-    fn push(&mut self, number: u64, mut event: Event) -> Option<Waker> {
+    fn push(&mut self, number: u64, mut event: StreamEvent) -> Option<Waker> {
         if self.streams.get(&number)?.reader.is_none() {
             self.push_kept(number, event);
             return None;
@@ -274,7 +279,7 @@ impl Streams {
                         return None;
                     };
                     let permit = self.limits.unread.overdraw(refused.message.len());
-                    event = Event { permit, ..refused };
+                    event = StreamEvent { permit, ..refused };
                 }
             }
         }
@@ -331,13 +336,13 @@ impl Streams {
         context: &Context<'_>,
         number: u64,
         in_time: bool,
-    ) -> Poll<Answer> {
+    ) -> Poll<PostAnswer> {
         let closed = self.closed;
-        let Some(stream) = self.streams.get_mut(&number) else { return Poll::Ready(Answer::Over) };
+        let Some(stream) = self.streams.get_mut(&number) else { return Poll::Ready(PostAnswer::Over) };
         let finished = stream.is_finished();
         let talks = stream.events.iter().any(|event| !event.kind.is_reply()) || stream.events.len() > 1;
         if talks || stream.hung_up.is_some() || (!in_time && !finished) {
-            return Poll::Ready(Answer::Stream);
+            return Poll::Ready(PostAnswer::Stream);
         }
         if !finished && !closed {
             stream.waker = Some(context.waker().clone());
@@ -349,14 +354,14 @@ impl Streams {
             Some(event) if event.message.len() > PIECE => {
                 let (kind, length) = (event.kind, event.message.len());
                 self.long.insert(number, LongAnswer::new(event, now()));
-                Answer::Long(kind, length)
+                PostAnswer::Long(kind, length)
             }
             Some(event) => {
                 self.note_drained(event.message.len());
-                Answer::Json(event)
+                PostAnswer::Json(event)
             }
-            None if closed => Answer::Over,
-            None => Answer::Accepted,
+            None if closed => PostAnswer::Over,
+            None => PostAnswer::Accepted,
         })
     }
 
@@ -366,7 +371,7 @@ impl Streams {
         self.readers = self.readers.saturating_sub(usize::from(stream.reader.is_some()));
         let untaken = stream.untaken();
         self.note_drained(untaken);
-        // What is about something that nobody waits for any more may still be wanted, if it is no answer.
+        // A message about a request that is not awaited any more may still be wanted, if it is not an answer.
         let wanted = stream.events.into_iter().filter(|event| !event.kind.is_reply());
         wanted.filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
     }
