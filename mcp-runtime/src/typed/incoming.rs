@@ -131,8 +131,7 @@ impl IncomingQueue {
                     };
                     begun += 1;
                     let message = arrival.message();
-                    let handler = holding(permit, dispatch(arrival));
-                    if let Err(text) = begin(tasks, Box::pin(handler)).await {
+                    if let Err(text) = begin(tasks, permit, Box::pin(dispatch(arrival))).await {
                         let message = self.link.with(|engine| engine.name(message));
                         self.link.report(&Report::Panicked { message, text });
                     }
@@ -203,17 +202,12 @@ impl Handlers {
     }
 }
 
-/// Runs a handler that holds something until it is done or dropped.
-async fn holding(permit: Permit, handler: impl Future<Output = ()>) {
-    handler.await;
-    drop(permit);
-}
-
 /// Runs a handler as far as it comes, so that handlers begin in the order of their messages, and gives it a task of its
-/// own if it has to wait. It comes in a box, for a task that waits for messages would else keep room for a handler,
+/// own if it has to wait. The permit is held until the handler is done or dropped. It comes in a box, for a task that waits for messages would else keep room for a handler,
 /// which is large, while there is none. Fails with what a panic said, outside of the code that is watched anyway.
 async fn begin(
     tasks: &mut JoinSet<()>,
+    permit: Permit,
     mut handler: Pin<Box<impl Future<Output = ()> + Send + 'static>>,
 ) -> Result<(), Option<String>> {
     // What handlers before it have used of the budget of this task must not make it wait.
@@ -222,7 +216,10 @@ async fn begin(
         Poll::Ready(contained(|| first.poll(context).is_ready()))
     });
     if !done.await? {
-        tasks.spawn(handler);
+        tasks.spawn(async move {
+            handler.await;
+            drop(permit);
+        });
     }
     Ok(())
 }
@@ -392,10 +389,8 @@ impl Arrival {
     {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
         if let Ok((params, responder)) = self.request::<P, R>() {
-            let answer = caught(&link, message, async { work(params).await })
-                .instrument(span)
-                .await
-                .and_then(|answer| answer);
+            let handler = pin!(async { work(params).await });
+            let answer = caught(&link, message, handler).instrument(span).await.and_then(|answer| answer);
             // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be
             // written as JSON has been answered with an error.
             if let Err(error) = responder.answer(answer) {
@@ -415,7 +410,8 @@ impl Arrival {
         let permit = self.take_permit();
         if let Ok((params, session)) = self.open::<P>() {
             // The value went with the panic, and what it owed is answered.
-            let _ = caught(&link, message, async { work(params, session).await }).instrument(span).await;
+            let handler = pin!(async { work(params, session).await });
+            let _ = caught(&link, message, handler).instrument(span).await;
         }
         drop(permit);
     }
@@ -430,8 +426,9 @@ impl Arrival {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
         let permit = self.take_permit();
         if let Ok(params) = self.notification::<P>() {
-            // Only a report can tell the program.
-            let _ = caught(&link, message, async { work(params).await }).instrument(span).await;
+            // A panic is reported, and the peer does not wait for anything.
+            let handler = pin!(async { work(params).await });
+            let _ = caught(&link, message, handler).instrument(span).await;
         }
         drop(permit);
     }

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::task::Poll;
 
 use mcp_protocol_machine::protocol::MessageIndex;
@@ -12,13 +12,14 @@ use crate::jsonrpc::RpcError;
 use crate::panics::text;
 use crate::report::Report;
 
-/// Runs a handler. If it panics, that is reported, and what a request is to be answered with is given.
+/// Runs a handler. If it panics, that is reported, and the error that answers a request is returned.
+///
+/// The handler is pinned by the caller: an async function that took it by value would hold it, which is large, twice.
 pub(super) async fn caught<T>(
     link: &Link,
     message: MessageIndex,
-    handler: impl Future<Output = T>,
+    mut handler: Pin<&mut impl Future<Output = T>>,
 ) -> Result<T, RpcError> {
-    let mut handler = pin!(handler);
     // After a panic the handler is dropped and never polled again; what it shares with others is its own to keep whole.
     let outcome = poll_fn(|context| {
         let polled = catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context)));
