@@ -46,10 +46,9 @@ use judge::{Found, Judged};
 /// Follows one role's machine through a session.
 ///
 /// ```
-/// use std::borrow::Cow;
-///
+/// use mcp_protocol_machine::protocol::edges::{receive, send};
 /// use mcp_protocol_machine::protocol::{
-///     Direction, Edge, Message, MessageIndex, Role, Side, State, StateIndex, receive, send,
+///     Direction, Edge, Message, MessageIndex, Role, Side, State, StateIndex,
 /// };
 /// use mcp_protocol_machine::{Checker, Protocol, RequestId};
 ///
