@@ -22,6 +22,16 @@ pub enum Said {
 /// The sets form a lattice by inclusion: [`none`](Self::none) is its least element, [`unknown`](Self::unknown) its
 /// greatest, [`meet`](Self::meet) the intersection, and `<=` says that one set grants nothing that the other does
 /// not.
+///
+/// ```
+/// use mcp_protocol_machine::Capabilities;
+/// use mcp_protocol_machine::protocol::GateIndex;
+///
+/// let (tools, prompts) = (GateIndex(0), GateIndex(1));
+/// let announced = Capabilities::from_gates([tools, prompts]);
+/// assert!(announced.grants(prompts));
+/// assert!(!announced.meet(&Capabilities::from_gates([tools])).grants(prompts));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Capabilities {
     /// Every gate is open, whatever its index.

@@ -34,3 +34,11 @@ const LAYERS: layers::Layers = layers::Layers {
 fn no_module_imports_from_a_later_one_or_through_its_folder() {
     LAYERS.check();
 }
+
+#[test]
+fn the_root_has_only_names_of_public_modules() {
+    let modules = ["call", "driver", "error", "options", "protocol", "session"];
+    let root = include_str!("lib.rs").lines().filter_map(|line| line.strip_prefix("pub use "));
+    let others = root.filter(|path| !modules.iter().any(|module| path.starts_with(&format!("{module}::"))));
+    assert_eq!(others.collect::<Vec<_>>(), [""; 0], "re-export it from a public module, too");
+}

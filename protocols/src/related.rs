@@ -17,6 +17,15 @@ pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
 /// The result is JSON, which a message declared with `_` takes. A typed payload may have no room for the id and would
 /// lose it silently.
 ///
+/// ```
+/// use mcp_protocols::{related, related_task};
+/// use serde_json::json;
+///
+/// let progress = related("task-1", &json!({ "progress": 50 }))?;
+/// assert_eq!(related_task(&progress), Some("task-1"));
+/// # Ok::<(), serde_json::Error>(())
+/// ```
+///
 /// # Errors
 /// Fails if the payload does not serialize to an object.
 pub fn related<P: Serialize + ?Sized>(task_id: &str, payload: &P) -> Result<Value, Error> {

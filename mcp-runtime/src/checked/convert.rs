@@ -127,6 +127,22 @@ impl CheckedSession {
     /// A restriction by [`restrict`](Self::restrict) stays: methods that need other capabilities fail with
     /// [`Error::NotPermitted`](crate::Error::NotPermitted).
     ///
+    /// ```
+    /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+    /// use mcp_runtime::CheckedSession;
+    /// use weather::{Active, WeatherClient};
+    ///
+    /// fn opened(session: CheckedSession) -> Option<WeatherClient<Active>> {
+    ///     match session.try_into_typed() {
+    ///         Ok(client) => Some(client),
+    ///         Err(not_typed) => {
+    ///             println!("{}: {:?}", not_typed.why, not_typed.session);
+    ///             None
+    ///         }
+    ///     }
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// Returns the session, unchanged, with the reason.
     #[expect(clippy::result_large_err, reason = "the session comes back; it is the point of the error")]

@@ -99,6 +99,19 @@ pub enum Event {
 }
 
 /// What a message carries, as JSON.
+///
+/// ```
+/// use mcp_runtime::session::Payload;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Forecast {
+///     celsius: f64,
+/// }
+///
+/// fn celsius(payload: &Payload) -> Option<f64> {
+///     Some(payload.read::<Forecast>().ok()?.celsius)
+/// }
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Payload(Box<str>);
 
@@ -135,6 +148,20 @@ impl CheckedSession {
     /// Events come in the order in which the peer sent them. A message that crossed a step of this side is late: it is
     /// dropped and reported ([`Report::Late`](crate::Report::Late)). Messages of replicated channels come only while no
     /// other part of the program takes them: not while a typed `incoming` of the same session is held.
+    ///
+    /// ```
+    /// use mcp_runtime::{CheckedSession, Error, Event};
+    ///
+    /// async fn print_all(mut session: CheckedSession) -> Result<(), Error> {
+    ///     loop {
+    ///         match session.next().await? {
+    ///             Event::Notification { method, params, .. } => println!("{method}: {params}"),
+    ///             Event::Closed => return Ok(()),
+    ///             other => println!("{other:?}"),
+    ///         }
+    ///     }
+    /// }
+    /// ```
     ///
     /// # Errors
     /// Once the session is over: [`Error::Closed`] if this side has closed it, or why it has ended.

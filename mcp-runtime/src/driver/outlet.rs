@@ -11,6 +11,32 @@ use crate::epoch::Epoch;
 /// The transport delivers each message that is handed over. Messages that the outlet holds back count as unwritten. The
 /// outlet is called while the session is locked, and must not call the session. It wakes tasks with `wake`, once the
 /// session is unlocked.
+///
+/// ```
+/// use std::sync::{Arc, Mutex};
+/// use std::task::Waker;
+/// use mcp_runtime::driver::{Outgoing, Outlet, OutletNotice};
+///
+/// /// Keeps what a session says, for a test.
+/// #[derive(Clone, Debug, Default)]
+/// struct Said(Arc<Mutex<Vec<Vec<u8>>>>);
+///
+/// impl Outlet for Said {
+///     fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+///         self.0.lock().unwrap().push(outgoing.message.to_vec());
+///     }
+///
+///     fn note(&mut self, _: OutletNotice, _: &mut dyn FnMut(Waker)) {}
+///
+///     fn waiting(&self) -> usize {
+///         0
+///     }
+///
+///     fn routes(&self) -> bool {
+///         false
+///     }
+/// }
+/// ```
 pub trait Outlet: Send + fmt::Debug {
     /// Takes one message.
     fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker));

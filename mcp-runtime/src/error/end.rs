@@ -32,6 +32,15 @@ impl fmt::Display for End {
 }
 
 /// How a transport ended, once both directions are closed.
+///
+/// ```
+/// use mcp_runtime::session::{Means, Outcome};
+///
+/// fn had_to_be_killed(outcome: &Outcome) -> bool {
+///     matches!(outcome, Outcome::Exited { after: Means::Kill, .. })
+/// }
+/// assert!(!had_to_be_killed(&Outcome::Closed));
+/// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Outcome {

@@ -15,6 +15,19 @@ use super::version::{AnnouncedVersion, OTHERS, either};
 use crate::jsonrpc::RpcError;
 
 /// Why a step or a call failed.
+///
+/// ```
+/// use mcp_runtime::{DisconnectReason, Error};
+///
+/// fn explain(error: &Error) -> String {
+///     match error {
+///         Error::Refused(error) => format!("the weather service says: {}", error.message),
+///         Error::Disconnected { reason: DisconnectReason::PeerClosed } => "it is closed".to_owned(),
+///         error => error.to_string(),
+///     }
+/// }
+/// assert_eq!(explain(&Error::Cancelled), "the call was cancelled");
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -45,7 +58,7 @@ pub enum Error {
     /// belongs to the lost session: a sub-session, a request of the peer, or a message sent while working on one.
     #[error("the peer has lost the session that this belongs to: begin it again in the new session")]
     SessionReplaced,
-    /// The [`SessionProvider`](crate::transport::http::SessionProvider) could not name the session.
+    /// The `transport::http::SessionProvider` could not name the session.
     #[error("the session provider failed: {0}")]
     SessionProvider(#[source] Arc<dyn std::error::Error + Send + Sync>),
     /// The protocol does not permit this now. Nothing was written.

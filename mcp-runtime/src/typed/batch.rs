@@ -23,13 +23,18 @@ pub trait InBatch: Part {
 
 /// Sends several messages of replicated channels as one JSON-RPC batch, and returns them.
 ///
-/// ```no_run
-/// # use mcp_runtime::{Error, call::{Call, InBatch, ReadReply, batch}};
-/// # async fn example<T: ReadReply, C, G>(one: Call<'_, T, C, G>, other: Call<'_, T, C, G>) -> Result<(), Error> {
-/// let (one, other) = batch((one, other)).await?;
-/// let (one, other) = (one.await?, other.await?);
-/// # Ok(())
-/// # }
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use mcp_runtime::{Error, call::batch};
+/// use serde_json::{Value, json};
+/// use weather::{Active, WeatherClient};
+///
+/// async fn both(client: &WeatherClient<Active>) -> Result<(Value, Value), Error> {
+///     let oslo = client.forecast(json!({ "city": "Oslo" }));
+///     let rome = client.forecast(json!({ "city": "Rome" }));
+///     let (oslo, rome) = batch((oslo, rome)).await?;
+///     Ok((oslo.await?, rome.await?))
+/// }
 /// ```
 ///
 /// Each message is checked separately: one that is not permitted is left out, and awaiting it returns the error. The

@@ -11,7 +11,8 @@ use std::time::Duration;
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use serde::Serialize;
 
-use super::call::{Cancellable, Canceller, Cancelling, Uncancellable, locked, written};
+use super::call::written;
+use super::cancelling::{Cancellable, Canceller, Cancelling, Uncancellable, locked};
 use super::failure::StepFailure;
 use super::inputs::{Input, Taken, Unread, Wanted};
 use super::reply::ReadReply;

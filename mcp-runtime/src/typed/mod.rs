@@ -8,7 +8,7 @@
 //!   `failure.rs`: why a step did not happen.
 //! - `call.rs`, `notify.rs`: requests and notifications of replicated channels; `batch.rs`: several in one batch;
 //!   `handle.rs`: the same from any task; `pages.rs`: lists in pages; `pending.rs`: calls that have been sent;
-//!   `timer.rs`: timeouts.
+//!   `cancelling.rs`: cancelling them; `timer.rs`: timeouts.
 //! - `incoming.rs`: inputs of replicated channels; `responder.rs`: their replies; `context.rs`: the context of a
 //!   handler; `panics.rs`: handlers that panic.
 //! - `resume.rs`: resumed sessions.
@@ -18,6 +18,7 @@
 
 mod batch;
 mod call;
+mod cancelling;
 mod closing;
 mod context;
 mod exchange;
@@ -55,7 +56,8 @@ pub use crate::error::Error;
 pub use crate::jsonrpc::RpcError;
 pub use crate::options::Resumed;
 pub use batch::{InBatch, batch};
-pub use call::{Call, Cancellable, Canceller, Uncancellable};
+pub use call::Call;
+pub use cancelling::{Cancellable, Canceller, Uncancellable};
 pub use closing::Closing;
 pub use context::Context;
 pub use exchange::{Advance, Exchange};

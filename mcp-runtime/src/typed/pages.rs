@@ -15,7 +15,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::call::{Call, Uncancellable, Within, written};
+use super::call::{Call, Within, written};
+use super::cancelling::Uncancellable;
 use super::handle::Handle;
 use super::session::Session;
 use crate::engine::Link;

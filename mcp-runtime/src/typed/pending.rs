@@ -8,7 +8,8 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::RequestId;
 use serde::de::DeserializeOwned;
 
-use super::call::{Call, Cancellable, Canceller};
+use super::call::Call;
+use super::cancelling::{Cancellable, Canceller};
 use crate::error::Error;
 
 /// Sends a call; see [`Call::send`].

@@ -75,6 +75,15 @@ impl HttpClient {
 
     /// Sends a header with every request, for instance `authorization`.
     ///
+    /// ```
+    /// use mcp_runtime::transport::http::{HttpClient, HttpClientError};
+    ///
+    /// fn client(token: &str) -> Result<HttpClient, HttpClientError> {
+    ///     let client = HttpClient::new("https://weather.example/mcp")?;
+    ///     client.header("authorization", &format!("Bearer {token}"))
+    /// }
+    /// ```
+    ///
     /// # Errors
     /// If it cannot be one.
     pub fn header(mut self, name: &str, value: &str) -> Result<HttpClient, HttpClientError> {
@@ -96,6 +105,25 @@ impl HttpClient {
     }
 
     /// Continues sessions that somebody else has begun: `provider` names the session of each request.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::http::{HttpClient, HttpClientError, SessionProvider};
+    ///
+    /// /// The id of a session that another program has opened.
+    /// struct Known(String);
+    ///
+    /// impl SessionProvider for Known {
+    ///     type Error = std::convert::Infallible;
+    ///
+    ///     async fn session_id(&self) -> Result<String, Self::Error> {
+    ///         Ok(self.0.clone())
+    ///     }
+    /// }
+    ///
+    /// fn continued(id: String) -> Result<HttpClient, HttpClientError> {
+    ///     Ok(HttpClient::new("http://127.0.0.1:8080/weather")?.sessions_from(Known(id)))
+    /// }
+    /// ```
     #[must_use]
     pub fn sessions_from(mut self, provider: impl SessionProvider) -> HttpClient {
         self.provider = Some(Arc::new(provider));

@@ -4,6 +4,15 @@ use std::time::Duration;
 
 /// The settings of a client. Start from [`ClientOptions::default`] and change what should differ. What concerns
 /// connections, proxies and certificates is set on the `reqwest::Client` that a transport may be given.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpClientError};
+///
+/// fn patient(url: &str) -> Result<HttpClient, HttpClientError> {
+///     Ok(HttpClient::new(url)?.options(ClientOptions::new().post_within(Duration::from_secs(120))))
+/// }
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ClientOptions {

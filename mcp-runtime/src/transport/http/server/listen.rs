@@ -28,6 +28,17 @@ use crate::budget::{Account, Budget, Holder};
 const REST: Duration = Duration::from_millis(50);
 
 /// The settings of a listener.
+///
+/// ```no_run
+/// use mcp_runtime::transport::http::{HttpServer, ListenOptions};
+///
+/// # async fn example(server: HttpServer) -> std::io::Result<()> {
+/// let app = axum::Router::new().route("/weather", server.method_router());
+/// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+/// let options = ListenOptions::default().max_connections(64);
+/// server.serve_with(listener, app, options, std::future::pending()).await
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct ListenOptions {

@@ -22,6 +22,17 @@ pub enum Allowed {
 }
 
 /// The settings of a server. Start from [`ServerOptions::default`] and change what should differ.
+///
+/// ```
+/// use std::time::Duration;
+/// use mcp_runtime::transport::http::ServerOptions;
+///
+/// let options = ServerOptions::new()
+///     .max_sessions(100)
+///     .idle_after(Duration::from_secs(600))
+///     .hosts(["weather.example"]);
+/// assert_eq!(options.max_sessions, 100);
+/// ```
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
