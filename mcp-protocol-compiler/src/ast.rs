@@ -115,7 +115,7 @@ pub enum ItemKind {
         role: Option<Name>,
         /// The name defined.
         name: Name,
-        /// Where `only` stands, if it does: sub-sessions rest in this definition's states.
+        /// Where `only` stands, if it does: sub-sessions are suspended in this definition's states.
         only: Option<Span>,
         /// What is refused in that state.
         levels: Vec<Level>,

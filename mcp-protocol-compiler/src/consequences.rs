@@ -2,8 +2,8 @@
 //!
 //! [`CONSEQUENCES`] says what follows from what. [`of_one_text`] is about two roles of which one is written as the dual
 //! of the other. Two things are not decided here. A stage does not go on where it would only repeat an error: a role
-//! with an error is not related, and machines are checked if there is no error at all. And where one wrong name causes
-//! several findings in a role, `peer_hint` joins them.
+//! with an error is not related, and machines are checked only if the text has no errors. And where one wrong name
+//! causes several findings in a role, `peer_hint` joins them.
 
 use std::collections::HashSet;
 

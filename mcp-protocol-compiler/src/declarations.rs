@@ -246,7 +246,7 @@ pub struct Definition {
     pub side: Option<Side>,
     /// The name.
     pub name: Name,
-    /// Where `only` stands: sub-sessions rest in the states that the text of this definition has.
+    /// Where `only` stands: sub-sessions are suspended in the states of this definition.
     pub only: Option<Span>,
     /// What is refused in the state.
     pub levels: Vec<Level>,

@@ -30,7 +30,7 @@ pub enum Meant {
     Anything,
     /// This sub-session: another one refuses it.
     SubSession(SubSessionNumber),
-    /// No running sub-session: it opens one, or stands alone, and a sub-session that its keys find refuses it.
+    /// No running sub-session: it opens one, or is uncorrelated, and a sub-session that its keys find refuses it.
     New,
 }
 
@@ -98,8 +98,8 @@ fn carries(protocol: &Protocol, message: MessageIndex) -> bool {
 
 /// The requests and notifications that a sub-session may have after its first message.
 ///
-/// Late ones do not count: a step that stands alone may share its state with a sub-session that has left others, and
-/// ties nothing.
+/// Late ones do not count: an uncorrelated step may share its state with a sub-session that has left others, and has no
+/// key.
 fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Direction, MessageIndex)> {
     let mut seen = HashSet::from([start]);
     let mut waiting = vec![start];

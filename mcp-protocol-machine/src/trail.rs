@@ -121,7 +121,7 @@ impl Trail {
         behind.push(Behind { state: Some(state), left, number });
     }
 
-    /// A side has taken a step that it takes in no state that rests.
+    /// A side has taken a step that it takes in no suspending state.
     pub(crate) fn awake(&mut self, by: Direction, evidence: &Evidence<'_>) {
         let behind = self.behind.get_mut(by);
         if evidence.ordered && !behind.is_empty() {

@@ -76,7 +76,7 @@ pub struct Got {
 pub enum ViolationKind {
     /// The state does not accept the message.
     NotPermitted,
-    /// The message is a later step of a sub-session, and sub-sessions rest in this state: `only`.
+    /// The message is a later step of a sub-session, and this state suspends sub-sessions: `only`.
     Suspended,
     /// The state accepts the message, but a capability that it needs is not there.
     NotNegotiated {

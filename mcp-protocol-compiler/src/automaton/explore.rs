@@ -39,8 +39,8 @@ struct StateKey {
 struct Via {
     /// The action, where there is one in the text.
     span: Option<Span>,
-    /// The message's direction, and the place before it with what rests there; nothing at the start of a session or
-    /// of a sub-session.
+    /// The message's direction, and the place before it with what is suspended there; nothing at the start of a session
+    /// or of a sub-session.
     before: Option<(Direction, NodeId, Only)>,
 }
 

@@ -105,7 +105,7 @@ pub struct State {
     pub end: Option<Span>,
     /// Whether `End` can be reached from here along this channel.
     pub reaches_end: bool,
-    /// Which ways sub-sessions rest while the session is here.
+    /// In which directions sub-sessions are suspended while the session is here.
     pub only: Only,
     /// How bad it is for this role to send what is refused here.
     pub outward: Level,

@@ -1,4 +1,4 @@
-//! Steps of sub-sessions that may stand alone: `open key`.
+//! Steps of sub-sessions that may be uncorrelated: `open key`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -31,7 +31,7 @@ pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edg
     edge.spawn && (ends(edge.target) || replies(edge.target))
 }
 
-/// Adds, wherever sub-sessions can be opened, an edge for each of their steps that may stand alone.
+/// Adds, wherever sub-sessions can be opened, an edge for each of their steps that may be uncorrelated.
 pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
     if !declarations.keys.iter().any(|key| key.table.open) {
         return;
@@ -110,7 +110,7 @@ fn open_steps(
     found
 }
 
-/// What a step that stands alone opens: nothing, or the wait for one of its replies.
+/// What an uncorrelated step opens: nothing, or the wait for one of its replies.
 fn body(
     states: &mut Vec<RawState>,
     declarations: &Declarations,

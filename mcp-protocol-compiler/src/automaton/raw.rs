@@ -1,7 +1,6 @@
 //! [`Raw`]: an automaton between exploring and finishing.
 //!
-//! States and edges point at each other by number. What the text says of them, spans and definitions, stays with them.
-//! Refuses nothing.
+//! States and edges point at each other by number. Each keeps its spans and definitions.
 
 use mcp_protocol_machine::protocol::{Direction, Kind, Level, MessageIndex, Only, Origin, StateKind};
 
@@ -47,7 +46,7 @@ pub(super) struct RawState {
     pub(super) peer_may_close: bool,
     /// Where the bare `End` branch stands.
     pub(super) end: Option<Span>,
-    /// Which ways sub-sessions rest here.
+    /// In which directions sub-sessions are suspended here.
     pub(super) only: Only,
     pub(super) outward: Option<Level>,
     pub(super) inward: Option<Level>,

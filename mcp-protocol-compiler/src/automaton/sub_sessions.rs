@@ -1,5 +1,4 @@
-//! Sub-sessions with a life of their own: whether every later step of a `*` body finds its sub-session, and what they
-//! are called.
+//! Sub-sessions: whether every later step of a `*` body finds its sub-session, and what their states are called.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -138,8 +137,8 @@ fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawE
 }
 
 /// Reports steps that a sub-session may take before their sender can know of the sub-session, and that move it: they
-/// may be meant for a sub-session before it, or stand alone. The states are those of the minimal automaton, refusals
-/// included, so that a step moves exactly if it leads to another state.
+/// may be meant for a sub-session before it, or be uncorrelated. The states are those of the minimal automaton,
+/// refusals included, so that a step moves exactly if it leads to another state.
 pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Vec<Finding>) {
     if declarations.keys.is_empty() {
         return;
@@ -259,7 +258,7 @@ fn life(raw: &Raw, declarations: &Declarations, start: usize) -> Option<BTreeSet
     edges.any(|edge| !edge.spawn && own(edge.message)).then_some(states)
 }
 
-/// Whether each state is one of a sub-session with a life of its own, and so has a name that programs see.
+/// Whether each state is one of a sub-session, and so has a name that programs see.
 pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
     let mut named = vec![false; raw.states.len()];
     let starts: BTreeSet<usize> = starts(&raw.states).map(|edge| edge.target).collect();

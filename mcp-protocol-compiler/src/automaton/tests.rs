@@ -229,7 +229,8 @@ fn an_end_is_called_end_however_it_is_reached() {
     }
 }
 
-/// Sub-sessions rest in the direction of what leads to the mark, in the text of the definition and not beyond it.
+/// Sub-sessions are suspended in the direction of what leads to the mark, in the text of the definition and not beyond
+/// it.
 #[test]
 fn only_puts_to_rest_what_has_had_its_last_word() {
     let text = "notification Open \"open\" (_)\nnotification Change \"change\" (_)\nkey uri = Open.uri | Change.uri\n\

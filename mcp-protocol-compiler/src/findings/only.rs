@@ -1,4 +1,4 @@
-//! `Name only = S`: where sub-sessions rest.
+//! `Name only = S`: where sub-sessions are suspended.
 
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::source::Span;

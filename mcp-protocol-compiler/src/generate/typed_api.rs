@@ -13,7 +13,7 @@ use crate::findings::declarations::NO_CURSOR;
 pub(crate) const UNDECLARED: Code = Code("S0603");
 /// A payload that is no Rust type.
 pub(crate) const NOT_A_TYPE: Code = Code("S0604");
-/// A sub-session of a `*` body with a life of its own.
+/// A `*` body that opens sub-sessions.
 pub(crate) const LONG_SUB_SESSION: Code = Code("S0902");
 
 /// Finds what keeps code from being generated.

@@ -19,7 +19,7 @@ pub(super) enum Disagreement {
     NeverCloses(Side),
     /// A role may go on with sub-sessions where the other has them rest.
     GoesOn(Side),
-    /// A role lets the other go on with sub-sessions, which rest there.
+    /// One role suspends sub-sessions where the other may go on with them.
     NeverGoesOn(Side),
     /// The server waits for one of these, and the client sends none.
     Silent(Vec<Move>),

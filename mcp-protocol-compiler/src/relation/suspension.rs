@@ -1,8 +1,8 @@
-//! Sub-sessions that rest: who goes on with them in a configuration, and whether the other expects it.
+//! Suspended sub-sessions: which side goes on with them in a configuration, and whether the other expects it.
 //!
 //! That sub-sessions may go on is like a loop of each role that every state has, unless it is marked `only`. So it is
-//! compared like an output of the one and an input of the other, and it needs the diamond like any loop: what one role
-//! sends must not put to rest what the other may just have said.
+//! compared like an output of the one and an input of the other, and it needs the diamond like any loop: a message of
+//! one role must not suspend a step that the other may just have sent.
 
 use std::collections::HashSet;
 
@@ -24,7 +24,7 @@ fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
     !states.any(|state| state.only.rests(direction))
 }
 
-/// Whether sub-sessions rest in some state of a machine.
+/// Whether sub-sessions are suspended in some state of a machine.
 pub(super) fn may_rest(machine: &Machine<'_>) -> bool {
     machine.automaton().states.iter().any(|state| state.only != Only::NONE)
 }
@@ -54,7 +54,7 @@ pub(super) fn compare(
     }
 }
 
-/// Every message that puts sub-sessions to rest while a step of one may be on its way to its sender, the nearest first.
+/// Every message that suspends sub-sessions while a step of one may be on its way to its sender, the nearest first.
 pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> Vec<Diagnostic> {
     let mut told: HashSet<Event> = HashSet::new();
     let mut found = Vec::new();
@@ -76,8 +76,8 @@ pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> V
     found
 }
 
-/// Whether the receiver of a message may have gone on with a sub-session that rests for its sender from then on, or
-/// that its own machine has put to rest when its program does not know yet.
+/// Whether the receiver of a message may have gone on with a sub-session that is suspended for its sender from then on,
+/// or that its own machine has suspended before its program knows.
 fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Message]) -> Option<Diagnostic> {
     let pair = walk.pair(index)?;
     let sender = both.event().sender;

@@ -88,7 +88,7 @@ pub(super) fn within(machine: &Machine<'_>, locations: &[StateIndex], at_start: 
     }
 }
 
-/// How sub-sessions are to rest in a place, too.
+/// How to suspend sub-sessions in a place, too.
 pub(super) fn mark_only(machine: &Machine<'_>, locations: &[StateIndex]) -> String {
     let mut states = locations.iter().filter_map(|&location| machine.state(location));
     match states.find(|state| state.named) {

@@ -67,7 +67,7 @@ impl Channels {
         said(&mut self.trails, place, direction, message, evidence);
     }
 
-    /// A sub-session took a step in a direction, so its sender was where sub-sessions do not rest.
+    /// A sub-session took a step in a direction, so its sender was in a state that does not suspend sub-sessions.
     pub(super) fn awake(&mut self, direction: Direction, evidence: &Evidence<'_>) {
         self.trails.iter_mut().for_each(|trail| trail.awake(direction, evidence));
     }

@@ -151,7 +151,7 @@ impl Checker {
             Some(Action::Spawn(_)) => Some(Otherwise::Alone),
             None => Some(Otherwise::Refused),
         };
-        // Where sub-sessions rest, nothing is one of their steps, be it late or not.
+        // Where sub-sessions are suspended, no message is one of their steps, late or not.
         let rests = otherwise.is_some() && self.rests(direction);
         if rests && found.is_none() && self.sub_sessions.later(direction, message).is_some() {
             return Err(self.violation(direction, message, id, ViolationKind::Suspended));

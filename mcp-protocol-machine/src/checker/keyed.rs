@@ -1,9 +1,10 @@
 //! Sub-sessions that a key ties together: how a later step finds its sub-session, and when a value is free to open one.
 //!
-//! A value is held from the first message of a sub-session that carries it until the sub-session is over. What comes
-//! for it later stands alone at once where its key is open. Otherwise it is late where it may have been under way: in
-//! the direction that did not end the sub-session, if the sub-session had it ahead, until the fence of what ended the
-//! sub-session. Several sub-sessions may have held the value one after the other; then one of them is enough.
+//! A value is held from the first message of a sub-session that carries it until the sub-session is over. A later
+//! message with the value is uncorrelated at once where its key is open. Otherwise it is late where it may have been
+//! under way: in the direction that did not end the sub-session, if the sub-session had it ahead, until the fence of
+//! what ended the sub-session. Several sub-sessions may have held the value one after the other; then one of them is
+//! enough.
 
 use crate::capability::Capabilities;
 use crate::exchange::Place;

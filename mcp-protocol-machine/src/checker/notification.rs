@@ -220,7 +220,7 @@ impl Checker {
                 let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
-            // The state of a sub-session with a life of its own does not mind reports on the request that opened it.
+            // Progress of the request that opened a sub-session does not depend on the state of the sub-session.
             Place::Keyed(_) => reported,
             Place::SubSession(state) => {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();

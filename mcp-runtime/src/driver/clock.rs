@@ -92,7 +92,7 @@ impl fmt::Debug for Clocked {
 }
 
 impl Drop for Clocked {
-    /// A transport that is dropped half-way still ends its session, so that no task waits for it in vain.
+    /// A transport that is dropped half-way still ends its session, so that no task waits for it indefinitely.
     fn drop(&mut self) {
         if !self.terminated {
             self.endpoint.notify(TransportEvent::Terminated(Outcome::Dropped));

@@ -33,8 +33,8 @@ use super::limits::SharedLimits;
 pub trait Transport: Send + 'static {
     /// Carries the session of `endpoint` to its end; returns when nothing is left to do.
     ///
-    /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early lets go of
-    /// everything at once.
+    /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early drops everything at
+    /// once.
     fn run(self, endpoint: Arc<dyn Endpoint>) -> impl Future<Output = ()> + Send;
 
     /// Whether messages arrive in the order in which they were written, both ways, as over a stream. Only then does a

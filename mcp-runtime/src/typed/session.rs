@@ -320,7 +320,7 @@ fn may_send(
     });
     let checker = here.filter(|_| !tied).unwrap_or(wire);
     checker.may_send(message, within, |_| false)?;
-    // A sub-session that could go on by itself may have to rest where the session is.
+    // A sub-session that could go on may be suspended where the session is.
     wire.sub_sessions_go_on(Direction::Send, message)
 }
 

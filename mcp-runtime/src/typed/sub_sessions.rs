@@ -43,8 +43,7 @@ pub(crate) async fn open_written(
 }
 
 impl Session {
-    /// The value of a sub-session, with the requests that it owes answers to. It is restricted as whatever it comes
-    /// from is.
+    /// The value of a sub-session, with the requests that it has to answer. It inherits the restriction of its origin.
     pub(crate) fn of_sub_session(
         link: Link,
         within: Within,

@@ -1,4 +1,4 @@
-//! Violation D: a server tells of changed tools before the client has said `initialized`.
+//! Violation D: a server reports changed tools before the client has sent `initialized`.
 
 use mcp_protocols::mcp_2025_11_25::{AwaitingResult, McpError, McpServer};
 use mcp_protocols::types::InitializeResult;

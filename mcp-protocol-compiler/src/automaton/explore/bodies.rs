@@ -97,8 +97,8 @@ impl Explorer<'_> {
         self.current = current;
     }
 
-    /// The edges that open sub-sessions of the bodies of a set, as far as sub-sessions do not rest. They are edges of
-    /// each state, and count there; what is gathered here is the last that is counted for a state.
+    /// The edges that open sub-sessions of the bodies of a set, as far as sub-sessions are not suspended. They are
+    /// edges of each state, and count there; what is gathered here is the last that is counted for a state.
     pub(super) fn spawns(&mut self, running: usize, only: Only, place: Span) -> Vec<RawEdge> {
         let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
         let edges = || {

@@ -1,8 +1,8 @@
-//! Where sub-sessions rest: `Name only = S`.
+//! Where sub-sessions are suspended: `Name only = S`.
 //!
-//! Sub-sessions rest only in the direction of the messages that led here, and stay at rest from one state of the kind
-//! to the next: who has sent such a message has said its last word, while the other side may not know of it yet. So
-//! nothing that is on its way can come too late.
+//! Sub-sessions are suspended only in the direction of the messages that led here, and stay suspended from one such
+//! state to the next. The sender of such a message takes no further step of them, while the other side may not have
+//! received it yet. So no message on its way can come too late.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ impl Explorer<'_> {
         self.heads.only(node).or_else(|| self.heads.graph.only(end))
     }
 
-    /// Which ways sub-sessions rest in a place.
+    /// In which directions sub-sessions are suspended in a place.
     pub(super) fn rest(&self, end: NodeId, marked: Option<usize>, via: Via) -> Only {
         match via.before {
             // A loop enters nothing.

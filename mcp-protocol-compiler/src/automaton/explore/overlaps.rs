@@ -19,7 +19,7 @@ enum ChannelUse {
     /// It goes on with a sub-session, and finds it by the values of its keys.
     Later,
     /// It opens a sub-session that is nothing else: where a step of another channel's sub-sessions, whose key no
-    /// sub-session holds, stands alone. The two do not overlap; whether the key is open is judged with the
+    /// sub-session holds, is uncorrelated. The two do not overlap; whether the key is open is judged with the
     /// sub-sessions.
     Alone,
 }

@@ -1,4 +1,4 @@
-//! Sub-sessions with a life of their own: which session types there are, and how a value of one comes about.
+//! Sub-sessions: which session types they have, and which methods return their values.
 
 use std::collections::{BTreeMap, BTreeSet};
 

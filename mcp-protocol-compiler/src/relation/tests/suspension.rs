@@ -1,4 +1,4 @@
-//! Cases by hand of sub-sessions that rest.
+//! Cases of suspended sub-sessions.
 
 use mcp_protocol_machine::protocol::Side;
 

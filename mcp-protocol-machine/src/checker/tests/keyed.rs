@@ -1,4 +1,4 @@
-//! Sub-sessions with a life of their own: which sub-session a message finds, when a value is free, what comes late.
+//! Sub-sessions with correlation keys: which one a message finds, when a value is free, what is late.
 
 use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};
@@ -267,10 +267,10 @@ fn an_open_key_without_a_sub_session_lets_a_step_be_uncorrelated() {
     let sub_session = watching.subscribe(2, "a");
     assert_eq!(accepted(watching.updated("a")).sub_session, Some(sub_session));
     assert_eq!(accepted(watching.updated("b")).sub_session, None);
-    // The server's reply ended it; what the server says of it afterwards stands alone again.
+    // The server's reply ended it; later messages of the server are uncorrelated again.
     watching.unsubscribe(3, "a");
     assert!(matches!(accepted(watching.updated("a")).kind, StepKind::Spawned { .. }));
-    // What crosses the client's own end stands alone at once, too: nothing is lost by that.
+    // A message that crosses the client's own end is uncorrelated at once, too, and is not lost.
     watching.subscribe(4, "a");
     watching.cancel(4);
     assert!(matches!(accepted(watching.updated("a")).kind, StepKind::Spawned { .. }));

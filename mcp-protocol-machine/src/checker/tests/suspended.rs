@@ -1,4 +1,4 @@
-//! Sub-sessions that rest: what still belongs to them, what goes on without them, and what wakes them up again.
+//! Suspended sub-sessions: what still belongs to them, what goes on without them, and what resumes them.
 
 use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};

@@ -70,13 +70,12 @@ impl Group {
 }
 
 impl Group {
-    /// Ends what is left of the group once the child was waited for: asks it to terminate, and kills it if that takes
-    /// longer than `patience`.
-    pub(super) async fn end(&mut self, patience: Duration) {
+    /// Ends what is left of the group once the child was waited for: asks it to terminate, and kills it after `grace`.
+    pub(super) async fn end(&mut self, grace: Duration) {
         if !self.has_members() || !self.terminate() {
             return;
         }
-        let deadline = Instant::now().checked_add(patience);
+        let deadline = Instant::now().checked_add(grace);
         while self.has_members() && deadline.is_none_or(|deadline| Instant::now() < deadline) {
             tokio::time::sleep(PAUSE).await;
         }

@@ -54,8 +54,8 @@ impl Process {
     }
 
     /// Ends what the child has started and left behind; to be called once it was waited for.
-    pub(super) async fn end_group(&mut self, patience: Duration) {
-        self.group.end(patience).await;
+    pub(super) async fn end_group(&mut self, grace: Duration) {
+        self.group.end(grace).await;
     }
 
     /// Asks the process and what it has started to terminate; false where that cannot be asked.

@@ -1,11 +1,11 @@
-//! Where sub-sessions rest in a random role.
+//! Where sub-sessions are suspended in a random role.
 
 use mcp_protocol_machine::protocol::{Action, Direction, Only};
 
 use super::Random;
 use crate::automaton::Automaton;
 
-/// Puts sub-sessions to rest in some states, mostly as the text does it: which ways depends on the messages that lead
+/// Suspends sub-sessions in some states, mostly as the text does it: the directions depend on the messages that lead
 /// there.
 pub(super) fn rests(random: &mut Random, automaton: &mut Automaton) {
     let marked: Vec<bool> = automaton.states.iter().map(|state| !state.body && random.percent(60)).collect();
@@ -36,7 +36,7 @@ pub(super) fn rests(random: &mut Random, automaton: &mut Automaton) {
     }
 }
 
-/// Has sub-sessions rest in other states than the other side thinks.
+/// Suspends sub-sessions in other states than the other side assumes.
 pub(in crate::relation::tests) fn disturb(random: &mut Random, automaton: &mut Automaton) {
     if automaton.states.iter().all(|state| state.only == Only::NONE) {
         return;

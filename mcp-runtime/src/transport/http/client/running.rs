@@ -132,7 +132,7 @@ impl<'a> RunningPost<'a> {
             }
         }
         drop(state);
-        // What a waker does when it is let go of is its own affair, and not done under the lock.
+        // Dropping a waker may run foreign code, so it is not done under the lock.
         drop(replaced);
         Poll::Pending
     }

@@ -29,7 +29,7 @@ impl Transport for HttpClient {
             () = carry(&conversation, Clocked::new(endpoint)) => {}
             () = conversation.post_in_order() => {}
         }
-        // A session that was let go of has not been deleted yet; the server should not have to wait for its time.
+        // An abandoned session has not been deleted yet; the server should not have to wait for its timeout.
         conversation.end().await;
     }
 }

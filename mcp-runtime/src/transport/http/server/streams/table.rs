@@ -21,7 +21,7 @@ pub(in super::super) const PIECE: usize = 16 * 1024;
 pub(in super::super) enum Ending {
     /// The client has deleted it, has not used it for too long, or never got to know its name.
     Gone,
-    /// The server shuts down: what is owed is still answered.
+    /// The server shuts down: running requests are still answered.
     Shutdown,
 }
 
