@@ -88,7 +88,7 @@ async def play(client, heard):
     except asyncio.CancelledError:
         seen["held"] = "cancelled"
     seen["wait_for_cancel"] = await call("wait_for_cancel")
-    seen["hung_up"] = await call("hang_up")
+    seen["hung_up"] = await call("release_connection")
 
     uri = "desk://note"
     seen["note"] = (await client.read_resource(uri)).contents[0].text

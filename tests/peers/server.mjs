@@ -54,7 +54,7 @@ function desk(more = {}) {
       await wasTakenBack;
       return text('cancelled');
     },
-    hang_up: async (_, { http }) => {
+    release_connection: async (_, { http }) => {
       // Only a server that keeps what it has sent can do so.
       http?.closeSSE?.();
       return text('still here');

@@ -77,7 +77,7 @@ class Desk:
         await self.seat(context).was_cancelled.wait()
         return text("cancelled")
 
-    async def hang_up(self, context):
+    async def release_connection(self, context):
         # Only a server that keeps what it has sent can do so.
         if context.close_sse_stream:
             await context.close_sse_stream()
@@ -117,7 +117,7 @@ def server(resumable=False):
         "ask_user": desk.ask_user,
         "hold": desk.hold,
         "wait_for_cancel": desk.wait_for_cancel,
-        "hang_up": desk.hang_up,
+        "release_connection": desk.release_connection,
         "touch": desk.touch,
     }
 

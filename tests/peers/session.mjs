@@ -52,7 +52,7 @@ export async function play(client, heard, callTool) {
   const held = call('hold', {}, { signal: enough.signal, onprogress: () => enough.abort('seen enough') });
   seen.held = await held.then(() => 'answered', () => 'cancelled');
   seen.wait_for_cancel = await call('wait_for_cancel', {});
-  seen.hung_up = await call('hang_up', {});
+  seen.hung_up = await call('release_connection', {});
 
   const uri = 'desk://note';
   seen.note = (await client.readResource({ uri })).contents[0].text;

@@ -90,7 +90,7 @@ async fn replies_that_belong_to_nothing_are_dropped() {
             &["could not read a message of this side: what? (code -32700)"],
         )
         .await;
-        peer.ignored(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, &["no id"]).await;
+        peer.ignored(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, &["is not an id"]).await;
         peer.ignored(
             r#"{"jsonrpc":"2.0","id":5,"result":{},"error":{"code":1,"message":"m"}}"#,
             &["not both"],
