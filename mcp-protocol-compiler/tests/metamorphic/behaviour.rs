@@ -32,6 +32,9 @@ use crate::tree::Files;
 const OF_WRITING: &[Code] =
     &[declarations::UNUSED_DEFINITION, unused::UNUSED_MESSAGE, recursion::BRANCH_OF_LOOP];
 
+/// Says only that there are more findings than are shown.
+const MORE_FINDINGS: &str = "S0003";
+
 /// A compiled text.
 pub(crate) struct Behaviour {
     pub(crate) text: String,
@@ -79,7 +82,9 @@ impl Behaviour {
     pub(crate) fn codes(&self) -> BTreeSet<String> {
         let findings = self.compilation.diagnostics.iter();
         let counted = findings.filter(|found| {
-            !OF_WRITING.contains(&found.code) && (self.is_accepted() || found.severity == Severity::Error)
+            !OF_WRITING.contains(&found.code)
+                && found.code.0 != MORE_FINDINGS
+                && (self.is_accepted() || found.severity == Severity::Error)
         });
         counted.map(|found| found.code.0.to_owned()).collect()
     }
@@ -87,9 +92,10 @@ impl Behaviour {
     /// What is different in another one, if anything is.
     pub(crate) fn differs(&self, other: &Behaviour) -> Option<String> {
         let (one, two) = (self.codes(), other.codes());
-        // A loop without an action means nothing, and what else is found depends on where it is met.
-        let unguarded = recursion::UNGUARDED.0;
-        if one.contains(unguarded) && two.contains(unguarded) {
+        // A loop without an action means nothing, nor does one that an instance of its body would start again; what else
+        // is found depends on where it is met.
+        let meaningless = [recursion::UNGUARDED.0, recursion::ACROSS.0];
+        if meaningless.iter().any(|code| one.contains(*code) && two.contains(*code)) {
             return None;
         }
         if one != two {
