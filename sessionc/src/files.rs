@@ -25,7 +25,7 @@ pub(crate) enum Failure {
     Write(PathBuf, io::Error),
     /// The file declares no such role.
     NoRole(PathBuf, &'static str),
-    /// A payload type is no Rust type.
+    /// A payload type is not a Rust type.
     Code(PathBuf, String),
     /// The role has no dual.
     NoDual(PathBuf, Undefined),

@@ -11,7 +11,7 @@ use crate::findings::declarations::NO_CURSOR;
 
 /// A message that no declaration binds to the wire.
 pub(crate) const UNDECLARED: Code = Code("S0603");
-/// A payload that is no Rust type.
+/// A payload that is not a Rust type.
 pub(crate) const NOT_A_TYPE: Code = Code("S0604");
 /// A `*` body that opens sub-sessions.
 pub(crate) const LONG_SUB_SESSION: Code = Code("S0902");
@@ -35,7 +35,7 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             && syn::parse_str::<syn::Type>(&path.text).is_err()
         {
             found.push(
-                Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is no Rust type", path.text))
+                Diagnostic::error(NOT_A_TYPE, path.span, format!("`{}` is not a Rust type", path.text))
                     .label("the code could not name it")
                     .suggest(
                         "write the path of a type, such as `a_crate::a_module::Type`, or `_` for any JSON",

@@ -88,9 +88,9 @@ impl Types {
                 Rooting(scope).visit_type_mut(&mut found);
                 found.into_token_stream()
             }
-            // The parser let through what is no Rust type; rustc shall say so at a readable place.
+            // The parser let through what is not a Rust type; rustc shall say so at a readable place.
             Err(_) => {
-                let message = format!("`{text}` is no Rust type");
+                let message = format!("`{text}` is not a Rust type");
                 quote!(::std::compile_error!(#message))
             }
         }

@@ -12,7 +12,7 @@ use mcp_protocol_compiler::checks::unused;
 use mcp_protocol_compiler::declarations::Resolution;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::diagnostic::{Code, Severity};
-use mcp_protocol_compiler::findings::{declarations, recursion};
+use mcp_protocol_compiler::findings::{choices, declarations, recursion};
 use mcp_protocol_compiler::generate::machine;
 use mcp_protocol_compiler::resolve::{load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
@@ -93,8 +93,8 @@ impl Behaviour {
     pub(crate) fn differs(&self, other: &Behaviour) -> Option<String> {
         let (one, two) = (self.codes(), other.codes());
         // A loop without an action means nothing, nor does one that an instance of its body would start again; what else
-        // is found depends on where it is met.
-        let meaningless = [recursion::UNGUARDED.0, recursion::ACROSS.0];
+        // is found depends on where it is met. Of two branches that start alike only the first is followed.
+        let meaningless = [recursion::UNGUARDED.0, recursion::ACROSS.0, choices::SAME_FIRST_ACTION.0];
         if meaningless.iter().any(|code| one.contains(*code) && two.contains(*code)) {
             return None;
         }
