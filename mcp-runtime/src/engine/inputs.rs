@@ -10,7 +10,7 @@ use super::context::Caller;
 use super::order::Held;
 use super::state::Engine;
 use super::wakers::{Effects, Waiter, Waiting};
-use crate::budget::Permit;
+use crate::budget::{Exhausted, Permit};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
@@ -259,8 +259,9 @@ impl Engine {
 
     /// A linear input was accepted.
     pub(super) fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
-        let room = self.admit_step(&mut input);
-        if self.linear.len() >= self.options.max_linear || !room {
+        let admitted = self.admit_step(&mut input);
+        if self.linear.len() >= self.options.max_linear || admitted.is_err() {
+            let reason = too_much(&input, self.linear.len(), admitted.err());
             let left_out = match &input.id {
                 Some(id) if self.is_undone_by_refusal(input.message, kind) => {
                     let error = RpcError::busy("too many messages are waiting: try again later");
@@ -272,9 +273,10 @@ impl Engine {
             };
             if left_out {
                 let message = self.name(input.message);
-                self.report(Report::Dropped { message, cause: DropReason::QueueFull });
+                let cause = if admitted.is_err() { DropReason::TooManyBytes } else { DropReason::QueueFull };
+                self.report(Report::Dropped { message, cause });
             } else {
-                self.end(DisconnectReason::InputFull(self.linear.len()));
+                self.end(reason);
             }
             return;
         }
@@ -288,15 +290,13 @@ impl Engine {
     }
 
     /// Counts a step's bytes, whether or not there is room for them if they are few: most steps cannot be left out.
-    /// Whether it was counted.
-    pub(super) fn admit_step(&mut self, input: &mut LinearInput) -> bool {
+    pub(super) fn admit_step(&mut self, input: &mut LinearInput) -> Result<(), Exhausted> {
         let length = input.length();
-        match self.input.take(length) {
-            Ok(permit) => input.permit = permit,
-            Err(_) if length <= SMALL_STEP => input.permit = self.input.overdraw(length),
-            Err(_) => return false,
-        }
-        true
+        input.permit = match self.input.take(length) {
+            Err(_) if length <= SMALL_STEP => self.input.overdraw(length),
+            taken => taken?,
+        };
+        Ok(())
     }
 
     /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
@@ -307,6 +307,20 @@ impl Engine {
         let asked = self.role().and_then(|role| role.state(to));
         let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
         edge.is_some_and(|edge| edge.action == Action::Step(from))
+    }
+}
+
+/// Why an input cannot be kept: so many wait already, or there is no room for its bytes.
+pub(super) fn too_much(
+    input: &LinearInput,
+    waiting: usize,
+    exhausted: Option<Exhausted>,
+) -> DisconnectReason {
+    match exhausted {
+        Some(Exhausted { name, limit, .. }) => {
+            DisconnectReason::InputTooLarge { bytes: input.length(), setting: name, limit }
+        }
+        None => DisconnectReason::InputFull(waiting),
     }
 }
 

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::context::Caller;
-use super::inputs::{InputQueue, LinearInput};
+use super::inputs::{InputQueue, LinearInput, too_much};
 use super::order::Held;
 use super::owed::AnsweredBy;
 use super::state::Engine;
@@ -153,7 +153,8 @@ impl Engine {
     /// An input of a sub-session was accepted.
     pub(super) fn sub_session_came(&mut self, sub_session: SubSessionNumber, mut input: LinearInput) {
         let (most, all) = (self.options.max_linear, self.options.max_linear.saturating_mul(TOGETHER));
-        let full = self.sub_sessions.queued >= all || !self.admit_step(&mut input);
+        let admitted = self.admit_step(&mut input);
+        let full = self.sub_sessions.queued >= all || admitted.is_err();
         let (name, id) = (self.name(input.message), input.id.clone());
         match self.sub_sessions.inboxes.get_mut(&sub_session) {
             Some(inbox) if inbox.over.is_none() && inbox.inputs.len() < most && !full => {
@@ -167,11 +168,11 @@ impl Engine {
             Some(inbox) => {
                 // The value cannot follow without this input.
                 let waiting = inbox.inputs.len();
-                inbox
-                    .over
-                    .get_or_insert(Error::Disconnected { reason: DisconnectReason::InputFull(waiting) });
+                let reason = too_much(&input, waiting, admitted.err());
+                inbox.over.get_or_insert(Error::Disconnected { reason });
                 inbox.inputs.wake(&mut self.effects);
-                self.report(Report::Dropped { message: name, cause: DropReason::QueueFull });
+                let cause = if admitted.is_err() { DropReason::TooManyBytes } else { DropReason::QueueFull };
+                self.report(Report::Dropped { message: name, cause });
             }
             None => self.outlive_sub_session(input, SubSessionLeft::Before),
         }

@@ -33,6 +33,16 @@ pub enum DisconnectReason {
     /// The peer sent more steps of a linear channel than this side has room for.
     #[error("the peer sent too many steps: {0} messages were waiting to be taken")]
     InputFull(usize),
+    /// The peer sent a step that does not fit into what this side may keep of its messages, in bytes.
+    #[error("the peer sent a step of {bytes} bytes, for which the limit `{setting}` of {limit} has no room")]
+    InputTooLarge {
+        /// How many bytes the payload of the step has.
+        bytes: usize,
+        /// The setting that has the limit.
+        setting: &'static str,
+        /// The limit, in bytes.
+        limit: usize,
+    },
     /// The reply to a step cannot be accepted, so the state of the peer is unknown.
     #[error("{0}")]
     InvalidReply(#[source] InvalidReply),

@@ -6,7 +6,7 @@ use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::Side;
 use serde_json::{Value, json};
 
-use super::desk::messages::{ASK, COUNT, LOOK};
+use super::desk::messages::{ASK, COUNT, HELLO, LOOK};
 use super::pair::{End, settle};
 use crate::driver::Endpoint;
 use crate::error::Error;
@@ -140,6 +140,20 @@ fn reports_on_a_call_have_a_limit_of_bytes() {
     (0..5).for_each(|number| client.feed(&report(number)));
     let dropped = "`Ask` was dropped: the messages that wait have too many bytes";
     assert_eq!(client.reports(), [dropped, dropped], "three of them have 34 bytes each");
+}
+
+#[test]
+fn a_step_that_has_too_many_bytes_ends_the_session_and_says_so() {
+    let client = End::new(Side::Client, Options::default().max_input_bytes(100));
+    client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
+    let filler = "x".repeat(20_000);
+    client.feed(&format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"filler":"{filler}"}}}}"#));
+    let error = client.link.speak(|engine, caller| engine.closed(caller)).unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the session has ended: the peer sent a step of 20013 bytes, for which the limit `max_input_bytes` of 100 has \
+         no room"
+    );
 }
 
 #[test]
