@@ -13,7 +13,7 @@ use super::owed::AnsweredBy;
 use super::state::Engine;
 use super::uncorrelated::SubSessionLeft;
 use super::wakers::{Effects, Listener, OnProgress, Waiter};
-use crate::error::{DisconnectReason, Error};
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
 
