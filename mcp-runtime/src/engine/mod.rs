@@ -1,12 +1,12 @@
 //! The engine of one session, without I/O and without a clock.
 //!
-//! In: messages, instants and the ends of the transport from one side; calls, steps and replies from the other. Out:
-//! messages to be written, payloads to be taken, tasks to be woken. Refuses whatever the checker refuses, and never
-//! waits: what cannot be done now is queued, or refused, or the caller's task is woken later.
+//! Messages, instants and the ends of the transport come from one side; calls, steps and replies from the other. Nothing
+//! is written that the checker refuses. The engine never waits: what cannot be done now is queued or refused, or the
+//! caller's task is woken later.
 //!
 //! There is no task and no channel between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
-//! locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and finished calls
-//! find their results in the table of calls.
+//! locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and
+//! finished calls find their results in the table of calls.
 //!
 //! `state.rs` has the [`Engine`]: a checker, and owners of everything else. An owner is a struct with private fields and an
 //! invariant; the methods of the engine sequence them.

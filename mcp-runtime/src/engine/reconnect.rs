@@ -47,7 +47,7 @@ impl Engine {
         if self.lifecycle.error().is_some() {
             return;
         }
-        // A request beside the linear channels can be made once more if a task waits for its first reply. Whatever a
+        // A request outside of the linear channels can be made once more if a task waits for its first reply. Whatever a
         // value or a handler has a part in was of the lost session.
         let (calls, openers) = (&self.calls, self.unbound_openers());
         let waits = |id: &RequestId| match id {

@@ -152,7 +152,7 @@ fn a_cancelled_request_is_not_waited_for() {
     server.link.speak(|engine, caller| engine.reply_result(caller, &asked, "\"late\"")).unwrap();
     assert!(server.said().is_empty());
 
-    // The same from within the batch, before anybody has begun.
+    // The same from within the batch, before a handler has begun.
     let answers = server.ask(
         r#"[{"jsonrpc":"2.0","id":3,"method":"ask","params":"?"},{"jsonrpc":"2.0","method":"cancelled","params":{"requestId":3}}]"#,
     );

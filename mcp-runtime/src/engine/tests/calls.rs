@@ -172,7 +172,7 @@ fn the_peers_cancel_reaches_the_request_wherever_it_is() {
         server.link.speak(|engine, caller| engine.is_cancelled(caller, Some(&first))),
         "the id 0 is an id like any other"
     );
-    assert!(server.incoming().is_none(), "nobody has to work on what was cancelled in the queue");
+    assert!(server.incoming().is_none(), "no handler works on what was cancelled in the queue");
     server.link.speak(|engine, caller| engine.reply_result(caller, &first, "\"late\"")).unwrap();
     assert!(server.said().is_empty() && server.reports().is_empty());
 }
@@ -233,7 +233,7 @@ fn reports_carry_the_token_of_the_request() {
 }
 
 #[test]
-fn what_nobody_attends_to_is_refused_in_time() {
+fn what_is_unattended_is_refused_in_time() {
     let mut client = End::ready_client(Options::default().unattended_after(Duration::from_secs(5)));
     assert_eq!(crate::driver::Endpoint::next_deadline(&client.link), None);
     client.feed(r#"{"jsonrpc":"2.0","id":1,"method":"approve","params":"?"}"#);
@@ -245,7 +245,7 @@ fn what_nobody_attends_to_is_refused_in_time() {
     );
     client.later(Duration::from_secs(1));
     assert_eq!(client.said()[0]["error"]["code"], json!(-32601));
-    // From then on nobody has to wait.
+    // From then on nothing waits.
     let answers = client.ask(r#"{"jsonrpc":"2.0","id":2,"method":"approve","params":"?"}"#);
     assert_eq!(answers[0]["error"]["code"], json!(-32601));
     client.link.with(|engine| engine.attend());

@@ -39,7 +39,7 @@ fn what_is_worked_on_is_answered_after_the_close() {
     let (server, id) = closing(Options::default());
     assert!(server.output().1.is_pending(), "the transport stays");
     assert!(!is_cancelled(&server, &id));
-    assert!(server.incoming().is_none(), "what nobody has begun is dropped");
+    assert!(server.incoming().is_none(), "what no handler has begun is dropped");
     server.feed(r#"{"jsonrpc":"2.0","id":3,"method":"ask","params":"?"}"#);
     assert!(server.incoming().is_none(), "and so is what comes");
     let refused = server.link.speak(|engine, caller| engine.request(caller, APPROVE, "\"?\"", false, true));
@@ -80,7 +80,7 @@ fn without_grace_the_session_is_closed_at_once() {
     let (server, id) = closing(Options::default().close_grace(Duration::ZERO));
     assert!(is_cancelled(&server, &id));
     assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
-    // So it is where nobody works on anything.
+    // So it is where no handler runs.
     let server = End::ready_server(Options::default());
     ask(&server, 1);
     server.link.with(|engine| engine.close());
@@ -207,7 +207,7 @@ fn handlers_for_a_peer_that_has_said_everything_have_their_time_and_no_more() {
     assert!(!is_cancelled(&server, &first));
     server.link.speak(|engine, caller| engine.reply_result(caller, &first, "\"in time\"")).unwrap();
     server.later(SECOND);
-    assert!(is_cancelled(&server, &second), "whoever waits for the peer learns that it is over");
+    assert!(is_cancelled(&server, &second), "a task that waits for the peer learns that it is over");
     assert_eq!(server.link.next_deadline(), None);
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":1,"result":"in time"})]);
     assert_eq!(server.output().1, Poll::Ready(Finish::Complete));

@@ -68,7 +68,7 @@ fn is_dropped_unlocked(
 }
 
 #[test]
-fn whoever_hears_of_a_sub_session_is_let_go_of_with_its_value_and_unlocked() {
+fn the_listener_of_a_sub_session_is_dropped_with_its_value_and_unlocked() {
     is_dropped_unlocked(|link, sub_session, listen| {
         listen(link, sub_session);
         link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
@@ -76,7 +76,7 @@ fn whoever_hears_of_a_sub_session_is_let_go_of_with_its_value_and_unlocked() {
 }
 
 #[test]
-fn whoever_would_hear_of_a_sub_session_without_a_value_is_let_go_of_unlocked() {
+fn the_listener_of_a_sub_session_without_a_value_is_dropped_unlocked() {
     is_dropped_unlocked(|link, sub_session, listen| {
         link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
         listen(link, sub_session);
@@ -84,7 +84,7 @@ fn whoever_would_hear_of_a_sub_session_without_a_value_is_let_go_of_unlocked() {
 }
 
 #[test]
-fn whoever_is_replaced_is_let_go_of_unlocked() {
+fn a_listener_that_is_replaced_is_dropped_unlocked() {
     is_dropped_unlocked(|link, sub_session, listen| {
         listen(link, sub_session);
         link.with(|engine| engine.listen_to(sub_session, Box::new(|_| Ok(()))));
@@ -101,7 +101,7 @@ impl Wake for Woken {
 }
 
 #[test]
-fn a_panic_of_whoever_hears_of_a_sub_session_ends_the_hearing_alone() {
+fn a_panic_of_a_listener_ends_the_hearing_alone() {
     let (owner, sub_session) = dug();
     let woken = Arc::new(Woken::default());
     let waker = Waker::from(Arc::clone(&woken));
@@ -115,7 +115,7 @@ fn a_panic_of_whoever_hears_of_a_sub_session_ends_the_hearing_alone() {
     let (hears, wakes) = (Arc::clone(&heard), Arc::clone(&woken));
     let on_progress = move |_: &str| {
         hears.fetch_add(1, Ordering::SeqCst);
-        assert_eq!(wakes.0.load(Ordering::SeqCst), 1, "whoever waits is woken before");
+        assert_eq!(wakes.0.load(Ordering::SeqCst), 1, "the task that waits is woken before");
         panic!("too deep")
     };
     owner.link.with(|engine| engine.listen_to(sub_session, Box::new(on_progress)));
@@ -156,7 +156,7 @@ fn a_panic_of_what_is_let_go_of_is_reported_as_well() {
 }
 
 #[test]
-fn a_panic_of_whoever_is_told_of_reports_ends_nothing() {
+fn a_panic_of_the_reader_of_reports_ends_nothing() {
     let told = Arc::new(AtomicUsize::new(0));
     let counts = Arc::clone(&told);
     let options = Arc::new(Options::default().on_report(move |_| {

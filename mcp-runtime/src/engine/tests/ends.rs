@@ -1,4 +1,4 @@
-//! How sessions end: whoever ends it, and whatever is under way, nobody is left waiting.
+//! How sessions end: whatever ends one, and whatever is under way, no task is left waiting.
 
 use std::io;
 use std::sync::Arc;

@@ -249,7 +249,7 @@ fn full_queues_hold_up_no_reply() {
 }
 
 #[test]
-fn what_nobody_listens_to_is_not_even_noted() {
+fn what_has_no_listener_is_not_even_noted() {
     let client = End::ready_client(Options::default());
     let noted = client.link.speak(|engine, caller| {
         engine.request(caller, LOOK, "1", false, true).unwrap();

@@ -214,7 +214,7 @@ fn a_request_that_is_taken_back_is_settled() {
         );
     }
     assert_eq!(kept.settled(), [1, 2]);
-    // Its handler knows nothing of that yet; its answer is nobody's.
+    // Its handler knows nothing of that yet; its answer is not wanted.
     server
         .link
         .speak(|engine, caller| engine.reply_result(caller, begun.id.as_ref().unwrap(), "\"!\""))
@@ -223,7 +223,7 @@ fn a_request_that_is_taken_back_is_settled() {
 }
 
 #[test]
-fn what_the_transport_holds_back_makes_whoever_speaks_wait() {
+fn what_the_transport_holds_back_makes_callers_wait() {
     let server = End::ready_server(Options::default().output_high_water(100));
     let kept = watched(&server);
     let mut context = std::task::Context::from_waker(Waker::noop());
@@ -247,20 +247,20 @@ fn a_call_that_was_not_delivered_fails_alone() {
     assert!(
         !client.link.with(|engine| engine.awaits(lost)) && client.link.with(|engine| engine.awaits(other))
     );
-    // Should its reply come after all, nobody waits for it; and to fail twice is to fail once.
+    // Should its reply come after all, no task waits for it; and to fail twice is to fail once.
     client.link.notify(TransportEvent::RequestFailed { id: lost, error: Error::SessionInvalid });
     feed(&client, &json!({"jsonrpc":"2.0","id":other,"result":"fine"}).to_string(), 0);
     assert_eq!(client.outcome(other), Some(Ok("\"fine\"".to_owned())));
 }
 
 #[test]
-fn the_transport_hears_when_nobody_waits_for_a_reply_any_more() {
+fn the_transport_hears_when_no_task_waits_for_a_reply_any_more() {
     let mut client = End::ready_client(Options::default());
     let kept = watched(&client);
     let heard = || std::mem::take(&mut kept.0.lock().unwrap().not_awaited);
     let calls: Vec<i64> = (0..6).map(|_| client.call(ASK, "\"?\"")).collect();
     assert_eq!(heard(), [0; 0]);
-    // It is answered, well or not; taken back; let go of; late; or not delivered.
+    // It is answered, well or not; cancelled; dropped; late; or not delivered.
     feed(&client, &json!({"jsonrpc":"2.0","id":calls[0],"result":"fine"}).to_string(), 0);
     assert_eq!(heard(), [calls[0]]);
     feed(&client, &json!({"jsonrpc":"2.0","id":calls[1],"error":{"code":1,"message":"no"}}).to_string(), 0);
@@ -308,7 +308,7 @@ fn the_transport_hears_as_well_when_the_end_of_a_sub_session_leaves_requests_una
     };
     assert_eq!(watcher.link.speak(leave).unwrap(), 2);
     assert_eq!(heard(), [0; 0]);
-    // The value of the sub-session is gone, and the request that opened it is taken back: nothing of it will be
+    // The value of the sub-session is gone, and the request that opened it is cancelled: nothing of it will be
     // answered.
     watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     assert_eq!(heard(), [2, 1]);

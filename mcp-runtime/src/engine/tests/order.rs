@@ -226,7 +226,7 @@ impl Program {
         self.calls.iter().filter(|(_, _, came)| *came == 0).count()
     }
 
-    /// Takes what steps and calls may take, if their tasks were woken. `reached` is told of each, and how many calls are
+    /// Takes what steps and calls may take, if their tasks were woken. `reached` is called with each, and how many calls are
     /// running.
     fn reach(&mut self, server: &End, reached: impl Fn(u64, usize)) {
         let running = self.running();

@@ -1,4 +1,4 @@
-//! Sessions that the peer has lost, and that are begun anew: nothing of the lost one goes on.
+//! Sessions that the peer has lost, and that are opened again: nothing of the lost one goes on.
 
 use std::task::{Context, Poll, Waker};
 
@@ -66,7 +66,7 @@ fn watcher() -> End {
 }
 
 #[test]
-fn an_id_of_the_lost_session_is_free_and_who_works_on_it_answers_nobody() {
+fn an_id_of_the_lost_session_is_free_and_its_handler_answers_no_request() {
     let client = attended();
     client.feed(&approve(0));
     let before = client.incoming().unwrap();
@@ -135,7 +135,7 @@ fn a_handler_of_the_lost_session_says_nothing_in_the_new_one() {
     assert!(lost(handler.speak(|engine, caller| engine.request(caller, ASK, "\"?\"", false, true))));
     assert!(lost(handler.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing))));
     assert!(client.said().is_empty());
-    // What is told to everybody has no part in any session.
+    // What is sent for every epoch belongs to none.
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", About::Nothing)).unwrap();
     assert_eq!(client.said().len(), 1);
 }
@@ -154,10 +154,10 @@ fn a_call_that_has_heard_nothing_stays_for_the_transport_to_make_once_more() {
 }
 
 #[test]
-fn a_call_that_nobody_waits_for_is_not_made_once_more() {
+fn a_call_that_no_task_waits_for_is_not_made_once_more() {
     let client = attended();
     let id = client.link.speak(|engine, caller| engine.request(caller, LOOK, "null", false, true)).unwrap();
-    // It cannot be taken back, so its reply would have been dropped.
+    // It cannot be cancelled, so its reply would have been dropped.
     client.link.speak(|engine, caller| engine.let_go(caller, id));
     assert!(client.link.with(|engine| engine.awaits(id)));
     client.reconnect();
@@ -185,14 +185,14 @@ fn sub_sessions_are_over_their_keys_free_and_letting_go_of_them_says_nothing() {
     assert_eq!(watcher.sub_session(old), Poll::Ready(Ok(())), "what came before still counts");
     let told = Poll::Ready(Err(Error::SessionReplaced.to_string()));
     assert_eq!(watcher.sub_session(old), told);
-    // What comes late for the lost one is nobody's.
+    // What comes late for the lost one reaches no task.
     watcher.reports();
     watcher.feed(&updated.to_string());
     assert_eq!(watcher.reports().len(), 1);
     let new = open("a");
     assert_eq!(watcher.said().len(), 1);
     watcher.link.speak(|engine, caller| engine.leave_sub_session(caller, old));
-    assert!(watcher.said().is_empty(), "there is nothing to take back");
+    assert!(watcher.said().is_empty(), "there is nothing to cancel");
     watcher.feed(r#"{"jsonrpc":"2.0","id":2,"result":{}}"#);
     watcher.feed(&updated.to_string());
     for _ in 0..2 {
@@ -216,7 +216,7 @@ fn a_sub_session_that_has_heard_nothing_is_opened_once_more() {
 }
 
 #[test]
-fn of_a_lost_sub_session_that_nobody_has_taken_nothing_is_kept() {
+fn of_a_lost_sub_session_without_a_value_nothing_is_kept() {
     let reader = End::past_hello(&parcels::PROTOCOL, parcels::messages::HELLO);
     reader.link.with(|engine| engine.attend());
     let say = |method: &str| {
@@ -251,7 +251,7 @@ fn a_debt_of_a_lost_sub_session_is_paid() {
         let (id, _) = engine.ask(caller, UNSUBSCRIBE, r#"{"uri":"a"}"#, false, false, meant)?;
         Ok::<_, Error>(engine.abandon_exchange(caller, UNSUBSCRIBE, id, Some(sub_session), None))
     };
-    let debt = watcher.link.speak(asked).unwrap().expect("it cannot be taken back");
+    let debt = watcher.link.speak(asked).unwrap().expect("it cannot be cancelled");
     let context = Context::from_waker(Waker::noop());
     let owes = || {
         watcher

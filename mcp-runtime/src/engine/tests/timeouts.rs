@@ -200,7 +200,7 @@ fn letting_go_of_a_call_stops_its_clock() {
     assert!(is_idle(&client));
     assert_eq!(client.said().len(), 1);
     client.later(SECOND * 9);
-    assert!(client.said().is_empty(), "it is taken back once");
+    assert!(client.said().is_empty(), "it is cancelled once");
 }
 
 #[test]
@@ -258,7 +258,7 @@ impl std::task::Wake for Count {
 }
 
 #[test]
-fn an_alarm_that_nobody_waits_for_is_gone() {
+fn an_alarm_that_no_task_waits_for_is_gone() {
     let mut client = End::ready_client(Options::default());
     let context = Context::from_waker(Waker::noop());
     let at = client.now + SECOND;
@@ -291,11 +291,11 @@ fn a_debt_is_paid_by_its_reply_or_its_refusal() {
             client.link.speak(|engine, caller| engine.abandon_exchange(caller, COUNT, id, None, None)),
             Some(id)
         );
-        assert!(client.said().is_empty(), "it may not be taken back");
+        assert!(client.said().is_empty(), "it may not be cancelled");
         assert!(debt(&client, id).is_pending());
         client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}"#));
         assert!(matches!(debt(&client, id), Poll::Ready(Ok(()))));
-        assert!(client.linear().is_none() && client.reports().is_empty(), "the reply reaches nobody");
+        assert!(client.linear().is_none() && client.reports().is_empty(), "the reply reaches no task");
         let second = count(&client);
         client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{second},"result":6}}"#));
         assert!(client.linear().is_some());

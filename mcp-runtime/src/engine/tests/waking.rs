@@ -57,7 +57,7 @@ fn waits<T>(polled: Poll<T>) -> bool {
 }
 
 #[test]
-fn a_call_that_waits_wakes_nobody_and_keeps_one_waker() {
+fn a_call_that_waits_wakes_no_task_and_keeps_one_waker() {
     let (client, task) = (End::ready_client(Options::default()), Task::default());
     let id = client.call(LOOK, "null");
     task.poll(100, |context| {
@@ -69,7 +69,7 @@ fn a_call_that_waits_wakes_nobody_and_keeps_one_waker() {
 }
 
 #[test]
-fn the_transport_and_its_alarm_wake_nobody_by_being_polled() {
+fn the_transport_and_its_alarm_wake_no_task_by_being_polled() {
     let (mut client, task) = (End::ready_client(Options::default()), Task::default());
     client.said();
     task.poll(100, |context| {
@@ -86,7 +86,7 @@ fn the_transport_and_its_alarm_wake_nobody_by_being_polled() {
 }
 
 #[test]
-fn an_alarm_and_a_call_that_are_given_up_wake_nobody() {
+fn an_alarm_and_a_call_that_are_dropped_wake_no_task() {
     let (client, task) = (End::ready_client(Options::default()), Task::default());
     let alarm = client.link.with(|engine| engine.set_alarm(client.now + Duration::from_secs(1)));
     let id = client.call(LOOK, "null");
@@ -158,7 +158,7 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
     }
     assert_eq!(end.link.with(|engine| engine.longest_waiting()), waiters.len());
     assert_eq!((task.woken(), task.kept()), (0, waiters.len()));
-    // Who has gone makes room for others, and takes nobody's place with it.
+    // A future that is gone makes room for others, and keeps its own place only.
     waiters.truncate(10);
     let mut others: Vec<Waiter> = Vec::new();
     others.resize_with(60_000, Waiter::default);
