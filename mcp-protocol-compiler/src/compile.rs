@@ -128,13 +128,13 @@ fn compile_once(
     let protocol = check(&resolution, settings, &mut found);
     consequences::withhold(&mut found, unread.as_ref(), &sources);
     repeats::arrange(&mut found, &sources, &[lexer::UNKNOWN_CHARACTER, parser::RESERVED_WORD]);
-    let protocol = Some(protocol).filter(|_| !has_errors(&found));
+    let protocol = protocol.filter(|_| !has_errors(&found));
     let outline = outline(&resolution);
     Ok((Compilation { sources, diagnostics: found, protocol, outline }, resolution, files))
 }
 
-/// Checks the declarations; builds, relates and closes the machines, and checks these.
-fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic>) -> Compiled {
+/// Checks the declarations; builds, relates and closes the machines, and checks these. `None` iff there is an error.
+fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic>) -> Option<Compiled> {
     let declarations = &resolution.declarations;
     found.extend(messages::check(declarations));
     found.extend(alternatives::check(declarations));
@@ -159,16 +159,17 @@ fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic
     if let (Some(client), Some(server)) = (&mut client, &mut server) {
         found.extend(relate(&lowered, client, server, settings));
     }
-    let compiled = Compiled { declarations: declarations.clone(), client, server };
-    if !has_errors(found) {
-        found.extend(announcements::check(&compiled));
-        found.extend(gates::check(&compiled));
-        if let Some(role) = resolution.roles.first() {
-            found.extend(unused::check(&compiled, role.name.span.file));
-        }
-        found.extend(names::check(&compiled));
+    if has_errors(found) {
+        return None;
     }
-    compiled
+    let compiled = Compiled::new(declarations.clone(), client, server);
+    found.extend(announcements::check(&compiled));
+    found.extend(gates::check(&compiled));
+    if let Some(role) = resolution.roles.first() {
+        found.extend(unused::check(&compiled, role.name.span.file));
+    }
+    found.extend(names::check(&compiled.plan));
+    Some(compiled).filter(|_| !has_errors(found))
 }
 
 /// Relates the roles as they are written, for closing makes different roles equal; then closes them, and looks for

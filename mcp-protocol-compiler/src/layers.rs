@@ -21,6 +21,7 @@ const LAYERS: layers::Layers = layers::Layers {
         "dual",
         "automaton",
         "relation",
+        "plan",
         "compiled",
         "generate",
         "diagram",

@@ -22,6 +22,7 @@ mod hash;
 mod layers;
 mod lists;
 mod peer_hint;
+mod plan;
 mod reach;
 mod tried;
 

@@ -208,12 +208,10 @@ fn the_dual_turns_the_direction_of_levels_round() {
     let text =
         "request A \"a\" -> B\nclient X\nserver Y = dual X\nX [must \"R\" out error -32002] = !A . ?B . End";
     let compiled = compile_text(text).protocol.unwrap();
-    let levels = |automaton: Option<Automaton>| {
-        let state = automaton.unwrap().states.swap_remove(0);
-        (state.outward.error, state.inward.error)
-    };
-    assert_eq!(levels(compiled.client), (Some(-32002), None));
-    assert_eq!(levels(compiled.server), (None, Some(-32002)));
+    let levels =
+        |automaton: &Automaton| (automaton.states[0].outward.error, automaton.states[0].inward.error);
+    assert_eq!(levels(&compiled.client.unwrap()), (Some(-32002), None));
+    assert_eq!(levels(&compiled.server.unwrap()), (None, Some(-32002)));
 }
 
 #[test]
@@ -232,16 +230,16 @@ fn an_end_is_called_end_however_it_is_reached() {
 /// Sub-sessions are suspended in the direction of what leads to the mark, in the text of the definition and not beyond
 /// it.
 #[test]
-fn only_puts_to_rest_what_has_had_its_last_word() {
+fn only_suspends_sub_sessions_in_one_direction() {
     let text = "notification Open \"open\" (_)\nnotification Change \"change\" (_)\nkey uri = Open.uri | Change.uri\n\
                 request Stop \"stop\" -> Stopped\nnotification Log \"log\"\nnotification Exit \"exit\"\n\
                 notification Wake \"wake\"\nclient C\nserver S = dual C\n\
                 C = *D ⊕ !Stop . Stopping\nStopping only = rec log . ( ?Log . log & ?Stopped . ( !Exit . End ⊕ !Wake . C ) )\n\
                 D = !Open . rec on . !Change . on";
     let compiled = compile_text(text).protocol.unwrap();
-    let rests = |automaton: Option<Automaton>| -> Vec<(String, bool, bool)> {
-        let states = automaton.unwrap().states.into_iter().filter(|state| !state.body);
-        states.map(|state| (state.name, state.only.outward, state.only.inward)).collect()
+    let suspended = |automaton: &Automaton| -> Vec<(String, bool, bool)> {
+        let states = automaton.states.iter().filter(|state| !state.body);
+        states.map(|state| (state.name.clone(), state.only.outward, state.only.inward)).collect()
     };
     let named =
         |names: [(&str, bool, bool); 4]| names.map(|(name, out, inward)| (name.to_owned(), out, inward));
@@ -251,14 +249,14 @@ fn only_puts_to_rest_what_has_had_its_last_word() {
         ("AfterStopped", true, true),
         ("End", true, true),
     ]);
-    assert_eq!(rests(compiled.client), client);
+    assert_eq!(suspended(&compiled.client.unwrap()), client);
     let server = named([
         ("Start", false, false),
         ("Stopping", false, true),
         ("AfterStopped", true, true),
         ("End", true, true),
     ]);
-    assert_eq!(rests(compiled.server), server);
+    assert_eq!(suspended(&compiled.server.unwrap()), server);
 }
 
 #[test]

@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 
-use crate::compiled::Compiled;
 use crate::diagnostic::{Code, Diagnostic};
-use crate::generate::names::{
+use crate::plan::names::{
     CONTEXT_METHODS, HANDLE_METHODS, MODULE_ITEMS, PRELUDE, ROLE_ITEMS, SESSION_METHODS, constant, is_ident,
     snake,
 };
-use crate::generate::plan::{
+use crate::plan::{
     Method, MethodKind, Plan, Replicated, RolePlan, answers_name, indices, notify_name, open_names,
     pages_name,
 };
@@ -28,9 +27,8 @@ pub const CLASH: Code = Code("S0601");
 pub const NOT_A_NAME: Code = Code("S0602");
 
 /// Finds every clash of names in what would be generated.
-pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
-    let plan = Plan::new(compiled);
-    let mut clashes = Clashes { plan: &plan, seen: BTreeSet::new(), found: Vec::new() };
+pub(crate) fn check(plan: &Plan) -> Vec<Diagnostic> {
+    let mut clashes = Clashes { plan, seen: BTreeSet::new(), found: Vec::new() };
     clashes.identifiers();
     clashes.items();
     clashes.constants();
@@ -50,7 +48,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
 type NameTable<'a> = BTreeMap<Cow<'a, str>, Named<'a>>;
 
 struct Clashes<'a> {
-    plan: &'a Plan<'a>,
+    plan: &'a Plan,
     seen: BTreeSet<(Span, Option<Span>)>,
     found: Vec<Diagnostic>,
 }
@@ -59,14 +57,14 @@ impl<'a> Clashes<'a> {
     /// Names that Rust does not take.
     fn identifiers(&mut self) {
         let plan = self.plan;
-        let messages = indices(plan.declarations).flat_map(|(_, message)| {
+        let messages = indices(&plan.declarations).flat_map(|(_, message)| {
             let called = message.call_name.as_ref().map(|name| (name.text.as_str(), name.span));
             std::iter::once((message.table.name.as_ref(), message.span)).chain(called)
         });
         let markers = plan
             .markers
             .iter()
-            .filter_map(|marker| marker.places.first().map(|place| (marker.name, place.state.span)));
+            .filter_map(|marker| Some((marker.name.as_str(), marker.places.first()?.state()?.span)));
         let roles = plan.roles.iter().map(|role| (role.automaton.name.as_str(), role.automaton.span));
         let mut wrong: Vec<(&str, Span)> = Vec::new();
         for (name, span) in messages.chain(markers).chain(roles) {
@@ -96,8 +94,8 @@ impl<'a> Clashes<'a> {
             (name, Named { span: role.automaton.span, thing: Thing::Role(name) })
         });
         let markers = plan.markers.iter().filter_map(|marker| {
-            let state = marker.places.first()?.state;
-            Some((marker.name, Named { span: state.span, thing: Thing::State(marker.name) }))
+            let state = marker.places.first()?.state()?;
+            Some((marker.name.as_str(), Named { span: state.span, thing: Thing::State(&marker.name) }))
         });
         for (name, named) in roles.chain(markers) {
             if PRELUDE.contains(&name) {
@@ -114,14 +112,14 @@ impl<'a> Clashes<'a> {
     /// The constants of the module `messages`.
     fn constants(&mut self) {
         let mut constants = NameTable::new();
-        for (_, message) in indices(self.plan.declarations) {
+        for (_, message) in indices(&self.plan.declarations) {
             let named = Named { span: message.span, thing: Thing::Message(&message.table.name) };
             self.insert(&mut constants, constant(&message.table.name), named);
         }
     }
 
     /// The methods of each state.
-    fn methods(&mut self, role: &'a RolePlan<'_>) {
+    fn methods(&mut self, role: &'a RolePlan) {
         for state in
             role.states.iter().chain(role.sub_sessions.iter().flat_map(|sub_session| &sub_session.states))
         {
@@ -203,7 +201,7 @@ impl<'a> Clashes<'a> {
         Named { thing, ..named }
     }
 
-    fn handle(&mut self, role: &RolePlan<'_>) {
+    fn handle(&mut self, role: &RolePlan) {
         let mut methods = NameTable::new();
         for output in &role.outputs {
             if let Some(opening) = &output.opening {
@@ -216,7 +214,7 @@ impl<'a> Clashes<'a> {
                 }
                 continue;
             }
-            let declarations = self.plan.declarations;
+            let declarations = &self.plan.declarations;
             let name = match output.replies.is_empty() {
                 false => self.plan.call_name(output.message),
                 true => notify_name(declarations, output.message),
@@ -238,7 +236,7 @@ impl<'a> Clashes<'a> {
         }
     }
 
-    fn handler(&mut self, role: &RolePlan<'_>) {
+    fn handler(&mut self, role: &RolePlan) {
         let mut methods = NameTable::new();
         for Replicated { message, .. } in &role.inputs {
             let name = self.plan.call_name(*message);
@@ -248,7 +246,7 @@ impl<'a> Clashes<'a> {
     }
 
     /// `Closed` is a branch of its own where the peer may close.
-    fn choices(&mut self, role: &RolePlan<'_>) {
+    fn choices(&mut self, role: &RolePlan) {
         for method in role.states.iter().flat_map(|state| &state.methods) {
             let MethodKind::Next(next) = &method.what else { continue };
             for (input, _) in next.inputs.iter().filter(|_| next.closed) {
@@ -263,9 +261,9 @@ impl<'a> Clashes<'a> {
     }
 
     /// The session types of sub-sessions stand in the module of their role, with the choices of all its states.
-    fn sub_sessions(&mut self, role: &'a RolePlan<'_>) {
+    fn sub_sessions(&mut self, role: &'a RolePlan) {
         let mut items = NameTable::new();
-        for sub_session in role.sub_sessions.iter().filter_map(|sub_session| sub_session.sub_session) {
+        for sub_session in role.sub_sessions.iter().filter_map(RolePlan::sub_session) {
             let name = sub_session.name.as_str();
             let named = Named { span: sub_session.span, thing: Thing::SubSessions(name) };
             if PRELUDE.contains(&name) || ROLE_ITEMS.contains(&name) || MODULE_ITEMS.contains(&name) {
@@ -283,7 +281,7 @@ impl<'a> Clashes<'a> {
         for state in std::iter::once(role).chain(&role.sub_sessions).flat_map(|owner| &owner.states) {
             for method in &state.methods {
                 if let MethodKind::Next(next) = &method.what {
-                    let named = Named { span: state.state.span, thing: Thing::Choice(&state.state.name) };
+                    let named = Named { span: state.span, thing: Thing::Choice(&state.name) };
                     self.insert(&mut items, next.name.as_str(), named);
                 }
             }
@@ -291,9 +289,9 @@ impl<'a> Clashes<'a> {
     }
 
     /// The enum of a request's replies stands in the role's module, which knows the role by its name.
-    fn answers(&mut self, role: &RolePlan<'_>) {
+    fn answers(&mut self, role: &RolePlan) {
         for answers in &role.answers {
-            let name = answers_name(self.plan.declarations, answers.request);
+            let name = answers_name(&self.plan.declarations, answers.request);
             if name == role.automaton.name {
                 let mut named = self.of_message(answers.request, true);
                 named.thing = Thing::Replies(self.plan.message_name(answers.request));

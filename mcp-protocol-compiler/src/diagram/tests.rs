@@ -2,6 +2,7 @@
 
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::{Diagram, layout::Layout, order::Layers, picture::Picture};
 use crate::automaton::Automaton;
@@ -47,7 +48,7 @@ Watched = !Watch . ?Watching . rec on . ( ?Cooked . on & !Forget . ?reply . End 
 Cooking = !Cook . ?Begun . !Enough . End
 ";
 
-fn client(text: &str) -> (Automaton, Declarations) {
+fn client(text: &str) -> (Arc<Automaton>, Arc<Declarations>) {
     let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
     let compilation = compile(Path::new("small.session"), &mut read).unwrap();
     let protocol = compilation.protocol.unwrap_or_else(|| panic!("{:#?}", compilation.diagnostics));

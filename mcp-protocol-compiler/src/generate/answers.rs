@@ -6,16 +6,16 @@ use quote::quote;
 use super::Generator;
 use super::docs::{attributes, described};
 use super::handle::capital;
-use super::names::ident;
-use super::plan::{Answers, RolePlan, answers_name, role_module};
 use super::types::Scope;
+use crate::plan::names::ident;
+use crate::plan::{Answers, RolePlan, answers_name, role_module};
 use mcp_protocol_machine::protocol::MessageIndex;
 
 impl Generator<'_> {
     /// The type of what answers a request: its reply's payload, or the enum of its replies.
     pub(super) fn answer(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         request: MessageIndex,
         replies: &[MessageIndex],
         scope: Scope,
@@ -23,7 +23,7 @@ impl Generator<'_> {
         if let [reply] = replies {
             return self.payload(*reply, scope);
         }
-        let name = ident(&answers_name(self.plan.declarations, request));
+        let name = ident(&answers_name(&self.plan.declarations, request));
         let module = ident(role_module(role.automaton.side));
         match scope {
             Scope::Top => quote!(#module::#name),
@@ -32,13 +32,13 @@ impl Generator<'_> {
     }
 
     /// The enums of a role.
-    pub(super) fn answers(&self, role: &RolePlan<'_>) -> TokenStream {
+    pub(super) fn answers(&self, role: &RolePlan) -> TokenStream {
         role.answers.iter().map(|answers| self.answers_to(answers)).collect()
     }
 
     fn answers_to(&self, answers: &Answers) -> TokenStream {
         let plan = &self.plan;
-        let name = ident(&answers_name(plan.declarations, answers.request));
+        let name = ident(&answers_name(&plan.declarations, answers.request));
         let request = described(plan, answers.request);
         let place = plan.message(answers.request).map(|message| self.docs.place(message.span));
         let documentation =

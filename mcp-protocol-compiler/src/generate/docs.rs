@@ -5,9 +5,9 @@ use proc_macro2::TokenStream;
 use quote::quote;
 
 use super::handle::capital;
-use super::names::ident;
-use super::plan::{MethodKind, Plan, RolePlan};
 use super::types::Scope;
+use crate::plan::names::ident;
+use crate::plan::{MethodKind, Plan, RolePlan};
 use crate::source::{SourceMap, Span};
 
 /// A fragment longer than this says less than the file does.
@@ -91,7 +91,7 @@ pub(crate) fn link(name: &str, scope: Scope) -> String {
 }
 
 /// A link to the method of a session where it is documented, which is in the first state that has it.
-pub(crate) fn method_link(role: &RolePlan<'_>, method: &str, scope: Scope) -> String {
+pub(crate) fn method_link(role: &RolePlan, method: &str, scope: Scope) -> String {
     let (session, method) = (role.path().to_string().replace(' ', ""), ident(method).to_string());
     match scope {
         _ if method.contains("r#") || session.contains("r#") => format!("`{session}::{method}`"),
@@ -119,7 +119,7 @@ pub(crate) fn links<'n>(names: impl IntoIterator<Item = &'n str>, scope: Scope) 
 }
 
 /// What a message is, in words: `the request `tools/call``.
-pub(crate) fn described(plan: &Plan<'_>, index: MessageIndex) -> String {
+pub(crate) fn described(plan: &Plan, index: MessageIndex) -> String {
     let Some(message) = plan.message(index) else { return String::new() };
     let table = &message.table;
     let when = condition(table);
@@ -137,7 +137,7 @@ fn condition(table: &Message) -> String {
 }
 
 /// The capabilities that a message needs, as a sentence.
-pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Option<String> {
+pub(crate) fn needs(plan: &Plan, index: MessageIndex, sender: Side) -> Option<String> {
     let message = plan.message(index)?;
     let gates: Vec<String> = message
         .table
@@ -150,7 +150,7 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
                 Holder::Receiver => sender.other(),
             };
             let gate = plan.declarations.gates.get(usize::from(requirement.gate.0))?;
-            let holder = super::plan::role_module(side);
+            let holder = crate::plan::role_module(side);
             let when = requirement.when().map(|when| format!(" (`{when}`)"));
             Some(format!("`{holder}.{}`{}", gate.path.join("."), when.unwrap_or_default()))
         })
@@ -163,7 +163,7 @@ pub(crate) fn needs(plan: &Plan<'_>, index: MessageIndex, sender: Side) -> Optio
 }
 
 /// A step of the type as the author would write it.
-pub(crate) fn type_of(plan: &Plan<'_>, role: &RolePlan<'_>, what: &MethodKind) -> String {
+pub(crate) fn type_of(plan: &Plan, role: &RolePlan, what: &MethodKind) -> String {
     let message = |index: MessageIndex| plan.message_name(index);
     let state = |index: StateIndex| role.state_name(index);
     let inputs = |inputs: &[(MessageIndex, StateIndex)]| -> Vec<String> {
@@ -210,7 +210,7 @@ pub(crate) fn type_of(plan: &Plan<'_>, role: &RolePlan<'_>, what: &MethodKind) -
 }
 
 /// Replies that lead to the same state: `?A . S`, or `( ?A . S & ?B . S )`.
-fn received(plan: &Plan<'_>, replies: &[MessageIndex], then: &str) -> String {
+fn received(plan: &Plan, replies: &[MessageIndex], then: &str) -> String {
     let branches: Vec<String> =
         replies.iter().map(|reply| format!("?{} . {then}", plan.message_name(*reply))).collect();
     match branches.as_slice() {
@@ -220,7 +220,7 @@ fn received(plan: &Plan<'_>, replies: &[MessageIndex], then: &str) -> String {
 }
 
 /// The lines above a constant of the module `messages`.
-pub(crate) fn message_lines(plan: &Plan<'_>, docs: &Docs<'_>, index: MessageIndex) -> Vec<String> {
+pub(crate) fn message_lines(plan: &Plan, docs: &Docs<'_>, index: MessageIndex) -> Vec<String> {
     let Some(message) = plan.message(index) else { return Vec::new() };
     let table = &message.table;
     let written: &[String] =

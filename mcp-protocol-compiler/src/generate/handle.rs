@@ -6,21 +6,21 @@ use quote::quote;
 
 use super::Generator;
 use super::docs::{attributes, described, link, links, method_link};
-use super::names::ident;
-use super::plan::{
-    MethodKind, NextPlan, Opening, Replicated, RolePlan, notify_name, open_names, pages_name, role_module,
-};
 use super::types::Scope;
 use crate::automaton::SubSessionType;
+use crate::plan::names::ident;
+use crate::plan::{
+    MethodKind, NextPlan, Opening, Replicated, RolePlan, notify_name, open_names, pages_name, role_module,
+};
 
 impl Generator<'_> {
     /// Whether the role can do anything at any time.
-    pub(super) fn has_handle(&self, role: &RolePlan<'_>) -> bool {
+    pub(super) fn has_handle(&self, role: &RolePlan) -> bool {
         !role.outputs.is_empty()
     }
 
     /// The module of a role.
-    pub(super) fn role_module(&self, role: &RolePlan<'_>) -> TokenStream {
+    pub(super) fn role_module(&self, role: &RolePlan) -> TokenStream {
         let allow = &self.allow;
         let name = ident(role_module(role.automaton.side));
         let calls = self.call_aliases(role);
@@ -33,7 +33,7 @@ impl Generator<'_> {
             .flat_map(|owner| owner.states.iter().map(move |state| (owner, state)))
             .flat_map(|(owner, state)| {
                 state.methods.iter().filter_map(move |method| match &method.what {
-                    MethodKind::Next(next) => Some(self.choice(owner, &state.state.name, next)),
+                    MethodKind::Next(next) => Some(self.choice(owner, &state.name, next)),
                     _ => None,
                 })
             })
@@ -68,11 +68,11 @@ impl Generator<'_> {
     }
 
     /// The types of running calls, with the progress that may be reported on them.
-    fn call_aliases(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn call_aliases(&self, role: &RolePlan) -> TokenStream {
         let opens =
-            |output: &Replicated<'_>| output.opening.as_ref().is_some_and(|opening| opening.answer.is_some());
+            |output: &Replicated| output.opening.as_ref().is_some_and(|opening| opening.answer.is_some());
         let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty() || opens(output));
-        let cancellable = |output: &&Replicated<'_>| self.call_alias(output.message) == "CancellableCall";
+        let cancellable = |output: &&Replicated| self.call_alias(output.message) == "CancellableCall";
         let progress = match self.plan.reports.as_slice() {
             [] => quote!(()),
             [one] => self.payload(*one, Scope::Nested),
@@ -94,7 +94,7 @@ impl Generator<'_> {
         quote!(#call #cancellable_call)
     }
 
-    fn handle(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn handle(&self, role: &RolePlan) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
         let documentation = attributes(&[
             format!("What a `{}` may send at any time, for tasks", role.automaton.name),
@@ -120,7 +120,7 @@ impl Generator<'_> {
     }
 
     /// The method of a handle, which has the documentation of the session's method of that name.
-    fn handle_method(&self, role: &RolePlan<'_>, output: &Replicated<'_>) -> TokenStream {
+    fn handle_method(&self, role: &RolePlan, output: &Replicated) -> TokenStream {
         let plan = &self.plan;
         let message = output.message;
         let (parameter, value) = self.argument(message, Scope::Nested);
@@ -129,7 +129,7 @@ impl Generator<'_> {
             return self.handle_opening(role, message, opening);
         }
         if output.replies.is_empty() {
-            let name = notify_name(plan.declarations, message);
+            let name = notify_name(&plan.declarations, message);
             let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
             return quote! {
                 #documentation
@@ -142,7 +142,7 @@ impl Generator<'_> {
         let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
         let alias = self.call_alias(message);
         let result = self.answer(role, message, &output.replies, Scope::Nested);
-        let pages = pages_name(plan.declarations, message).map(|name| {
+        let pages = pages_name(&plan.declarations, message).map(|name| {
             let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
             let (cursor, next) = self.cursors(message);
             quote! {
@@ -162,7 +162,7 @@ impl Generator<'_> {
     }
 
     /// The methods that open a sub-session.
-    fn handle_opening(&self, role: &RolePlan<'_>, message: MessageIndex, opening: &Opening) -> TokenStream {
+    fn handle_opening(&self, role: &RolePlan, message: MessageIndex, opening: &Opening) -> TokenStream {
         let (parameter, value) = self.argument(message, Scope::Nested);
         let constant = self.constant(message);
         let (sub_session, start) =
@@ -197,8 +197,8 @@ impl Generator<'_> {
     }
 
     /// The type of a sub-session.
-    fn sub_session(&self, role: &RolePlan<'_>, sub_session: &RolePlan<'_>) -> TokenStream {
-        let Some(written) = sub_session.sub_session else { return TokenStream::new() };
+    fn sub_session(&self, role: &RolePlan, sub_session: &RolePlan) -> TokenStream {
+        let Some(written) = sub_session.sub_session() else { return TokenStream::new() };
         let name = ident(&written.name);
         let place = self.docs.place(written.span);
         let mut own = vec![
@@ -220,9 +220,9 @@ impl Generator<'_> {
         let documentation = attributes(&super::docs::after(&written.documentation, own));
         let (module, side) = (ident(role_module(role.automaton.side)), super::role::side(role));
         let known = self.is_known_by_id(role, written).then(|| quote!(known by request_id;));
-        let constants = super::tables::states(role.automaton);
+        let constants = super::tables::states(&role.automaton);
         let states = sub_session.states.iter().map(|state| {
-            let (marker, constant) = (ident(&state.state.name), constants.get(state.index.0 as usize));
+            let (marker, constant) = (ident(&state.name), constants.get(state.index.0 as usize));
             quote!(state super::#marker = super::tables::#module::#constant;)
         });
         quote! {
@@ -242,7 +242,7 @@ impl Generator<'_> {
     }
 
     /// Whether the id of what opens a sub-session is a key, so that programs have to write it.
-    fn is_known_by_id(&self, role: &RolePlan<'_>, sub_session: &SubSessionType) -> bool {
+    fn is_known_by_id(&self, role: &RolePlan, sub_session: &SubSessionType) -> bool {
         let edges = role.automaton.states.iter().flat_map(|state| &state.edges);
         let mut openers = edges.filter(
             |edge| matches!(edge.action, machine::Action::Spawn(start) if sub_session.starts.contains(&start)),
@@ -254,7 +254,7 @@ impl Generator<'_> {
     }
 
     /// The enum of what may come at a choice.
-    fn choice(&self, role: &RolePlan<'_>, state: &str, next: &NextPlan) -> TokenStream {
+    fn choice(&self, role: &RolePlan, state: &str, next: &NextPlan) -> TokenStream {
         let plan = &self.plan;
         let name = ident(&next.name);
         let session = ident(role.session_name());
@@ -274,7 +274,7 @@ impl Generator<'_> {
             let documentation = attributes(&[format!(
                 "{}; the {} {}.",
                 capital(&described(plan, *message)),
-                if role.sub_session.is_some() { "sub-session" } else { "session" },
+                if role.sub_session().is_some() { "sub-session" } else { "session" },
                 match role.is_over(*target) {
                     true => "is over".to_owned(),
                     false => {
@@ -327,7 +327,7 @@ impl Generator<'_> {
 }
 
 /// The documentation of a method that is documented at the session.
-fn see(role: &RolePlan<'_>, method: &str, scope: Scope) -> TokenStream {
+fn see(role: &RolePlan, method: &str, scope: Scope) -> TokenStream {
     attributes(&[format!("See {}.", method_link(role, method, scope))])
 }
 

@@ -7,20 +7,20 @@ use quote::quote;
 use super::Generator;
 use super::docs::{after, attributes, described, links};
 use super::handle::capital;
-use super::names::{ident, snake};
-use super::plan::{Opening, Replicated, RolePlan};
 use super::types::Scope;
+use crate::plan::names::{ident, snake};
+use crate::plan::{Opening, Replicated, RolePlan};
 
 impl Generator<'_> {
     /// Everything that takes replicated inputs.
-    pub(super) fn incoming(&self, role: &RolePlan<'_>) -> TokenStream {
+    pub(super) fn incoming(&self, role: &RolePlan) -> TokenStream {
         let messages = self.incoming_messages(role);
         let context = self.context(role);
         let handler = self.handler(role);
         quote!(#messages #context #handler)
     }
 
-    fn incoming_messages(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn incoming_messages(&self, role: &RolePlan) -> TokenStream {
         let rows = role.inputs.iter().map(|input| {
             let variant = ident(self.plan.message_name(input.message));
             let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
@@ -50,7 +50,7 @@ impl Generator<'_> {
     }
 
     /// Whether an announcement promises that a handler implements the request.
-    fn is_gated(&self, input: &Replicated<'_>) -> bool {
+    fn is_gated(&self, input: &Replicated) -> bool {
         let Some(message) = self.plan.message(input.message) else { return false };
         let table = &message.table;
         // What carries a key and opens nothing is for the sub-sessions that it belongs to.
@@ -60,21 +60,21 @@ impl Generator<'_> {
     }
 
     /// The type of the sub-session that an input opens.
-    fn incoming_sub_session(&self, role: &RolePlan<'_>, opening: &Opening) -> TokenStream {
+    fn incoming_sub_session(&self, role: &RolePlan, opening: &Opening) -> TokenStream {
         let (sub_session, marker) =
             (ident(role.sub_session_name(opening)), ident(role.state_name(opening.start)));
         quote!(#sub_session<super::#marker>)
     }
 
-    fn input_documentation(&self, input: &Replicated<'_>) -> TokenStream {
+    fn input_documentation(&self, role: &RolePlan, input: &Replicated) -> TokenStream {
         let written = self.plan.message(input.message).map_or(&[][..], |message| &message.documentation);
-        let states = links(input.states.iter().copied(), Scope::Nested);
+        let states = links(input.states.iter().map(|state| role.state_name(*state)), Scope::Nested);
         let place = self.docs.place(input.span);
         let what = capital(&described(&self.plan, input.message));
         attributes(&after(written, [format!("{what}; may come in {states}, {place}.")]))
     }
 
-    fn context(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn context(&self, role: &RolePlan) -> TokenStream {
         let peer = self.has_handle(role).then(|| quote!(peer = Handle;));
         let reports = self.plan.reports.iter().map(|report| {
             let name = ident(&format!("send_{}", snake(self.plan.message_name(*report))));
@@ -108,9 +108,9 @@ impl Generator<'_> {
         }
     }
 
-    fn handler(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn handler(&self, role: &RolePlan) -> TokenStream {
         let methods = role.inputs.iter().map(|input| {
-            let documentation = self.input_documentation(input);
+            let documentation = self.input_documentation(role, input);
             let name = ident(&self.plan.call_name(input.message));
             let comma = (!self.is_empty(input.message)).then(|| quote!(,));
             let (parameter, unused) = match self.is_empty(input.message) {

@@ -31,8 +31,8 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     protocol.announcements =
         declarations.announcements.iter().map(|announced| announced.table.clone()).collect();
     protocol.version_field = declarations.version_field.clone();
-    protocol.client = compiled.client.as_ref().map(role);
-    protocol.server = compiled.server.as_ref().map(role);
+    protocol.client = compiled.client.as_deref().map(role);
+    protocol.server = compiled.server.as_deref().map(role);
     protocol
 }
 

@@ -3,10 +3,10 @@
 //! Turns a [`Compiled`] protocol into tokens, which the macro expands to and `sessionc expand` prints. [`check`] finds
 //! what cannot be generated.
 //!
-//! `plan` decides which methods there are, the other modules write them: `states` what both roles share, `role` and
-//! `steps` a session type, `handle` and `incoming` its module, `answers` what requests with several replies
-//! are answered with, `tables` the machine as constants. The code speaks of
-//! the runtime as `runtime`, which [`import`] brings in, and of payloads as `types`.
+//! [`Plan`] says which types and methods there are; the modules here write them: `states` what both roles share, `role`
+//! and `steps` a session type, `handle` and `incoming` its module, `answers` the enums of requests with several replies,
+//! `tables` the machine as constants. The code names the runtime `runtime`, which [`import`] brings in, and the module
+//! of the payloads `types`.
 
 mod answers;
 mod docs;
@@ -14,9 +14,7 @@ mod feature;
 mod handle;
 mod incoming;
 mod machine;
-pub(crate) mod names;
 mod payloads;
-pub(crate) mod plan;
 mod pretty;
 mod role;
 mod signatures;
@@ -30,12 +28,14 @@ pub(crate) mod typed_api;
 mod types;
 
 use std::path::Path;
+use std::sync::Arc;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use crate::compiled::Compiled;
 use crate::diagnostic::Diagnostic;
+use crate::plan::{Plan, names};
 use crate::source::SourceMap;
 
 pub use machine::machine;
@@ -207,7 +207,7 @@ pub fn signatures(compiled: &Compiled, sources: &SourceMap) -> Result<String, sy
 /// Writes the code of one protocol.
 struct Generator<'a> {
     form: Form,
-    plan: plan::Plan<'a>,
+    plan: Arc<Plan>,
     docs: docs::Docs<'a>,
     types: types::Types,
     /// The constant of each message.
@@ -223,7 +223,7 @@ struct Generator<'a> {
 
 impl<'a> Generator<'a> {
     fn new(compiled: &'a Compiled, sources: &'a SourceMap, form: Form) -> Self {
-        let plan = plan::Plan::new(compiled);
+        let plan = Arc::clone(&compiled.plan);
         let error = names::ident(&plan.error_name());
         // A file says once for all of it what lints need not look at.
         let allow = if form == Form::File { quote!() } else { allow(&plan) };
@@ -279,10 +279,10 @@ impl<'a> Generator<'a> {
 }
 
 /// The lints that have nothing to say about generated code.
-fn allow(plan: &plan::Plan<'_>) -> TokenStream {
+fn allow(plan: &Plan) -> TokenStream {
     let camel = |name: &str| name.starts_with(|first: char| !first.is_lowercase()) && !name.contains('_');
     let messages = &plan.declarations.messages;
-    let types = plan.markers.iter().map(|marker| marker.name);
+    let types = plan.markers.iter().map(|marker| marker.name.as_str());
     let roles = plan.roles.iter().map(|role| role.automaton.name.as_str());
     let mut names = messages.iter().map(|message| &*message.table.name).chain(types).chain(roles);
     // The author's names stay as they are, even where Rust would write them otherwise.

@@ -7,10 +7,10 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
-use super::plan::indices;
 use super::types::{Scope, plain_path};
 use super::{Form, Generator};
 use crate::declarations::{PayloadType, is_primitive};
+use crate::plan::indices;
 use crate::source::Span;
 
 /// What a type must be able to do.
@@ -40,7 +40,7 @@ impl Generator<'_> {
         let needs = self.needs();
         let mut seen = BTreeSet::new();
         let mut checks = Checks::default();
-        for (index, message) in indices(self.plan.declarations) {
+        for (index, message) in indices(&self.plan.declarations) {
             let (PayloadType::Type(path), Some(needs)) = (&message.payload, needs.get(&index)) else {
                 continue;
             };
@@ -66,14 +66,14 @@ impl Generator<'_> {
     fn payload_rows(&self) -> TokenStream {
         let needs = self.needs();
         let mut seen = BTreeSet::new();
-        let rows = indices(self.plan.declarations).filter_map(|(index, message)| {
+        let rows = indices(&self.plan.declarations).filter_map(|(index, message)| {
             let (PayloadType::Type(path), Some(needs)) = (&message.payload, needs.get(&index)) else {
                 return None;
             };
             if is_primitive(&path.text) || !seen.insert(path.text.as_str()) {
                 return None;
             }
-            let (name, how) = (super::names::ident(&message.table.name), needs.wrapper());
+            let (name, how) = (crate::plan::names::ident(&message.table.name), needs.wrapper());
             let found = self.types.path(&path.text, Scope::Top);
             Some(quote!(#name: #how<#found>;))
         });
@@ -90,13 +90,13 @@ impl Generator<'_> {
 
     /// Which types are written and read by the methods of some role: of one type, all its messages together.
     fn needs(&self) -> BTreeMap<MessageIndex, Needs> {
-        let declarations = self.plan.declarations;
+        let declarations = &self.plan.declarations;
         let mut of_types: BTreeMap<&str, Needs> = BTreeMap::new();
         let text = |index: MessageIndex| match &declarations.message(index)?.payload {
             PayloadType::Type(path) => Some(path.text.as_str()),
             PayloadType::None | PayloadType::Any => None,
         };
-        let automata = self.plan.roles.iter().map(|role| role.automaton);
+        let automata = self.plan.roles.iter().map(|role| &role.automaton);
         for edge in automata.flat_map(|automaton| &automaton.states).flat_map(|state| &state.edges) {
             // What the runtime does by itself is not written or read as a Rust type.
             let answered = declarations.message(edge.message).is_some_and(|message| message.table.answered);
@@ -113,7 +113,7 @@ impl Generator<'_> {
     /// Adds the check of one type, which the message is the first to carry.
     fn check_of(&self, message: &str, text: &str, span: Span, needs: Needs, checks: &mut Checks) {
         let line = identifier(&self.docs.place(span));
-        let place = format_ident!("{}_in_{line}", super::names::ident(message).unraw());
+        let place = format_ident!("{}_in_{line}", crate::plan::names::ident(message).unraw());
         checks.places.push(quote!(struct #place;));
         let wrapper = needs.wrapper();
         // The module gets the name of the line, for that name is what rustc says of a type that is not there.
@@ -122,7 +122,7 @@ impl Generator<'_> {
         let found = match of_module {
             Some((module, path, name)) => {
                 let line = format_ident!("{line}");
-                let name = super::names::ident(name);
+                let name = crate::plan::names::ident(name);
                 let known = checks.lines.entry(line.to_string()).or_insert_with(|| {
                     checks.modules.push(quote!(use #path as #line;));
                     module.to_owned()

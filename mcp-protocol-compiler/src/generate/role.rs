@@ -6,13 +6,13 @@ use quote::{TokenStreamExt, format_ident, quote};
 
 use super::Generator;
 use super::docs::{after, attributes};
-use super::names::ident;
-use super::plan::{RolePlan, StatePlan, role_module};
 use super::tables;
+use crate::plan::names::ident;
+use crate::plan::{RolePlan, StatePlan, role_module};
 
 impl Generator<'_> {
     /// All of a role.
-    pub(super) fn role(&self, role: &RolePlan<'_>) -> TokenStream {
+    pub(super) fn role(&self, role: &RolePlan) -> TokenStream {
         let mut code = self.session(role);
         code.extend(self.every_state(role));
         code.extend(role.states.iter().map(|state| self.steps(role, state)));
@@ -23,11 +23,11 @@ impl Generator<'_> {
         code
     }
 
-    fn session(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn session(&self, role: &RolePlan) -> TokenStream {
         let allow = &self.allow;
         let name = ident(&role.automaton.name);
         let side = role_module(role.automaton.side);
-        let start = role.states.first().map_or("", |state| &state.state.name);
+        let start = role.states.first().map_or("", |state| &state.name);
         let place = self.docs.place(role.automaton.span);
         let own = [
             format!("A session of the {side}, in the state `State`; it starts in [`{start}`]."),
@@ -47,16 +47,16 @@ impl Generator<'_> {
     }
 
     /// What every state has.
-    fn every_state(&self, role: &RolePlan<'_>) -> TokenStream {
+    fn every_state(&self, role: &RolePlan) -> TokenStream {
         let name = ident(&role.automaton.name);
         let (module, side) = (ident(role_module(role.automaton.side)), side(role));
         let handle = self.has_handle(role).then(|| quote!(handle = #module::Handle;));
         let incoming = (!role.inputs.is_empty()).then(|| quote!(incoming = #module::IncomingQueue;));
         let nothing_owed = self.nothing_owed(role);
-        let constants = tables::states(role.automaton);
+        let constants = tables::states(&role.automaton);
         let states = role.states.iter().map(|state| {
             let place = state.index.0 as usize;
-            let (marker, constant) = (ident(&state.state.name), constants.get(place));
+            let (marker, constant) = (ident(&state.name), constants.get(place));
             let how = match nothing_owed.get(place) {
                 _ if place == 0 => quote!(, starts),
                 Some(true) => quote!(, resumable),
@@ -74,10 +74,10 @@ impl Generator<'_> {
         }
     }
 
-    fn steps(&self, role: &RolePlan<'_>, state: &StatePlan<'_>) -> TokenStream {
+    fn steps(&self, role: &RolePlan, state: &StatePlan) -> TokenStream {
         let allow = &self.allow;
         let name = role.path();
-        let marker = ident(&state.state.name);
+        let marker = ident(&state.name);
         let mut methods = TokenStream::new();
         methods.extend(state.methods.iter().map(|method| self.method(role, state, method)));
         if methods.is_empty() {
@@ -89,7 +89,7 @@ impl Generator<'_> {
     }
 
     /// In which states no request of a linear channel waits for its reply. Every way to a state has the same ones open.
-    fn nothing_owed(&self, role: &RolePlan<'_>) -> Vec<bool> {
+    fn nothing_owed(&self, role: &RolePlan) -> Vec<bool> {
         let states = &role.automaton.states;
         let mut owed: Vec<Option<i32>> = vec![None; states.len()];
         let mut reached = vec![(machine::Role::START, 0)];
@@ -115,18 +115,18 @@ impl Generator<'_> {
 }
 
 /// The side of a role, by its variant.
-pub(super) fn side(role: &RolePlan<'_>) -> Ident {
+pub(super) fn side(role: &RolePlan) -> Ident {
     match role.automaton.side {
         Side::Client => format_ident!("Client"),
         Side::Server => format_ident!("Server"),
     }
 }
 
-impl RolePlan<'_> {
+impl RolePlan {
     /// The session type, as it is written in the generated module: a sub-session's stands in the module of its role.
     pub(super) fn path(&self) -> TokenStream {
         let name = ident(self.session_name());
-        match self.sub_session {
+        match self.sub_session() {
             None => quote!(#name),
             Some(_) => {
                 let module = ident(role_module(self.automaton.side));

@@ -8,11 +8,11 @@ use quote::quote;
 
 use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
-use super::names::ident;
-use super::plan::{MarkedState, Marker, role_module, state as state_at};
 use super::tables;
 use super::types::Scope;
 use crate::automaton::{Automaton, State};
+use crate::plan::names::ident;
+use crate::plan::{MarkedState, Marker, role_module, state as state_at};
 
 impl Generator<'_> {
     /// The markers, in order of appearance.
@@ -20,8 +20,8 @@ impl Generator<'_> {
         self.plan.markers.iter().map(|marker| self.marker(marker)).collect()
     }
 
-    fn marker(&self, marker: &Marker<'_>) -> TokenStream {
-        let name = ident(marker.name);
+    fn marker(&self, marker: &Marker) -> TokenStream {
+        let name = ident(&marker.name);
         let allow = &self.allow;
         let documentation = attributes(&self.marker_lines(marker));
         quote! {
@@ -32,11 +32,12 @@ impl Generator<'_> {
         }
     }
 
-    fn marker_lines(&self, marker: &Marker<'_>) -> Vec<String> {
+    fn marker_lines(&self, marker: &Marker) -> Vec<String> {
         let mut written: Vec<String> = Vec::new();
         let mut own: Vec<String> = Vec::new();
         let mut places = Vec::new();
-        for MarkedState { automaton, state, .. } in &marker.places {
+        let all: Vec<_> = marker.places.iter().filter_map(|place| Some((place, place.state()?))).collect();
+        for (MarkedState { automaton, .. }, state) in &all {
             // One definition is one place; the text of another state reads differently from each side.
             let definition = self.docs.is_definition(state.span);
             if definition && places.contains(&state.span) {
@@ -46,10 +47,10 @@ impl Generator<'_> {
             if written.is_empty() {
                 written.clone_from(&state.documentation);
             }
-            let here = marker
-                .places
+            let here = all
                 .iter()
-                .filter(|other| other.state.span == state.span)
+                .filter(|(_, other)| other.span == state.span)
+                .map(|(place, _)| *place)
                 .filter(|other| definition || other.automaton.side == automaton.side);
             let roles = if state.body {
                 here.flat_map(sub_sessions_in).collect::<Vec<_>>().join(" and ")
@@ -141,7 +142,7 @@ impl Generator<'_> {
 }
 
 /// Links to the session types of the sub-sessions that can be in a state.
-fn sub_sessions_in(place: &MarkedState<'_>) -> impl Iterator<Item = String> {
+fn sub_sessions_in(place: &MarkedState) -> impl Iterator<Item = String> {
     let module = role_module(place.automaton.side);
-    place.sub_sessions.iter().map(move |sub_session| format!("[`{module}::{}`]", ident(&sub_session.name)))
+    place.sub_sessions().map(move |sub_session| format!("[`{module}::{}`]", ident(&sub_session.name)))
 }

@@ -4,17 +4,12 @@ use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
 use super::Generator;
 use super::docs::{described, link, links, method_link, needs, type_of};
-use super::plan::{Method, MethodKind, RolePlan, StatePlan};
 use super::types::Scope;
+use crate::plan::{Method, MethodKind, RolePlan, StatePlan};
 
 impl Generator<'_> {
     /// The lines above one method of a state.
-    pub(super) fn method_lines(
-        &self,
-        role: &RolePlan<'_>,
-        state: &StatePlan<'_>,
-        method: &Method,
-    ) -> Vec<String> {
+    pub(super) fn method_lines(&self, role: &RolePlan, state: &StatePlan, method: &Method) -> Vec<String> {
         let plan = &self.plan;
         // What does not depend on the state is said once.
         let everywhere = matches!(
@@ -25,7 +20,7 @@ impl Generator<'_> {
                 | MethodKind::OpenExchange { .. }
                 | MethodKind::Close
         );
-        if everywhere && role.first_with(&method.name) != Some(state.state.name.as_str()) {
+        if everywhere && role.first_with(&method.name) != Some(state.name.as_str()) {
             return vec![format!("See {}.", method_link(role, &method.name, Scope::Top))];
         }
         if let MethodKind::Pages(call) = &method.what {
@@ -34,7 +29,7 @@ impl Generator<'_> {
                 "Sends the request of {call} for page after page of its result, on demand."
             )];
         }
-        let subject = if role.sub_session.is_some() { "sub-session" } else { "session" };
+        let subject = if role.sub_session().is_some() { "sub-session" } else { "session" };
         let said = |target: StateIndex| match target == state.index {
             _ if role.is_over(target) => "is over".to_owned(),
             true => format!("stays {}", link(role.state_name(target), Scope::Top)),
@@ -112,7 +107,8 @@ impl Generator<'_> {
         }
         lines.extend(message.and_then(|message| needs(plan, message, role.automaton.side)));
         let place = self.docs.place(method.span);
-        let states = role.states_with(&method.name, |states| links(states.iter().copied(), Scope::Top));
+        let states =
+            role.states_with(&method.name, |states| links(states.iter().map(String::as_str), Scope::Top));
         lines.push(String::new());
         lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
         let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);

@@ -6,15 +6,15 @@ use quote::{format_ident, quote};
 
 use super::Generator;
 use super::docs::attributes;
-use super::names::{constant, ident};
-use super::plan::{
+use super::types::{Scope, ordinal};
+use crate::plan::names::{constant, ident};
+use crate::plan::{
     Method, MethodKind, NextPlan, Opening, RolePlan, StatePlan, next_name, role_module, state,
 };
-use super::types::{Scope, ordinal};
 
 impl Generator<'_> {
     /// One method of a state.
-    pub(super) fn method(&self, role: &RolePlan<'_>, state: &StatePlan<'_>, method: &Method) -> TokenStream {
+    pub(super) fn method(&self, role: &RolePlan, state: &StatePlan, method: &Method) -> TokenStream {
         let mut code = attributes(&self.method_lines(role, state, method));
         let name = ident(&method.name);
         let here = state.index;
@@ -86,7 +86,7 @@ impl Generator<'_> {
 
     fn send(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         name: &Ident,
         message: MessageIndex,
         here: StateIndex,
@@ -112,7 +112,7 @@ impl Generator<'_> {
 
     fn exchange(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         name: &Ident,
         (request, replies): (MessageIndex, &[MessageIndex]),
         here: StateIndex,
@@ -148,7 +148,7 @@ impl Generator<'_> {
     /// A linear request whose replies lead to different states: what comes is the choice of the state in between.
     fn choose(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         name: &Ident,
         request: MessageIndex,
         waiting: StateIndex,
@@ -156,7 +156,7 @@ impl Generator<'_> {
         let (parameter, value) = self.argument(request, Scope::Top);
         let constant = self.constant(request);
         let module = ident(role_module(role.automaton.side));
-        let choice = ident(&state(role.automaton, waiting).map_or_else(String::new, next_name));
+        let choice = ident(&state(&role.automaton, waiting).map_or_else(String::new, next_name));
         quote! {
             pub fn #name(self, #parameter) -> typed::Advance<#module::#choice, Self> {
                 self.session.exchange_next(messages::#constant, #value, #module::#choice::read)
@@ -166,7 +166,7 @@ impl Generator<'_> {
 
     fn receive(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         name: &Ident,
         message: MessageIndex,
         here: StateIndex,
@@ -199,7 +199,7 @@ impl Generator<'_> {
         }
     }
 
-    fn next(&self, role: &RolePlan<'_>, next: &NextPlan) -> TokenStream {
+    fn next(&self, role: &RolePlan, next: &NextPlan) -> TokenStream {
         let module = ident(role_module(role.automaton.side));
         let name = ident(&next.name);
         if next.here {
@@ -218,7 +218,7 @@ impl Generator<'_> {
         }
     }
 
-    fn refuse(&self, role: &RolePlan<'_>, request: MessageIndex, target: StateIndex) -> TokenStream {
+    fn refuse(&self, role: &RolePlan, request: MessageIndex, target: StateIndex) -> TokenStream {
         let constant = self.constant(request);
         let next = self.alone(role, target);
         quote! {
@@ -228,7 +228,7 @@ impl Generator<'_> {
         }
     }
 
-    fn split(&self, role: &RolePlan<'_>, parts: &[StateIndex]) -> TokenStream {
+    fn split(&self, role: &RolePlan, parts: &[StateIndex]) -> TokenStream {
         let session = ident(&role.automaton.name);
         let names: Vec<Ident> = (0..parts.len()).map(ordinal).collect();
         let markers = parts.iter().map(|part| ident(role.state_name(*part)));
@@ -243,7 +243,7 @@ impl Generator<'_> {
     /// The first message of a sub-session.
     pub(super) fn open(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         name: &Ident,
         message: MessageIndex,
         opening: &Opening,
@@ -261,7 +261,7 @@ impl Generator<'_> {
 
     fn open_exchange(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         name: &Ident,
         (request, reply): (MessageIndex, MessageIndex),
         target: StateIndex,
@@ -288,7 +288,7 @@ impl Generator<'_> {
     /// A sub-session in a state: its type's path, and that with the marker.
     fn sub_session_in(
         &self,
-        role: &RolePlan<'_>,
+        role: &RolePlan,
         opening: &Opening,
         target: StateIndex,
     ) -> (TokenStream, TokenStream) {
@@ -298,7 +298,7 @@ impl Generator<'_> {
     }
 
     /// The session in another state: its name, and its name with the marker.
-    fn session_in(&self, role: &RolePlan<'_>, target: StateIndex) -> (TokenStream, TokenStream) {
+    fn session_in(&self, role: &RolePlan, target: StateIndex) -> (TokenStream, TokenStream) {
         let session = role.path();
         let marker = ident(role.state_name(target));
         let full = quote!(#session<#marker>);
@@ -306,7 +306,7 @@ impl Generator<'_> {
     }
 
     /// What a step gives that brings nothing but the session. A sub-session that is over is nothing.
-    fn alone(&self, role: &RolePlan<'_>, target: StateIndex) -> TokenStream {
+    fn alone(&self, role: &RolePlan, target: StateIndex) -> TokenStream {
         match role.is_over(target) {
             true => quote!(()),
             false => self.session_in(role, target).1,
@@ -314,7 +314,7 @@ impl Generator<'_> {
     }
 
     /// The error of a step that waits: only where the peer may refuse does it give a session back.
-    fn step_error(&self, role: &RolePlan<'_>, refused: Option<StateIndex>) -> TokenStream {
+    fn step_error(&self, role: &RolePlan, refused: Option<StateIndex>) -> TokenStream {
         match refused.filter(|back| !role.is_over(*back)) {
             Some(back) => {
                 let back = self.session_in(role, back).1;

@@ -4,9 +4,9 @@ use mcp_protocol_machine::protocol::{Kind, Payload, Side};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::names::{constant, snake, try_ident};
-use super::plan::role_module;
 use crate::declarations::Message;
+use crate::plan::names::{constant, snake, try_ident};
+use crate::plan::role_module;
 
 /// The names of a protocol, as far as they could be read.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

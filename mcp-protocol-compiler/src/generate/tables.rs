@@ -9,9 +9,9 @@ use mcp_protocol_machine::protocol::{
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
-use super::names::{constant, ident, snake};
-use super::plan::role_module;
 use crate::automaton::Automaton;
+use crate::plan::names::{constant, ident, snake};
+use crate::plan::role_module;
 
 mod states;
 

@@ -2,12 +2,12 @@
 
 use mcp_protocol_machine::protocol::{Action, Direction};
 
-use super::plan::{Body, body, indices};
 use crate::automaton::Edge;
 use crate::compiled::Compiled;
 use crate::declarations::PayloadType;
 use crate::diagnostic::{Code, Diagnostic, Edit};
 use crate::findings::declarations::NO_CURSOR;
+use crate::plan::{Body, body, indices};
 
 /// A message that no declaration binds to the wire.
 pub(crate) const UNDECLARED: Code = Code("S0603");

@@ -80,7 +80,7 @@ impl Types {
         if let (Some(common), Some((module, name))) = (self.common.as_deref(), plain_path(text))
             && module == common
         {
-            let name = super::names::ident(name);
+            let name = crate::plan::names::ident(name);
             return quote!(types::#name);
         }
         match syn::parse_str::<syn::Type>(text) {

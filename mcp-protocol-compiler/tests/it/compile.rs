@@ -51,7 +51,7 @@ fn an_import_brings_no_roles_and_no_protocol() {
     let main = "protocol Main \"2\"\nimport \"base.session\"\nclient C\nC = B";
     let compilation = compile_files(&[("main.session", main), ("base.session", base)]);
     let compiled = compilation.protocol.unwrap();
-    assert_eq!(compiled.declarations.name.unwrap().text, "Main");
+    assert_eq!(compiled.declarations.name.as_ref().unwrap().text, "Main");
     assert_eq!(compiled.client.unwrap().name, "C");
 }
 
@@ -60,7 +60,7 @@ fn payloads_keep_the_module_of_their_own_file() {
     let main = "types main::types\nimport \"base.session\"\nnotification Mine \"mine\" (Question)\nclient C\n\
                 C = !Mine . Loop";
     let compilation = compile_files(&[("main.session", main), ("base.session", BASE)]);
-    let messages = compilation.protocol.unwrap().declarations.messages;
+    let messages = &compilation.protocol.unwrap().declarations.messages;
     let payload = |name: &str| {
         let message = messages.iter().find(|message| message.table.name == name).unwrap();
         format!("{:?}", message.payload)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::generate::names::{snake, try_ident};
+use crate::plan::names::{snake, try_ident};
 use crate::source::Span;
 
 /// Something that gets a name in the generated code.

@@ -1,19 +1,19 @@
 //! [`Plan`]: which methods the generated types have.
 
-use std::cell::OnceCell;
 use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side, StateIndex, StateKind};
 
 use self::methods::Planner;
+use self::names::snake;
 use self::sub_sessions::lives;
-use super::names::snake;
 use crate::automaton::{Automaton, State, SubSessionType};
-use crate::compiled::Compiled;
 use crate::declarations::{Declarations, Message};
 use crate::source::Span;
 
 mod methods;
+pub(crate) mod names;
 mod sub_sessions;
 
 pub(crate) use methods::{notify_name, pages_name};
@@ -21,56 +21,56 @@ pub(crate) use sub_sessions::open_names;
 
 /// Everything that is generated.
 #[derive(Debug)]
-pub(crate) struct Plan<'a> {
-    pub(crate) declarations: &'a Declarations,
+pub(crate) struct Plan {
+    pub(crate) declarations: Arc<Declarations>,
     /// One marker for each name of a state, in order of appearance, the client's first.
-    pub(crate) markers: Vec<Marker<'a>>,
+    pub(crate) markers: Vec<Marker>,
     /// The client and the server, as far as they are declared.
-    pub(crate) roles: Vec<RolePlan<'a>>,
+    pub(crate) roles: Vec<RolePlan>,
     /// Notifications that tell how a running request gets on.
     pub(crate) reports: Vec<MessageIndex>,
 }
 
 /// A state marker and the states of both roles that share it.
 #[derive(Debug)]
-pub(crate) struct Marker<'a> {
-    pub(crate) name: &'a str,
-    pub(crate) places: Vec<MarkedState<'a>>,
+pub(crate) struct Marker {
+    pub(crate) name: String,
+    pub(crate) places: Vec<MarkedState>,
 }
 
 /// A state of one role, and the sub-sessions that can be in it, if it is theirs.
 #[derive(Debug)]
-pub(crate) struct MarkedState<'a> {
-    pub(crate) automaton: &'a Automaton,
-    pub(crate) state: &'a State,
-    pub(crate) sub_sessions: Vec<&'a SubSessionType>,
+pub(crate) struct MarkedState {
+    pub(crate) automaton: Arc<Automaton>,
+    index: StateIndex,
+    sub_sessions: Vec<usize>,
 }
 
 /// One role.
 #[derive(Debug)]
-pub(crate) struct RolePlan<'a> {
-    pub(crate) automaton: &'a Automaton,
+pub(crate) struct RolePlan {
+    pub(crate) automaton: Arc<Automaton>,
     /// Its states without those of `*` bodies.
-    pub(crate) states: Vec<StatePlan<'a>>,
+    pub(crate) states: Vec<StatePlan>,
     /// The states that have a method, by its name.
-    methods: HashMap<String, Holders<'a>>,
+    methods: HashMap<String, Holders>,
     /// Replicated outputs of any state, in order of appearance.
-    pub(crate) outputs: Vec<Replicated<'a>>,
+    pub(crate) outputs: Vec<Replicated>,
     /// Replicated inputs of any state that a program takes by itself.
-    pub(crate) inputs: Vec<Replicated<'a>>,
+    pub(crate) inputs: Vec<Replicated>,
     /// Requests whose replies are an enum.
     pub(crate) answers: Vec<Answers>,
     /// The session types of its sub-sessions, as roles of their own: what has states and steps is planned in one way.
-    pub(crate) sub_sessions: Vec<RolePlan<'a>>,
-    /// For the session type of sub-sessions, which that is.
-    pub(crate) sub_session: Option<&'a SubSessionType>,
+    pub(crate) sub_sessions: Vec<RolePlan>,
+    /// For the session type of sub-sessions, which that is, among the sub-sessions of the automaton.
+    sub_session: Option<usize>,
 }
 
 /// The states that have a method of one name, and the words for them, which each of the methods repeats.
 #[derive(Debug, Default)]
-struct Holders<'a> {
-    states: Vec<&'a str>,
-    words: OnceCell<String>,
+struct Holders {
+    states: Vec<String>,
+    words: OnceLock<String>,
 }
 
 /// How a sub-session with a session type of its own starts.
@@ -97,10 +97,17 @@ pub(crate) struct Answers {
 
 /// One state and its methods.
 #[derive(Debug)]
-pub(crate) struct StatePlan<'a> {
+pub(crate) struct StatePlan {
     pub(crate) index: StateIndex,
-    pub(crate) state: &'a State,
+    pub(crate) name: String,
+    pub(crate) span: Span,
     pub(crate) methods: Vec<Method>,
+}
+
+impl StatePlan {
+    fn new(index: StateIndex, state: &State, methods: Vec<Method>) -> StatePlan {
+        StatePlan { index, name: state.name.clone(), span: state.span, methods }
+    }
 }
 
 /// One method of a session value.
@@ -176,7 +183,7 @@ pub(crate) struct Exchange {
 
 /// The first action of a `*` body.
 #[derive(Debug)]
-pub(crate) struct Replicated<'a> {
+pub(crate) struct Replicated {
     pub(crate) message: MessageIndex,
     /// The replies, of which one comes, if the message is a request.
     pub(crate) replies: Vec<MessageIndex>,
@@ -184,7 +191,7 @@ pub(crate) struct Replicated<'a> {
     pub(crate) opening: Option<Opening>,
     pub(crate) span: Span,
     /// The states in which it may be sent.
-    pub(crate) states: Vec<&'a str>,
+    pub(crate) states: Vec<StateIndex>,
 }
 
 /// How the body of a `*` goes on after its first action.
@@ -198,20 +205,19 @@ pub(crate) enum Body {
     Longer,
 }
 
-impl<'a> Plan<'a> {
-    pub(crate) fn new(compiled: &'a Compiled) -> Self {
-        let declarations = &compiled.declarations;
-        let automata: Vec<&Automaton> = compiled.client.iter().chain(&compiled.server).collect();
-        let mut markers: Vec<Marker<'a>> = Vec::new();
+impl Plan {
+    /// Plans the types of a sound protocol; `automata` are its roles, the client first.
+    pub(crate) fn new(declarations: &Arc<Declarations>, automata: &[&Arc<Automaton>]) -> Self {
+        let mut markers: Vec<Marker> = Vec::new();
         let mut numbers: HashMap<&str, usize> = HashMap::new();
-        for automaton in &automata {
+        for automaton in automata {
             let mut lives = lives(automaton);
-            for (index, state) in automaton.states.iter().enumerate() {
+            for (index, state) in indexed(&automaton.states) {
                 let sub_sessions = lives.remove(&index).unwrap_or_default();
                 if state.body && sub_sessions.is_empty() {
                     continue;
                 }
-                let place = MarkedState { automaton, state, sub_sessions };
+                let place = MarkedState { automaton: Arc::clone(automaton), index, sub_sessions };
                 let next = markers.len();
                 let known = *numbers.entry(state.name.as_str()).or_insert(next);
                 match markers.get_mut(known) {
@@ -219,7 +225,7 @@ impl<'a> Plan<'a> {
                     None => {
                         let mut places = Vec::with_capacity(automata.len());
                         places.push(place);
-                        markers.push(Marker { name: &state.name, places });
+                        markers.push(Marker { name: state.name.clone(), places });
                     }
                 }
             }
@@ -229,21 +235,21 @@ impl<'a> Plan<'a> {
             .filter(|(_, message)| message.table.reports.is_some())
             .map(|(index, _)| index)
             .collect();
-        Plan { declarations, markers, roles, reports }
+        Plan { declarations: Arc::clone(declarations), markers, roles, reports }
     }
 
-    pub(crate) fn message(&self, index: MessageIndex) -> Option<&'a Message> {
+    pub(crate) fn message(&self, index: MessageIndex) -> Option<&Message> {
         self.declarations.messages.get(usize::from(index.0))
     }
 
     /// A message's name.
-    pub(crate) fn message_name(&self, index: MessageIndex) -> &'a str {
+    pub(crate) fn message_name(&self, index: MessageIndex) -> &str {
         self.message(index).map_or("", |message| &message.table.name)
     }
 
     /// The name of a message where the API calls or handles it: the one after `as`, else its own.
     pub(crate) fn call_name(&self, index: MessageIndex) -> String {
-        call_name(self.declarations, index)
+        call_name(&self.declarations, index)
     }
 
     /// What the handle and the module of a role are made of.
@@ -277,16 +283,23 @@ pub(crate) fn role_module(side: Side) -> &'static str {
     }
 }
 
-impl<'a> RolePlan<'a> {
-    fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Self {
+impl MarkedState {
+    pub(crate) fn state(&self) -> Option<&State> {
+        state(&self.automaton, self.index)
+    }
+
+    /// The session types of the sub-sessions that can be in the state.
+    pub(crate) fn sub_sessions(&self) -> impl Iterator<Item = &SubSessionType> {
+        self.sub_sessions.iter().filter_map(|number| self.automaton.sub_sessions.get(*number))
+    }
+}
+
+impl RolePlan {
+    fn new(automaton: &Arc<Automaton>, declarations: &Declarations) -> Self {
         let planner = Planner { automaton, declarations };
-        let numbered = automaton.states.iter().enumerate();
-        let states: Vec<StatePlan<'a>> = numbered
+        let states: Vec<StatePlan> = indexed(&automaton.states)
             .filter(|(_, state)| !state.body)
-            .filter_map(|(index, state)| {
-                let index = StateIndex(u32::try_from(index).ok()?);
-                Some(StatePlan { index, state, methods: planner.methods(index, state) })
-            })
+            .map(|(index, state)| StatePlan::new(index, state, planner.methods(index, state)))
             .collect();
         let outputs = planner.replicated(Direction::Send, |_| true);
         let inputs = planner.replicated(Direction::Receive, |message| {
@@ -295,56 +308,62 @@ impl<'a> RolePlan<'a> {
         });
         let sub_sessions = planner.sub_sessions();
         let with_states = std::iter::once(&states)
-            .chain(sub_sessions.iter().map(|sub_session: &RolePlan<'_>| &sub_session.states));
+            .chain(sub_sessions.iter().map(|sub_session: &RolePlan| &sub_session.states));
         let answers = answers(with_states.flatten(), &outputs, &inputs);
         let methods = by_name(&states);
+        let automaton = Arc::clone(automaton);
         RolePlan { automaton, states, methods, outputs, inputs, answers, sub_sessions, sub_session: None }
     }
 
     /// The name of the session type.
-    pub(crate) fn session_name(&self) -> &'a str {
-        self.sub_session.map_or(&self.automaton.name, |sub_session| &sub_session.name)
+    pub(crate) fn session_name(&self) -> &str {
+        self.sub_session().map_or(&self.automaton.name, |sub_session| &sub_session.name)
+    }
+
+    /// For the session type of sub-sessions, which that is.
+    pub(crate) fn sub_session(&self) -> Option<&SubSessionType> {
+        self.automaton.sub_sessions.get(self.sub_session?)
     }
 
     /// The type of a sub-session.
-    pub(crate) fn sub_session_name(&self, opening: &Opening) -> &'a str {
+    pub(crate) fn sub_session_name(&self, opening: &Opening) -> &str {
         self.automaton.sub_sessions.get(opening.sub_session).map_or("", |sub_session| &sub_session.name)
     }
 
     /// Whether nothing is left of a sub-session there: no value stands for it any more.
     pub(crate) fn is_over(&self, index: StateIndex) -> bool {
         self.sub_session.is_some()
-            && state(self.automaton, index).is_none_or(|state| state.kind == StateKind::End)
+            && state(&self.automaton, index).is_none_or(|state| state.kind == StateKind::End)
     }
 
     /// The name of a state.
-    pub(crate) fn state_name(&self, index: StateIndex) -> &'a str {
-        state(self.automaton, index).map_or("", |state| &state.name)
+    pub(crate) fn state_name(&self, index: StateIndex) -> &str {
+        state(&self.automaton, index).map_or("", |state| &state.name)
     }
 
     /// The first state that has a method of this name.
-    pub(crate) fn first_with(&self, method: &str) -> Option<&'a str> {
-        self.methods.get(method)?.states.first().copied()
+    pub(crate) fn first_with(&self, method: &str) -> Option<&str> {
+        self.methods.get(method)?.states.first().map(String::as_str)
     }
 
     /// The states that have a method of this name, in the words that `say` has for them.
-    pub(crate) fn states_with(&self, method: &str, say: impl FnOnce(&[&'a str]) -> String) -> &str {
+    pub(crate) fn states_with(&self, method: &str, say: impl FnOnce(&[String]) -> String) -> &str {
         let Some(holders) = self.methods.get(method) else { return "" };
         holders.words.get_or_init(|| say(&holders.states))
     }
 }
 
 /// The states that have each method.
-fn by_name<'a>(states: &[StatePlan<'a>]) -> HashMap<String, Holders<'a>> {
-    let mut methods: HashMap<String, Holders<'a>> = HashMap::new();
+fn by_name(states: &[StatePlan]) -> HashMap<String, Holders> {
+    let mut methods: HashMap<String, Holders> = HashMap::new();
     for plan in states {
         for method in &plan.methods {
             if !methods.contains_key(&method.name) {
                 methods.insert(method.name.clone(), Holders::default());
             }
             let Some(with) = methods.get_mut(&method.name) else { continue };
-            if with.states.last() != Some(&plan.state.name.as_str()) {
-                with.states.push(&plan.state.name);
+            if with.states.last() != Some(&plan.name) {
+                with.states.push(plan.name.clone());
             }
         }
     }
@@ -353,9 +372,9 @@ fn by_name<'a>(states: &[StatePlan<'a>]) -> HashMap<String, Holders<'a>> {
 
 /// The requests of a role that are answered by one of several replies where nothing else depends on which it is.
 fn answers<'p>(
-    states: impl Iterator<Item = &'p StatePlan<'p>>,
-    outputs: &[Replicated<'_>],
-    inputs: &[Replicated<'_>],
+    states: impl Iterator<Item = &'p StatePlan>,
+    outputs: &[Replicated],
+    inputs: &[Replicated],
 ) -> Vec<Answers> {
     let mut all: Vec<Answers> = Vec::new();
     let mut add = |request: MessageIndex, replies: &[MessageIndex], written: bool| {
@@ -399,6 +418,11 @@ pub(crate) fn next_name(state: &State) -> String {
 
 pub(crate) fn state(automaton: &Automaton, index: StateIndex) -> Option<&State> {
     automaton.states.get(usize::try_from(index.0).ok()?)
+}
+
+/// The states with their indices. The tables count states in 32 bits; no edge leads beyond them.
+fn indexed(states: &[State]) -> impl Iterator<Item = (StateIndex, &State)> {
+    (0..).map(StateIndex).zip(states)
 }
 
 /// How the body that a spawn edge opens goes on.

@@ -1,22 +1,25 @@
 //! Which methods a state has.
 
+use std::sync::Arc;
+
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
 use super::{
-    Body, Exchange, Method, MethodKind, NextPlan, Replicated, body, call_name, kind, next_name, state,
+    Body, Exchange, Method, MethodKind, NextPlan, Replicated, body, call_name, indexed, kind, next_name,
+    state,
 };
 use crate::automaton::{Automaton, Edge, State};
 use crate::declarations::{Declarations, Message};
-use crate::generate::names::snake;
+use crate::plan::names::snake;
 
 /// Finds the methods of one role.
 pub(super) struct Planner<'a> {
-    pub(super) automaton: &'a Automaton,
+    pub(super) automaton: &'a Arc<Automaton>,
     pub(super) declarations: &'a Declarations,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn methods(&self, index: StateIndex, state: &'a State) -> Vec<Method> {
+    pub(super) fn methods(&self, index: StateIndex, state: &State) -> Vec<Method> {
         let mut methods = Vec::with_capacity(state.edges.len());
         if state.kind == StateKind::Fork {
             let what = MethodKind::Split { parts: state.parts.clone() };
@@ -194,9 +197,9 @@ impl<'a> Planner<'a> {
         &self,
         direction: Direction,
         wanted: impl Fn(&Message) -> bool,
-    ) -> Vec<Replicated<'a>> {
-        let mut found: Vec<Replicated<'a>> = Vec::new();
-        for state in self.automaton.states.iter().filter(|state| !state.body) {
+    ) -> Vec<Replicated> {
+        let mut found: Vec<Replicated> = Vec::new();
+        for (index, state) in indexed(&self.automaton.states).filter(|(_, state)| !state.body) {
             for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
                 let Action::Spawn(target) = edge.action else { continue };
                 let Some(message) = self.declarations.messages.get(usize::from(edge.message.0)) else {
@@ -206,7 +209,7 @@ impl<'a> Planner<'a> {
                     continue;
                 }
                 if let Some(known) = found.iter_mut().find(|known| known.message == edge.message) {
-                    known.states.push(&state.name);
+                    known.states.push(index);
                     continue;
                 }
                 let opening = self.opening(edge.message, target);
@@ -216,8 +219,8 @@ impl<'a> Planner<'a> {
                     _ if opening.is_some() => Vec::new(),
                     _ => continue,
                 };
-                let states = vec![state.name.as_str()];
-                found.push(Replicated { message: edge.message, replies, opening, span: edge.span, states });
+                let (message, states) = (edge.message, vec![index]);
+                found.push(Replicated { message, replies, opening, span: edge.span, states });
             }
         }
         found

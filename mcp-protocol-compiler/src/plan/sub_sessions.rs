@@ -1,28 +1,29 @@
 //! Sub-sessions: which session types they have, and which methods return their values.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex, StateIndex, StateKind};
 
 use super::methods::Planner;
 use super::{MethodKind, Opening, Plan, RolePlan, StatePlan, by_name, kind, notify_name, state};
 use crate::automaton::{Automaton, SubSessionType};
-use crate::generate::names::snake;
+use crate::plan::names::snake;
 use crate::reach::reachable;
 
 /// The states of sub-sessions that have a session type, by number, and which sub-sessions can be in them.
-pub(super) fn lives(automaton: &Automaton) -> BTreeMap<usize, Vec<&SubSessionType>> {
-    let mut lives: BTreeMap<usize, Vec<&SubSessionType>> = BTreeMap::new();
-    for sub_session in &automaton.sub_sessions {
+pub(super) fn lives(automaton: &Automaton) -> BTreeMap<StateIndex, Vec<usize>> {
+    let mut lives: BTreeMap<StateIndex, Vec<usize>> = BTreeMap::new();
+    for (number, sub_session) in automaton.sub_sessions.iter().enumerate() {
         for state in sub_session_states(automaton, sub_session) {
-            lives.entry(state).or_default().push(sub_session);
+            lives.entry(state).or_default().push(number);
         }
     }
     lives
 }
 
 /// The states that sub-sessions of a type can be in, in order, without the end.
-fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BTreeSet<usize> {
+fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BTreeSet<StateIndex> {
     let place = |index: StateIndex| state(automaton, index).filter(|state| state.kind != StateKind::End);
     let reached = reachable(sub_session.starts.iter().copied(), |index| {
         let edges = place(index).into_iter().flat_map(|state| &state.edges);
@@ -31,11 +32,10 @@ fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BT
             Action::Spawn(_) => None,
         })
     });
-    let own = reached.into_iter().filter(|index| place(*index).is_some());
-    own.filter_map(|index| usize::try_from(index.0).ok()).collect()
+    reached.into_iter().filter(|index| place(*index).is_some()).collect()
 }
 
-impl<'a> Planner<'a> {
+impl Planner<'_> {
     /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
     fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
         // A refusal ends the sub-session, so it leads nowhere that would have to be compared.
@@ -60,51 +60,46 @@ impl<'a> Planner<'a> {
     }
 
     /// The session types of sub-sessions.
-    pub(super) fn sub_sessions(&self) -> Vec<RolePlan<'a>> {
+    pub(super) fn sub_sessions(&self) -> Vec<RolePlan> {
         let automaton = self.automaton;
         let lives = lives(automaton);
-        let plan = |sub_session: &'a SubSessionType| {
-            let states = sub_session_states(automaton, sub_session).into_iter().filter_map(|number| {
-                let index = StateIndex(u32::try_from(number).ok()?);
+        let plan = |(number, sub_session): (usize, &SubSessionType)| {
+            let states = sub_session_states(automaton, sub_session).into_iter().filter_map(|index| {
                 let state = state(automaton, index)?;
                 let mut methods = self.methods(index, state);
                 for method in &mut methods {
                     // A state of two types of sub-sessions has a choice in each.
                     if let MethodKind::Next(next) = &mut method.what
-                        && lives.get(&number).is_some_and(|types| types.len() > 1)
+                        && lives.get(&index).is_some_and(|types| types.len() > 1)
                     {
                         next.name = format!("{}{}", sub_session.name, next.name);
                     }
                 }
-                Some(StatePlan { index, state, methods })
+                Some(StatePlan::new(index, state, methods))
             });
-            let states: Vec<StatePlan<'a>> = states.collect();
+            let states: Vec<StatePlan> = states.collect();
             RolePlan {
-                automaton,
+                automaton: Arc::clone(automaton),
                 methods: by_name(&states),
                 states,
                 outputs: Vec::new(),
                 inputs: Vec::new(),
                 answers: Vec::new(),
                 sub_sessions: Vec::new(),
-                sub_session: Some(sub_session),
+                sub_session: Some(number),
             }
         };
-        automaton.sub_sessions.iter().map(plan).collect()
+        automaton.sub_sessions.iter().enumerate().map(plan).collect()
     }
 }
 
 /// The names of the methods that open a sub-session: the one that only sends, and the one that takes the reply, too.
-pub(crate) fn open_names(
-    plan: &Plan<'_>,
-    message: MessageIndex,
-    opening: &Opening,
-) -> (String, Option<String>) {
-    match kind(plan.declarations, message) {
+pub(crate) fn open_names(plan: &Plan, message: MessageIndex, opening: &Opening) -> (String, Option<String>) {
+    match kind(&plan.declarations, message) {
         Some(Kind::Request) => (
             format!("send_{}", snake(plan.message_name(message))),
             opening.answer.map(|_| plan.call_name(message)),
         ),
-        _ => (notify_name(plan.declarations, message), None),
+        _ => (notify_name(&plan.declarations, message), None),
     }
 }
