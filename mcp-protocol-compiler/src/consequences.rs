@@ -12,9 +12,9 @@ use mcp_protocol_machine::protocol::Side;
 use crate::checks::{alternatives, announcements, gates, unused};
 use crate::declarations::{Definition, Resolution};
 use crate::diagnostic::{Code, Diagnostic, has_errors};
-use crate::findings::{channels, declarations, replies};
+use crate::findings::{channels, declarations, imports, replies};
 use crate::relation;
-use crate::resolve::{load, recovery};
+use crate::resolve::recovery;
 use crate::source::{FileId, SourceMap, Span};
 
 /// What a finding may follow from.
@@ -74,7 +74,7 @@ pub(crate) struct Unread {
 impl Unread {
     /// The findings of reading and parsing, if one of them is an error.
     pub(crate) fn of(found: &[Diagnostic], sources: &SourceMap) -> Option<Unread> {
-        let missing = [load::UNREADABLE_IMPORT, load::CYCLIC_IMPORT];
+        let missing = [imports::UNREADABLE_IMPORT, imports::CYCLIC_IMPORT];
         has_errors(found).then(|| Unread {
             lines: found.iter().flat_map(|finding| lines(finding, sources)).collect(),
             file_is_missing: found.iter().any(|finding| missing.contains(&finding.code)),

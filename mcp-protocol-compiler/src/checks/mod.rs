@@ -7,4 +7,5 @@ pub mod gates;
 pub mod messages;
 pub mod names;
 pub mod pages;
+pub(crate) mod typed_api;
 pub mod unused;

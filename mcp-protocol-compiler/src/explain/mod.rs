@@ -9,7 +9,7 @@
 //! in a line of its own begins another file.
 
 use crate::diagnostic::Code;
-use crate::{checks, diagnostic, findings, generate, lexer, parser, relation, resolve};
+use crate::{checks, diagnostic, findings, lexer, parser, relation};
 
 /// What a code means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -153,8 +153,8 @@ static PAGES: [Page; 89] = pages! {
     parser::MALFORMED_CHOICE, "S0038", "branches with a missing or wrong operator";
     parser::BARE_CHANNELS, "S0039", "channels side by side without parentheses";
     parser::TOO_DEEP, "S0040", "nesting that is too deep";
-    resolve::load::UNREADABLE_IMPORT, "S0041", "an imported file cannot be read";
-    resolve::load::CYCLIC_IMPORT, "S0042", "files that import one another in a cycle";
+    findings::imports::UNREADABLE_IMPORT, "S0041", "an imported file cannot be read";
+    findings::imports::CYCLIC_IMPORT, "S0042", "files that import one another in a cycle";
     findings::declarations::UNDEFINED_MESSAGE, "S0101", "a message or group without a declaration";
     findings::declarations::DECLARED_TWICE, "S0102", "a name that is declared twice";
     findings::declarations::UNDEFINED_DEFINITION, "S0103", "a definition that does not exist";
@@ -209,7 +209,7 @@ static PAGES: [Page; 89] = pages! {
     relation::CLOSED, "S0510", "a message that may arrive late is also accepted in the next state";
     checks::names::CLASH, "S0601", "two things that would have one name in Rust";
     checks::names::NOT_A_NAME, "S0602", "a name that is not possible in Rust";
-    generate::typed_api::UNDECLARED, "S0603", "a message without a declaration";
-    generate::typed_api::NOT_A_TYPE, "S0604", "a payload that is not a Rust type";
-    generate::typed_api::LONG_SUB_SESSION, "S0902", "a sub-session without a name";
+    checks::typed_api::UNDECLARED, "S0603", "a message without a declaration";
+    checks::typed_api::NOT_A_TYPE, "S0604", "a payload that is not a Rust type";
+    checks::typed_api::LONG_SUB_SESSION, "S0902", "a sub-session without a name";
 };

@@ -10,6 +10,7 @@ pub mod choices;
 pub mod declarations;
 pub mod defaults;
 pub mod exchanges;
+pub mod imports;
 pub mod only;
 pub mod recursion;
 pub mod refusals;

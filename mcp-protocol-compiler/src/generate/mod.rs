@@ -24,7 +24,6 @@ mod steps;
 #[doc(hidden)]
 pub mod stubs;
 mod tables;
-pub(crate) mod typed_api;
 mod types;
 
 use std::path::Path;
@@ -33,6 +32,7 @@ use std::sync::Arc;
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
+use crate::checks::typed_api;
 use crate::compiled::Compiled;
 use crate::diagnostic::Diagnostic;
 use crate::plan::{Plan, names};

@@ -19,9 +19,8 @@ use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIn
 use super::diamond::{self, Shared};
 use super::ends::{ChannelEnds, Late};
 use super::machine::{Event, Locations, Machine, Move, RoleEdge, position};
-use super::outcome::CLOSED;
 use super::product::{Grouping, Pair, PairIndex, Walk};
-use super::{report, words};
+use super::report;
 use crate::automaton::{Automaton, Edge};
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
@@ -393,21 +392,13 @@ fn notes(client: &Automaton, server: &Automaton, planned: &Planned, messages: &[
         let late: Vec<_> = places.iter().filter(|(side, _, _)| *side == receiver).collect();
         let Some((_, _, cause)) = late.first().copied().or(places.first()) else { continue };
         let states: Vec<StateIndex> = late.iter().map(|(_, state, _)| *state).collect();
-        let name = words::name(messages, event.message);
-        let crossing = words::name(messages, cause.crossing.message);
-        diagnostics.push(
-            Diagnostic::note(
-                CLOSED,
-                cause.arrow.span,
-                format!(
-                    "`{name}` is also accepted in {} of `{}`, where it may arrive late",
-                    words::names(automaton, &states),
-                    automaton.name
-                ),
-            )
-            .label(format!("{} may send it while `{crossing}` is on its way", words::role(event.sender)))
-            .also(cause.crossing_span, format!("`{crossing}` crosses it")),
-        );
+        diagnostics.push(report::accepted_late(
+            automaton,
+            &states,
+            (event, cause.arrow.span),
+            (cause.crossing, cause.crossing_span),
+            messages,
+        ));
     }
     diagnostics
 }

@@ -28,8 +28,8 @@ pub(super) const COUNTED: usize = 100;
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
     let (client, server) = (Machine::new(client), Machine::new(server));
-    let nothing_rests = !suspension::may_rest(&client) && !suspension::may_rest(&server);
-    if nothing_rests && (client.is_half_duplex() || server.is_half_duplex()) {
+    let nothing_suspends = !suspension::may_suspend(&client) && !suspension::may_suspend(&server);
+    if nothing_suspends && (client.is_half_duplex() || server.is_half_duplex()) {
         return Vec::new();
     }
     let walk = match explore(&client, &server, Grouping::Apart) {

@@ -1,17 +1,19 @@
-//! Disagreements as diagnostics.
+//! What the relations find, as diagnostics; `race` has the races of two messages.
 
 use std::collections::BTreeMap;
 
 use mcp_protocol_machine::protocol::{Kind, Side, StateIndex};
 
 use super::disagreement::Disagreement;
-use super::machine::{Event, Machine};
-use super::outcome::{Found, NOT_COMPATIBLE, NOT_DUAL, TOO_MANY, Wanted};
-use super::product::TooMany;
+use super::machine::{Event, Machine, Move};
+use super::outcome::{CLOSED, Found, NOT_COMPATIBLE, NOT_DUAL, RACE, TOO_MANY, Wanted};
+use super::product::{PairIndex, TooMany, Walk};
 use super::roles::{Roles, span};
-use super::{suggestions, words};
+use super::{roles, suggestions, words};
+use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::source::Span;
 
 /// The roles do not relate as wanted. `weaker` says that they are compatible at least.
 pub(super) fn not_related(
@@ -293,4 +295,104 @@ fn shared_by_channels(messages: &[Message], channels: &[Vec<Event>]) -> Vec<Stri
     }
     let several = counts.into_iter().filter(|(_, count)| *count > 1);
     several.take(NAMED).map(|(event, _)| format!("`{}`", words::name(messages, event.message))).collect()
+}
+
+/// `who` may close while the peer sends the messages of `crossing`.
+pub(super) fn closing(
+    walk: &Walk<'_, '_>,
+    index: PairIndex,
+    who: Side,
+    crossing: &[Move],
+    messages: &[Message],
+) -> Option<Diagnostic> {
+    let (first, others) = crossing.split_first()?;
+    let pair = walk.pair(index)?;
+    let way = walk.way(index);
+    let name = words::name(messages, first.arrow.event.message);
+    let (closer, peer) = (words::role(who), words::role(who.other()));
+    let (machine, locations) = match who {
+        Side::Client => (walk.client, &pair.client.locations),
+        Side::Server => (walk.server, &pair.server.locations),
+    };
+    let place = words::within(machine, locations, way.is_empty());
+    let span = roles::end(machine, locations, who).unwrap_or(roles::span(machine, locations));
+    let mut found = Diagnostic::note(
+        RACE,
+        span,
+        format!(
+            "closing and `{name}` race: {}, {closer} may close while {peer} sends `{name}`",
+            words::way(messages, &way)
+        ),
+    )
+    .label(format!("{closer} may close here, {place}"))
+    .also(first.arrow.span, format!("{peer} may send `{name}`"))
+    .with_note(format!("having closed, {closer} is at `End`, which does not accept `{name}`"));
+    found.notes.extend(words::seen_from(&way).map(str::to_owned));
+    if !others.is_empty() {
+        const NAMED: usize = 5;
+        let name = |step: &Move| format!("`{}`", words::name(messages, step.arrow.event.message));
+        let names: Vec<String> = others.iter().take(NAMED).map(name).collect();
+        let more = match others.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        found = found.with_note(format!("closing races with {}{more} here, too", names.join(", ")));
+    }
+    // Only closing by the rules is left out by the setting that asks for these, and it accepts and drops everything.
+    Some(
+        found.help(
+            "harmless: a closed session drops what was on its way; listed because of `--without-closure`",
+        ),
+    )
+}
+
+/// A message suspends the sub-sessions of its sender's peer, who may just have gone on with one: `before` is where the
+/// peer is, `behind` where the sender is after its message.
+pub(super) fn suspends(
+    walk: &Walk<'_, '_>,
+    index: PairIndex,
+    step: &Move,
+    before: (&Machine<'_>, &[StateIndex]),
+    behind: (&Machine<'_>, &[StateIndex]),
+    messages: &[Message],
+) -> Diagnostic {
+    let event = step.arrow.event;
+    let name = words::name(messages, event.message);
+    let (one, other) = (words::role(event.sender), words::role(event.sender.other()));
+    let way = walk.way(index);
+    let place = words::within(before.0, before.1, way.is_empty());
+    let mut found = Diagnostic::error(
+        RACE,
+        step.arrow.span,
+        format!(
+            "`{name}` and instances race: {}, {one} may send `{name}` while {other} goes on with an instance",
+            words::way(messages, &way)
+        ),
+    )
+    .label(format!("leads to {}, where instances are suspended", words::place(behind.0, behind.1)))
+    .also(roles::span(before.0, before.1), format!("{other} goes on with instances here, {place}"));
+    found.notes.extend(words::seen_from(&way).map(str::to_owned));
+    found.suggest(
+        format!("{}, so that instances are suspended there already", words::mark_only(before.0, before.1)),
+        words::only_edit(before.0, before.1),
+    )
+}
+
+/// A message is also accepted in these states of the receiver, because another one may cross it.
+pub(super) fn accepted_late(
+    receiver: &Automaton,
+    states: &[StateIndex],
+    (late, sent_at): (Event, Span),
+    (crossing, crosses_at): (Event, Span),
+    messages: &[Message],
+) -> Diagnostic {
+    let (name, crossing) = (words::name(messages, late.message), words::name(messages, crossing.message));
+    let message = format!(
+        "`{name}` is also accepted in {} of `{}`, where it may arrive late",
+        words::names(receiver, states),
+        receiver.name
+    );
+    Diagnostic::note(CLOSED, sent_at, message)
+        .label(format!("{} may send it while `{crossing}` is on its way", words::role(late.sender)))
+        .also(crosses_at, format!("`{crossing}` crosses it"))
 }

@@ -11,9 +11,9 @@ use mcp_protocol_machine::protocol::{Direction, Only, Side, StateIndex};
 use super::diamond::{Shared, shared};
 use super::disagreement::Disagreement;
 use super::machine::{Event, Machine};
-use super::outcome::{RACE, Wanted};
+use super::outcome::Wanted;
 use super::product::{Extent, PairIndex, Walk};
-use super::{roles, words};
+use super::report;
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 
@@ -25,7 +25,7 @@ fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
 }
 
 /// Whether sub-sessions are suspended in some state of a machine.
-pub(super) fn may_rest(machine: &Machine<'_>) -> bool {
+pub(super) fn may_suspend(machine: &Machine<'_>) -> bool {
     machine.automaton().states.iter().any(|state| state.only != Only::NONE)
 }
 
@@ -58,7 +58,7 @@ pub(super) fn compare(
 pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> Vec<Diagnostic> {
     let mut told: HashSet<Event> = HashSet::new();
     let mut found = Vec::new();
-    if !may_rest(walk.client) && !may_rest(walk.server) {
+    if !may_suspend(walk.client) && !may_suspend(walk.server) {
         return found;
     }
     for index in walk.all().filter(|index| walk.extent(*index).is_some_and(|extent| extent != Extent::Body)) {
@@ -97,24 +97,5 @@ fn race(walk: &Walk<'_, '_>, index: PairIndex, both: &Shared, messages: &[Messag
     if fine {
         return None;
     }
-    let name = words::name(messages, both.event().message);
-    let (one, other) = (words::role(sender), words::role(peer));
-    let way = walk.way(index);
-    let before = words::within(machine, from, way.is_empty());
-    let behind = words::place(senders, senders_after);
-    let mut found = Diagnostic::error(
-        RACE,
-        step.arrow.span,
-        format!(
-            "`{name}` and instances race: {}, {one} may send `{name}` while {other} goes on with an instance",
-            words::way(messages, &way)
-        ),
-    )
-    .label(format!("leads to {behind}, where instances are suspended"))
-    .also(roles::span(machine, from), format!("{other} goes on with instances here, {before}"));
-    found.notes.extend(words::seen_from(&way).map(str::to_owned));
-    Some(found.suggest(
-        format!("{}, so that instances are suspended there already", words::mark_only(machine, from)),
-        words::only_edit(machine, from),
-    ))
+    Some(report::suspends(walk, index, &step, (machine, from), (senders, senders_after), messages))
 }

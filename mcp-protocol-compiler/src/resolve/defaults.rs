@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{GateIndex, Holder, Path, Side};
 use crate::ast::JsonPath;
 use crate::declarations::{Resolution, path};
 use crate::diagnostic::Diagnostic;
-use crate::findings::defaults as check;
+use crate::findings::defaults as finding;
 
 /// The gates that messages ask of each side, by their paths.
 pub(super) struct Required(BTreeMap<(Side, Path), GateIndex>);
@@ -46,19 +46,19 @@ impl Required {
                 // Its parts, if it has any, follow it in the order of the paths.
                 let mut behind = self.0.range((side, default.clone())..).map(|((_, path), _)| path);
                 let part = behind.find(|path| **path != default).filter(|path| path.starts_with(&default));
-                diagnostics.push(check::default_of_nothing(field, part));
+                diagnostics.push(finding::default_of_nothing(field, part));
                 continue;
             }
             match self.0.get(&(side, default.clone())) {
                 Some(gate) if seen.insert(*gate) => defaults.push(*gate),
-                Some(_) => diagnostics.push(check::default_twice(field, &default)),
+                Some(_) => diagnostics.push(finding::default_twice(field, &default)),
                 None => {
                     let (_, inner) = default.split_at(1);
                     let inner =
                         self.0.get_key_value(&(side, inner.to_vec().into())).map(|((_, path), _)| path);
                     let of_side = self.0.keys().filter(|(holder, _)| *holder == side).map(|(_, path)| path);
                     let parts = of_side.take_while(|_| resolution.may_guess()).filter(|path| path.len() > 1);
-                    diagnostics.push(check::default_not_required(field, &default, side, inner, parts));
+                    diagnostics.push(finding::default_not_required(field, &default, side, inner, parts));
                 }
             }
         }

@@ -9,7 +9,7 @@ use super::items::Placed;
 use crate::ast::{GroupMember, GroupOperator, ItemKind, Name};
 use crate::declarations::{Declarations, Meaning, Resolution};
 use crate::diagnostic::{Diagnostic, Edit};
-use crate::findings::{declarations as check, size};
+use crate::findings::{declarations as finding, size};
 use crate::source::Span;
 
 /// Flattens every group and gives it its name.
@@ -23,7 +23,7 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         if *operator == GroupOperator::Define {
             if let Some(Meaning::Message(first)) = resolution.names.get(&name.text) {
                 let first = resolution.declarations.message(*first).map_or(name.span, |first| first.span);
-                diagnostics.push(check::declared_twice(name, first, false));
+                diagnostics.push(finding::declared_twice(name, first, false));
                 continue;
             }
             order.push(name);
@@ -32,18 +32,18 @@ pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
         }
         let Some(group) = groups.get_mut(name.text.as_str()) else {
             let known = order.iter().map(|name| name.text.as_str()).take(MOST_COMPARED);
-            diagnostics.push(check::undefined_group(name, known));
+            diagnostics.push(finding::undefined_group(name, known));
             continue;
         };
         for member in members {
             let delete = || deleted(member, members);
             match operator {
                 GroupOperator::Remove if !group.remove(member) => {
-                    diagnostics.push(check::not_in_group(member, name, delete()));
+                    diagnostics.push(finding::not_in_group(member, name, delete()));
                 }
                 GroupOperator::Remove => {}
                 _ if !group.add(member, members) => {
-                    diagnostics.push(check::in_group_already(member, name, delete()));
+                    diagnostics.push(finding::in_group_already(member, name, delete()));
                 }
                 _ => {}
             }
@@ -189,7 +189,7 @@ impl<'a> Flatten<'a, '_> {
         }
         let (name, members) = (group.name, group.members.clone());
         if self.open.contains(&key) {
-            self.diagnostics.push(check::cyclic_group(used, &self.open));
+            self.diagnostics.push(finding::cyclic_group(used, &self.open));
             return Vec::new();
         }
         if self.open.len() >= DEPTH {
@@ -214,7 +214,7 @@ impl<'a> Flatten<'a, '_> {
                     if !requests.is_empty()
                         && !requests.iter().any(|index| is_request(index) == Some(Kind::Request))
                     {
-                        self.diagnostics.push(check::no_requests_in(name));
+                        self.diagnostics.push(finding::no_requests_in(name));
                     }
                     requests.into_iter().flat_map(|request| declarations.replies(request)).collect()
                 }
@@ -231,11 +231,11 @@ impl<'a> Flatten<'a, '_> {
             result.clear();
         }
         if let Some((reply, item)) = kinds.reply_among_others() {
-            self.diagnostics.push(check::reply_in_group(name, reply, deleted(reply, item)));
+            self.diagnostics.push(finding::reply_in_group(name, reply, deleted(reply, item)));
         }
         // A group that is empty because of something else has that reported.
         if result.is_empty() && self.diagnostics.len() == known && !self.full {
-            self.diagnostics.push(check::empty_group(name));
+            self.diagnostics.push(finding::empty_group(name));
         }
         if let Some(group) = self.groups.get_mut(key) {
             group.state = FlattenState::Done(result.clone());
@@ -250,7 +250,7 @@ impl<'a> Flatten<'a, '_> {
         if self.groups.contains_key(name.text.as_str()) {
             return self.group(name);
         }
-        self.diagnostics.push(check::undefined_message(name, self.resolution));
+        self.diagnostics.push(finding::undefined_message(name, self.resolution));
         Vec::new()
     }
 }

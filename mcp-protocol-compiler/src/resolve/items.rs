@@ -11,7 +11,7 @@ use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
 use crate::declarations::{Announced, Definition, Meaning, Resolution, Role, path};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::limit::LIMIT;
-use crate::findings::declarations as check;
+use crate::findings::declarations as finding;
 use crate::suggest::nearest;
 
 /// An item with what its file says about it.
@@ -44,7 +44,7 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
             let placed = Placed { item, types, imported: file.imported };
             let Some((slot, name)) = slot(item) else {
                 if let Some(span) = item.overrides {
-                    diagnostics.push(check::nothing_to_override(span, None));
+                    diagnostics.push(finding::nothing_to_override(span, None));
                 }
                 result.push(placed);
                 continue;
@@ -52,11 +52,11 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
             match (slots.get(&slot).and_then(|index| result.get_mut(*index)), item.overrides) {
                 (Some(earlier), Some(_)) if earlier.imported => *earlier = placed,
                 (Some(earlier), Some(span)) => {
-                    diagnostics.push(check::override_of_own_item(span, name, earlier.item.span));
+                    diagnostics.push(finding::override_of_own_item(span, name, earlier.item.span));
                 }
                 (Some(earlier), None) => {
                     let first = slot_name(earlier.item).map_or(earlier.item.span, |name| name.span);
-                    diagnostics.push(check::declared_twice(
+                    diagnostics.push(finding::declared_twice(
                         name,
                         first,
                         earlier.imported && !placed.imported,
@@ -71,8 +71,8 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
                         let near = Some(names).filter(|_| diagnostics.len() < LIMIT);
                         let near = near.and_then(|names| nearest(&name.text, names));
                         diagnostics.push(match near {
-                            Some(near) => check::misspelt_override(span, name, near),
-                            None => check::nothing_to_override(span, Some(name)),
+                            Some(near) => finding::misspelt_override(span, name, near),
+                            None => finding::nothing_to_override(span, Some(name)),
                         });
                     }
                     slots.insert(slot, result.len());
@@ -123,7 +123,7 @@ pub(super) fn announce(
         match &placed.item.kind {
             ItemKind::Protocol { name, version, batch } => {
                 if let Some(first) = &resolution.declarations.name {
-                    diagnostics.push(check::declared_twice(name, first.span, false));
+                    diagnostics.push(finding::declared_twice(name, first.span, false));
                     continue;
                 }
                 let declarations = &mut resolution.declarations;
@@ -134,7 +134,7 @@ pub(super) fn announce(
             }
             ItemKind::Capabilities { role, field, defaults } => {
                 let Some(side) = sides.side(&role.text) else {
-                    diagnostics.push(check::unknown_role(role, sides.names()));
+                    diagnostics.push(finding::unknown_role(role, sides.names()));
                     continue;
                 };
                 let defaults = if defaults.is_empty() {
@@ -166,7 +166,7 @@ pub(super) fn message_field(
     match resolution.names.get(&field.message.text) {
         Some(Meaning::Message(message)) => Some(machine::Field::new(*message, path(&field.path))),
         _ => {
-            diagnostics.push(check::undefined_message(&field.message, resolution));
+            diagnostics.push(finding::undefined_message(&field.message, resolution));
             None
         }
     }
@@ -232,7 +232,7 @@ pub(super) fn define(
                             // `client` and `server` are words of the language, and no names of definitions.
                             let names = sides.names();
                             let own = names.get(2..).filter(|own| !own.is_empty()).unwrap_or(names);
-                            diagnostics.push(check::unknown_role(role, own));
+                            diagnostics.push(finding::unknown_role(role, own));
                             continue;
                         }
                     },
@@ -251,7 +251,7 @@ pub(super) fn define(
             ItemKind::Role { side, name, body, compatible } if !imported => {
                 let side = side_from(*side);
                 if let Some(first) = resolution.role(side) {
-                    diagnostics.push(check::second_role(name, first));
+                    diagnostics.push(finding::second_role(name, first));
                     continue;
                 }
                 if let Some(other) = resolution.role_named(&name.text) {
@@ -267,7 +267,7 @@ pub(super) fn define(
                         Side::Server => ["Server", "TheServer"],
                     };
                     let free = names.iter().find(free).copied();
-                    diagnostics.push(check::one_name_for_both_roles(name, other, free, body.is_some()));
+                    diagnostics.push(finding::one_name_for_both_roles(name, other, free, body.is_some()));
                     continue;
                 }
                 resolution.roles.push(Role { side, name: name.clone(), compatible: *compatible });
@@ -297,7 +297,7 @@ pub(super) fn define(
             });
             let candidates: Vec<&Name> = defined.map(|definition| &definition.name).collect();
             let rename = |from: &str, to: &str| references::rename(items, from, to);
-            diagnostics.push(check::role_without_type(role, other, &candidates, rename));
+            diagnostics.push(finding::role_without_type(role, other, &candidates, rename));
         }
     }
     // The requests' refusals need names that nothing else has.
@@ -306,7 +306,7 @@ pub(super) fn define(
             && let Some(Meaning::Group(_)) = resolution.names.get(message.table.name.as_ref())
         {
             let name = Name { text: message.table.name.to_string(), span: message.span };
-            diagnostics.push(check::declared_twice(&name, message.span, false));
+            diagnostics.push(finding::declared_twice(&name, message.span, false));
         }
     }
 }

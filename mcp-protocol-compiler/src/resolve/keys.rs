@@ -6,7 +6,7 @@ use super::items::{Placed, message_field};
 use crate::ast::{ItemKind, KeyField};
 use crate::declarations::{Key, Meaning, Resolution, next_number};
 use crate::diagnostic::Diagnostic;
-use crate::findings::{declarations as check, size};
+use crate::findings::{declarations as finding, size};
 
 /// Declares every key, those that come with imports included.
 pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
@@ -28,7 +28,7 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
                 KeyField::Id(message) => match resolution.names.get(&message.text) {
                     Some(Meaning::Message(index)) => Some((*index, machine::KeyPlace::Id)),
                     _ => {
-                        diagnostics.push(check::undefined_message(message, resolution));
+                        diagnostics.push(finding::undefined_message(message, resolution));
                         None
                     }
                 },

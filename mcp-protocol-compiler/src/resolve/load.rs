@@ -5,14 +5,10 @@ use std::io;
 use std::path::{Component, Path, PathBuf};
 
 use crate::ast::{self, ItemKind, Name};
-use crate::diagnostic::{Code, Diagnostic};
+use crate::diagnostic::Diagnostic;
+use crate::findings::imports;
 use crate::parser;
 use crate::source::{FileId, SourceMap};
-
-/// An imported file cannot be read.
-pub const UNREADABLE_IMPORT: Code = Code("S0041");
-/// Files import one another in a circle.
-pub const CYCLIC_IMPORT: Code = Code("S0042");
 
 /// How the caller reads a file.
 pub type Read<'a> = &'a mut dyn FnMut(&Path) -> io::Result<Vec<u8>>;
@@ -109,52 +105,21 @@ impl Loader<'_> {
                 Some(LoadState::Finished) => {}
                 Some(LoadState::Open(start)) => {
                     let files = open.get(*start..).unwrap_or_default();
-                    let circle = circle(files, &path);
-                    self.diagnostics.push(
-                        Diagnostic::error(CYCLIC_IMPORT, import.span, "this import leads back to itself")
-                            .label("this file is being read already")
-                            .with_note(format!("the circle is {circle}"))
-                            .help(match files.len() {
-                                0 | 1 => "delete this import: a file has what it declares",
-                                _ => "move what both need into a third file and import that one",
-                            }),
-                    );
+                    let between: Vec<&Path> = files.iter().map(|file| file.path.as_path()).collect();
+                    self.diagnostics.push(imports::cyclic(import.span, &between, &path));
                 }
                 None => match (self.read)(&path) {
                     Ok(bytes) => self.open(path, bytes, Some(&import), &mut open),
                     Err(error) => {
                         // Remembered as finished, so that a second import of it is not a second report.
                         self.places.insert(normal(&path), LoadState::Finished);
-                        self.diagnostics.push(
-                            Diagnostic::error(
-                                UNREADABLE_IMPORT,
-                                import.span,
-                                format!("cannot read `{}`: {error}", path.display()),
-                            )
-                            .label("imported here")
-                            .help("the path is relative to the file that imports"),
-                        );
+                        self.diagnostics.push(imports::unreadable(import.span, &path, &error));
                     }
                 },
             }
         }
     }
 }
-
-/// The files that lead from one back to itself, the last ones left out where they are many.
-fn circle(files: &[Open], path: &Path) -> String {
-    let left_out = files.len().saturating_sub(MOST_OF_CIRCLE);
-    let mut names: Vec<String> =
-        files.iter().take(MOST_OF_CIRCLE).map(|file| format!("`{}`", file.path.display())).collect();
-    if left_out > 0 {
-        names.push(format!("{left_out} more"));
-    }
-    names.push(format!("`{}`", path.display()));
-    names.join(" imports ")
-}
-
-/// How many files of a circle are named.
-const MOST_OF_CIRCLE: usize = 8;
 
 /// The path without `.` and `x/..`, so that two ways to write one file are one file.
 fn normal(path: &Path) -> PathBuf {

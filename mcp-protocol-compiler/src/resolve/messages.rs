@@ -14,7 +14,7 @@ use crate::declarations::{
     Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, condition, level, next_number, path,
 };
 use crate::diagnostic::Diagnostic;
-use crate::findings::{declarations as check, size};
+use crate::findings::{declarations as finding, size};
 use crate::source::Span;
 
 /// Declares every message of every file.
@@ -106,13 +106,13 @@ impl Declare<'_> {
             let both = first.map(|first| (first.span, first.table.kind));
             self.diagnostics.push(match both {
                 Some((first, Kind::Reply { .. })) if matches!(message.table.kind, Kind::Reply { .. }) => {
-                    check::reply_of_two_requests(&name, first)
+                    finding::reply_of_two_requests(&name, first)
                 }
-                Some((first, Kind::Refusal { .. })) => check::name_of_refusal(&name, first),
+                Some((first, Kind::Refusal { .. })) => finding::name_of_refusal(&name, first),
                 Some((first, _)) if matches!(message.table.kind, Kind::Refusal { .. }) => {
-                    check::name_of_refusal(&Name { text: name.text.clone(), span: first }, name.span)
+                    finding::name_of_refusal(&Name { text: name.text.clone(), span: first }, name.span)
                 }
-                first => check::declared_twice(&name, first.map_or(name.span, |first| first.0), false),
+                first => finding::declared_twice(&name, first.map_or(name.span, |first| first.0), false),
             });
             return None;
         }
@@ -136,7 +136,7 @@ impl Declare<'_> {
         for modifier in modifiers {
             let mut only_for = |is: bool, span: Span, word: &str, what: &str| {
                 if !is {
-                    self.diagnostics.push(check::misplaced_modifier(span, word, what));
+                    self.diagnostics.push(finding::misplaced_modifier(span, word, what));
                 }
             };
             match modifier {
@@ -187,7 +187,7 @@ impl Declare<'_> {
                 None => {
                     let mut names = self.sides.names().to_vec();
                     names.extend(["own".to_owned(), "peer".to_owned()]);
-                    self.diagnostics.push(check::unknown_role(holder, &names));
+                    self.diagnostics.push(finding::unknown_role(holder, &names));
                     return None;
                 }
             },

@@ -5,7 +5,7 @@ use mcp_protocol_machine::protocol as machine;
 use crate::ast::{Payload, RustPath};
 use crate::declarations::{PayloadType, is_primitive};
 use crate::diagnostic::Diagnostic;
-use crate::findings::declarations as check;
+use crate::findings::declarations as finding;
 
 /// Prelude types whose arguments are payload types in their own right.
 const CONTAINERS: &[&str] = &["Vec", "Option", "Box"];
@@ -26,7 +26,7 @@ pub(super) fn payload(
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
         Payload::Type { path, optional } => {
             let text = complete(&path.text, types).unwrap_or_else(|| {
-                diagnostics.push(check::no_types_module(path));
+                diagnostics.push(finding::no_types_module(path));
                 path.text.clone()
             });
             (presence(*optional), PayloadType::Type(RustPath { text, span: path.span }))

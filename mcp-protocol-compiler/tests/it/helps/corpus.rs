@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity, Suggestion};
 use mcp_protocol_compiler::explain::{blocks, pages};
-use mcp_protocol_compiler::resolve::load::UNREADABLE_IMPORT;
+use mcp_protocol_compiler::findings::imports::UNREADABLE_IMPORT;
 use mcp_protocol_compiler::source::FileId;
 use mcp_protocol_compiler::{Compilation, Settings};
 

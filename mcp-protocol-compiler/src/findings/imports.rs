@@ -1,0 +1,46 @@
+//! Findings about imports.
+
+use std::fmt::Display;
+use std::path::Path;
+
+use crate::diagnostic::{Code, Diagnostic};
+use crate::source::Span;
+
+/// An imported file cannot be read.
+pub const UNREADABLE_IMPORT: Code = Code("S0041");
+/// Files import one another in a circle.
+pub const CYCLIC_IMPORT: Code = Code("S0042");
+
+/// How many files of a circle are named.
+const MOST_OF_CIRCLE: usize = 8;
+
+/// An imported file cannot be read.
+pub fn unreadable(import: Span, path: &Path, error: &dyn Display) -> Diagnostic {
+    Diagnostic::error(UNREADABLE_IMPORT, import, format!("cannot read `{}`: {error}", path.display()))
+        .label("imported here")
+        .help("the path is relative to the file that imports")
+}
+
+/// An import of a file that is being read. `between` are the files that lead from it to the import, which names it
+/// `path`.
+pub fn cyclic(import: Span, between: &[&Path], path: &Path) -> Diagnostic {
+    Diagnostic::error(CYCLIC_IMPORT, import, "this import leads back to itself")
+        .label("this file is being read already")
+        .with_note(format!("the circle is {}", circle(between, path)))
+        .help(match between {
+            [] | [_] => "delete this import: a file has what it declares",
+            _ => "move what both need into a third file and import that one",
+        })
+}
+
+/// The files that lead from one back to itself. A long circle is shortened.
+fn circle(files: &[&Path], path: &Path) -> String {
+    let left_out = files.len().saturating_sub(MOST_OF_CIRCLE);
+    let mut names: Vec<String> =
+        files.iter().take(MOST_OF_CIRCLE).map(|file| format!("`{}`", file.display())).collect();
+    if left_out > 0 {
+        names.push(format!("{left_out} more"));
+    }
+    names.push(format!("`{}`", path.display()));
+    names.join(" imports ")
+}
