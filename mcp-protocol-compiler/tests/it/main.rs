@@ -9,6 +9,7 @@ mod gates;
 mod generate;
 mod helps;
 mod late;
+mod proofs;
 mod renamed;
 #[path = "../support/mod.rs"]
 mod support;
