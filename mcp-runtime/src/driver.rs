@@ -29,7 +29,7 @@ pub(crate) use byte_queue::{DirectOutput, WrittenNow};
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use clock::Clocked;
 pub use delivery::{Delivery, Extension, Received, RequestTag};
-pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, TransportEvent};
+pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, SessionStatus, TransportEvent};
 pub(crate) use framing::Frame;
 pub use framing::{FrameReader, Framing};
 pub(crate) use input::ReadBuffer;

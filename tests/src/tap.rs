@@ -2,11 +2,12 @@
 
 use mcp_runtime::Transport;
 use mcp_runtime::driver::{
-    Aside, Delivery, Endpoint, Finish, Outgoing, Outlet, OutletNotice, Received, SessionInfo, TransportEvent,
+    Aside, Delivery, Endpoint, Outgoing, Outlet, OutletNotice, Received, SessionInfo, SessionStatus,
+    TransportEvent,
 };
 use serde_json::Value;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::Instant;
 use tokio::sync::watch;
 
@@ -107,12 +108,8 @@ impl Endpoint for Watched {
         self.endpoint.notify(event);
     }
 
-    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
-        self.endpoint.poll_finish(context)
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.endpoint.next_deadline()
+    fn status(&self, context: &mut Context<'_>) -> SessionStatus {
+        self.endpoint.status(context)
     }
 
     fn tick(&self, now: Instant) {
@@ -137,13 +134,14 @@ struct WatchedOutlet {
 }
 
 impl Outlet for WatchedOutlet {
-    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
-        self.outlet.take(outgoing, wake);
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) -> usize {
+        let waiting = self.outlet.take(outgoing, wake);
         let line = line(outgoing.message, Line::Wrote);
         match &mut *self.answers.lock().unwrap() {
             Some(answers) => answers.push(line),
             None => self.window.show([line]),
         }
+        waiting
     }
 
     fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {

@@ -11,12 +11,12 @@
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Waker};
+use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use mcp_runtime::driver::{
     Aside, Delivery, End, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Received, SessionInfo,
-    TransportEvent,
+    SessionStatus, TransportEvent,
 };
 use mcp_runtime::session::Outcome;
 use tokio::sync::Notify;
@@ -190,18 +190,16 @@ impl Endpoint for Script {
         });
     }
 
-    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
+    fn status(&self, context: &mut Context<'_>) -> SessionStatus {
         let mut seen = self.seen.lock().unwrap();
         assert!(seen.outcome.is_none(), "nothing is asked after the end");
-        if seen.abandoned {
-            return Poll::Ready(Finish::Abandoned);
-        }
         seen.waker = Some(context.waker().clone());
-        if seen.finished { Poll::Ready(Finish::Complete) } else { Poll::Pending }
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.look(|seen| seen.deadline)
+        let finish = match *seen {
+            Seen { abandoned: true, .. } => Some(Finish::Abandoned),
+            Seen { finished: true, .. } => Some(Finish::Complete),
+            _ => None,
+        };
+        SessionStatus::new().with_finish(finish).with_deadline(seen.deadline)
     }
 
     fn tick(&self, now: Instant) {

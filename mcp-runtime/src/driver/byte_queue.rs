@@ -86,11 +86,6 @@ impl ByteQueue {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The pump has its turn.
-    pub(super) fn pump_runs(&self) {
-        self.lock().direct_used = false;
-    }
-
     /// Takes whole messages that wait, in place of an empty buffer. If there are none, the pump is woken by the next one.
     pub(super) fn take_into(&self, context: &Context<'_>, empty: &mut Vec<u8>) {
         let mut queued = self.lock();
@@ -127,6 +122,12 @@ impl ByteQueue {
 }
 
 impl QueuedBytes {
+    /// How many bytes are not written; something is as long as the writer has not flushed.
+    fn waiting(&self) -> usize {
+        let waiting = self.bytes.len().saturating_sub(self.start);
+        waiting.saturating_add(self.writing.into())
+    }
+
     /// Writes what waits without the pump, if that is possible; whether nothing is left.
     fn write_directly(&mut self, wake: &mut dyn FnMut(Waker)) -> bool {
         let Some(direct) = &mut self.direct else { return false };
@@ -189,10 +190,10 @@ impl QueuedBytes {
 }
 
 impl Outlet for ByteQueue {
-    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) -> usize {
         let mut queued = self.lock();
         if queued.closed {
-            return;
+            return 0;
         }
         let framing = queued.framing;
         framing.write(outgoing.message, &mut queued.bytes);
@@ -201,6 +202,7 @@ impl Outlet for ByteQueue {
         if !queued.write_directly(wake) {
             queued.pump.take().into_iter().for_each(wake);
         }
+        queued.waiting()
     }
 
     fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
@@ -211,9 +213,7 @@ impl Outlet for ByteQueue {
     }
 
     fn waiting(&self) -> usize {
-        let queued = self.lock();
-        let waiting = queued.bytes.len().saturating_sub(queued.start);
-        waiting.saturating_add(queued.writing.into())
+        self.lock().waiting()
     }
 
     fn routes(&self) -> bool {
@@ -283,7 +283,7 @@ mod tests {
         assert_eq!(queue.waiting(), 2);
         assert_eq!(taken(&queue), "f\n");
         queue.flushed();
-        queue.pump_runs();
+        assert_eq!(taken(&queue), "", "the pump has its turn");
         say(&mut queue, b"jkl");
         assert_eq!(queue.waiting(), 0);
         say(&mut queue, b"mno");

@@ -6,8 +6,9 @@ use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Instant;
 
-use tokio::time::{Instant, Sleep};
+use tokio::time::Sleep;
 
 use super::endpoint::{Endpoint, Finish, TransportEvent};
 use crate::error::Outcome;
@@ -49,19 +50,18 @@ impl Clocked {
         wanted: impl Fn(Finish) -> Option<T>,
     ) -> Poll<T> {
         loop {
-            if let Poll::Ready(finish) = self.endpoint.poll_finish(context)
-                && let Some(wanted) = wanted(finish)
-            {
+            let status = self.endpoint.status(context);
+            if let Some(wanted) = status.finish.and_then(&wanted) {
                 return Poll::Ready(wanted);
             }
-            ready!(self.poll_timer(context));
+            ready!(self.poll_timer(context, status.deadline));
         }
     }
 
     /// Tells the endpoint the time when its deadline has come.
-    pub(crate) fn poll_timer(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let Some(deadline) = self.endpoint.next_deadline() else { return Poll::Pending };
-        let deadline = Instant::from_std(deadline);
+    pub(crate) fn poll_timer(&mut self, context: &mut Context<'_>, deadline: Option<Instant>) -> Poll<()> {
+        let Some(deadline) = deadline else { return Poll::Pending };
+        let deadline = tokio::time::Instant::from_std(deadline);
         let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
         // A timer that is set too early costs one idle wake; moving it at every change would cost more.
         if timer.deadline() > deadline {
@@ -69,7 +69,7 @@ impl Clocked {
         }
         loop {
             ready!(timer.as_mut().poll(context));
-            let now = Instant::now();
+            let now = tokio::time::Instant::now();
             if now >= deadline {
                 self.endpoint.tick(now.into_std());
                 return Poll::Ready(());

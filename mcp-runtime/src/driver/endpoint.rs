@@ -1,7 +1,7 @@
 //! [`Endpoint`]: the interface that an engine offers to its transport.
 
 use std::io;
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Instant;
 
 use super::delivery::{Delivery, Received};
@@ -29,18 +29,13 @@ pub trait Endpoint: Send + Sync + 'static {
     /// Takes note of something that has happened to the transport.
     fn notify(&self, event: TransportEvent<'_>);
 
-    /// Whether the session is over as far as the transport is concerned.
+    /// Returns what the session wants of its transport now.
     ///
-    /// On `Pending` the waker is kept, and woken when the session was finished or abandoned, and when
-    /// [`next_deadline`](Self::next_deadline) became sooner than it was. [`Finish::Complete`] is returned again by
-    /// every later call, unless the session is abandoned meanwhile; the waker is kept with it too, so that the
-    /// transport hears of that. [`Finish::Abandoned`] is final.
-    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish>;
+    /// The waker is kept, and woken when the session was finished or abandoned, and when the deadline became sooner
+    /// than it was.
+    fn status(&self, context: &mut Context<'_>) -> SessionStatus;
 
-    /// When [`tick`](Self::tick) wants to be called, if time matters to the session at all.
-    fn next_deadline(&self) -> Option<Instant>;
-
-    /// Tells the time, at or after the deadline; the next deadline is then a later one, or none.
+    /// Tells the time, at or after the [deadline](SessionStatus::deadline); the next one is then later, or there is none.
     fn tick(&self, now: Instant);
 
     /// Returns what a transport has to know to name the session to its peer.
@@ -84,6 +79,36 @@ pub enum TransportEvent<'a> {
     /// The transport is gone. Said last and exactly once, also when the transport's future is dropped before it has run
     /// to its end.
     Terminated(Outcome),
+}
+
+/// What a session wants of its transport.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct SessionStatus {
+    /// Whether the session is over as far as the transport is concerned. [`Finish::Complete`] stays, unless the session
+    /// is abandoned later; [`Finish::Abandoned`] is final.
+    pub finish: Option<Finish>,
+    /// When [`Endpoint::tick`] wants to be called, if time matters to the session at all.
+    pub deadline: Option<Instant>,
+}
+
+impl SessionStatus {
+    /// Returns the status of a session that is not over and waits for no time, for an [`Endpoint`] that is not an engine.
+    pub const fn new() -> SessionStatus {
+        SessionStatus { finish: None, deadline: None }
+    }
+
+    /// Says whether the session is over.
+    #[must_use]
+    pub const fn with_finish(self, finish: Option<Finish>) -> SessionStatus {
+        SessionStatus { finish, ..self }
+    }
+
+    /// Says when the session wants to be told the time.
+    #[must_use]
+    pub const fn with_deadline(self, deadline: Option<Instant>) -> SessionStatus {
+        SessionStatus { deadline, ..self }
+    }
 }
 
 /// How a session ends as its transport sees it.

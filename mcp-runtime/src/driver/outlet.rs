@@ -22,8 +22,9 @@ use crate::epoch::Epoch;
 /// struct Said(Arc<Mutex<Vec<Vec<u8>>>>);
 ///
 /// impl Outlet for Said {
-///     fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+///     fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
 ///         self.0.lock().unwrap().push(outgoing.message.to_vec());
+///         0
 ///     }
 ///
 ///     fn note(&mut self, _: OutletNotice, _: &mut dyn FnMut(Waker)) {}
@@ -38,15 +39,15 @@ use crate::epoch::Epoch;
 /// }
 /// ```
 pub trait Outlet: Send + fmt::Debug {
-    /// Takes one message.
-    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker));
+    /// Takes one message, and returns how many bytes wait then, as [`waiting`](Self::waiting) does.
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) -> usize;
 
     /// Takes note of something about messages. All but [`OutletNotice::Discarded`] go only to an outlet that
     /// [routes](Self::routes).
     fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker));
 
     /// Returns how many bytes wait to be taken by the peer. When the number falls, the transport reports it with
-    /// [`TransportEvent::Wrote`](super::TransportEvent::Wrote).
+    /// [`TransportEvent::Wrote`](super::TransportEvent::Wrote); until then the session counts with the larger one.
     fn waiting(&self) -> usize;
 
     /// Whether each message finds its way by itself, as over HTTP. Where the input of such a transport has ended, the

@@ -94,6 +94,10 @@ struct QueuedMessages {
 }
 
 impl QueuedMessages {
+    fn waiting(&self) -> usize {
+        self.bytes.saturating_add(self.sending)
+    }
+
     fn is_sent(&self) -> bool {
         self.messages.is_empty() && self.sending == 0
     }
@@ -107,11 +111,12 @@ impl MessageQueue {
 }
 
 impl Outlet for MessageQueue {
-    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) -> usize {
         let mut queued = self.lock();
         queued.bytes = queued.bytes.saturating_add(outgoing.message.len());
         queued.messages.push_back(outgoing.message.to_vec());
         queued.transport.take().into_iter().for_each(wake);
+        queued.waiting()
     }
 
     fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
@@ -123,8 +128,7 @@ impl Outlet for MessageQueue {
     }
 
     fn waiting(&self) -> usize {
-        let queued = self.lock();
-        queued.bytes.saturating_add(queued.sending)
+        self.lock().waiting()
     }
 
     fn routes(&self) -> bool {

@@ -256,21 +256,32 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
 
     /// Moves bytes until something happens that the transport must know, or nothing can be moved.
     pub(crate) fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<PumpEvent> {
+        // Output that is at rest is polled again only if something came in: what other tasks say wakes this one.
+        let mut output_rests = false;
+        let mut deadline = None;
         for _ in 0..ROUNDS {
-            let mut moved = false;
             // Input comes first, so that what the engine says in answer to it leaves in the same round.
-            match self.poll_input(context) {
+            let read = match self.poll_input(context) {
                 Poll::Ready(Some(event)) => return Poll::Ready(event),
-                Poll::Ready(None) => moved = true,
-                Poll::Pending => {}
+                Poll::Ready(None) => true,
+                Poll::Pending => false,
+            };
+            let mut wrote = false;
+            if read || !output_rests {
+                if std::mem::take(&mut self.closed_untold) {
+                    return Poll::Ready(PumpEvent::OutputClosed);
+                }
+                let status = self.session.endpoint().status(context);
+                if let Some(event) = status.finish.and_then(|finish| self.finish(finish)) {
+                    return Poll::Ready(event);
+                }
+                deadline = status.deadline;
+                wrote = self.poll_output(context).is_ready();
+                output_rests = !wrote;
             }
-            match self.poll_output(context) {
-                Poll::Ready(Some(event)) => return Poll::Ready(event),
-                Poll::Ready(None) => moved = true,
-                Poll::Pending => {}
-            }
-            if !moved && self.session.poll_timer(context).is_pending() {
-                return Poll::Pending;
+            if !read && !wrote {
+                ready!(self.session.poll_timer(context, deadline));
+                output_rests = false;
             }
         }
         context.waker().wake_by_ref();
@@ -285,7 +296,6 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
             Ok(bytes) => {
                 let length = bytes.len();
                 let now = Instant::now().into_std();
-                self.queue.pump_runs();
                 self.session.endpoint().receive(Delivery::bytes(&mut self.frames, bytes), now);
                 Pin::new(reader).consume(length);
                 match self.frames.take_error() {
@@ -301,33 +311,27 @@ impl<R: AsyncBufRead + Unpin, W: AsyncWrite + Unpin> Pump<R, W> {
     }
 
     /// Writes what the writer takes of what the session has said.
-    fn poll_output(&mut self, context: &mut Context<'_>) -> Poll<Option<PumpEvent>> {
-        if std::mem::take(&mut self.closed_untold) {
-            return Poll::Ready(Some(PumpEvent::OutputClosed));
-        }
-        if let Poll::Ready(event) = self.poll_finish(context) {
-            return Poll::Ready(Some(event));
-        }
+    fn poll_output(&mut self, context: &mut Context<'_>) -> Poll<()> {
         if let Err(error) = ready!(self.poll_writer(context)) {
             self.fail_output(error);
         }
-        Poll::Ready(None)
+        Poll::Ready(())
     }
 
-    /// Asks whether the session is over. One that has finished may still be abandoned, so it is asked on.
-    fn poll_finish(&mut self, context: &mut Context<'_>) -> Poll<PumpEvent> {
-        match ready!(self.session.endpoint().poll_finish(context)) {
-            Finish::Complete if self.finished => Poll::Pending,
+    /// The session is over. One that has finished may still be abandoned.
+    fn finish(&mut self, finish: Finish) -> Option<PumpEvent> {
+        match finish {
+            Finish::Complete if self.finished => None,
             Finish::Complete => {
                 self.finished = true;
-                Poll::Ready(PumpEvent::Finishing)
+                Some(PumpEvent::Finishing)
             }
             Finish::Abandoned => {
                 self.finished = true;
                 self.reader = None;
                 self.writer = None;
                 self.queue.close();
-                Poll::Ready(PumpEvent::Abandoned)
+                Some(PumpEvent::Abandoned)
             }
         }
     }

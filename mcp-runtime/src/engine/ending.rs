@@ -239,7 +239,7 @@ impl Engine {
     }
 
     /// When the engine wants to know the time.
-    pub(crate) fn next_deadline(&mut self) -> Option<Instant> {
+    pub(super) fn next_deadline(&mut self) -> Option<Instant> {
         if self.lifecycle.is_over() && !self.lifecycle.is_parting() {
             // What waits for a dispatcher waits for nothing else any more.
             return self.order_deadline();

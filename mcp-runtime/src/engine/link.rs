@@ -16,7 +16,7 @@ use super::trace::Tracer;
 use super::wakers::Waiter;
 use crate::clock::now;
 use crate::driver::{
-    Aside, Delivery, Endpoint, Finish, Outlet, Received, SessionInfo, SharedLimits, TransportEvent,
+    Aside, Delivery, Endpoint, Outlet, Received, SessionInfo, SessionStatus, SharedLimits, TransportEvent,
 };
 use crate::epoch::Epoch;
 use crate::options::Options;
@@ -207,12 +207,8 @@ impl Endpoint for Link {
         });
     }
 
-    fn poll_finish(&self, context: &mut Context<'_>) -> Poll<Finish> {
-        self.with(|engine| engine.poll_finish(context))
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        self.with(|engine| engine.next_deadline())
+    fn status(&self, context: &mut Context<'_>) -> SessionStatus {
+        self.with(|engine| engine.status(context))
     }
 
     fn tick(&self, now: Instant) {

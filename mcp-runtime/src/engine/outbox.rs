@@ -13,7 +13,8 @@ const KEPT_IN_USE: usize = 64 * 1024;
 /// What this side has said and the transport has not written.
 ///
 /// Invariants: each message is handed to the outlet once, in the order in which they were said. Once an outlet is attached
-/// the buffer is empty between two calls into the engine.
+/// the buffer is empty between two calls into the engine. `with_outlet` is what the outlet said last: less may wait
+/// until the transport says so, and never more.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     /// Whole lines: those that are being composed, and those that were said before there was an outlet.
@@ -22,6 +23,8 @@ pub(super) struct Outbox {
     early: Vec<Mark>,
     outlet: Option<Box<dyn Outlet>>,
     routes: bool,
+    /// How many bytes wait with the outlet.
+    with_outlet: usize,
     /// The tasks that wait for the transport to write.
     waiting: Waiting,
 }
@@ -93,7 +96,8 @@ impl Outbox {
         if let Some(outlet) = &mut self.outlet
             && !message.is_empty()
         {
-            outlet.take(Outgoing { message, kind, in_reply_to, epoch }, &mut |waker| effects.wake(waker));
+            let outgoing = Outgoing { message, kind, in_reply_to, epoch };
+            self.with_outlet = outlet.take(outgoing, &mut |waker| effects.wake(waker));
         }
     }
 
@@ -101,12 +105,18 @@ impl Outbox {
     pub(super) fn note(&mut self, notice: OutletNotice, effects: &mut Effects) {
         if let Some(outlet) = self.outlet.as_mut().filter(|_| self.routes) {
             outlet.note(notice, &mut |waker: Waker| effects.wake(waker));
+            self.with_outlet = outlet.waiting();
         }
+    }
+
+    /// The transport has written something.
+    pub(super) fn wrote(&mut self) {
+        self.with_outlet = self.outlet.as_ref().map_or(0, |outlet| outlet.waiting());
     }
 
     /// How many bytes are not written.
     pub(super) fn unwritten(&self) -> usize {
-        self.lines.len().saturating_add(self.outlet.as_ref().map_or(0, |outlet| outlet.waiting()))
+        self.lines.len().saturating_add(self.with_outlet)
     }
 
     /// Waits for the transport to write.
@@ -139,12 +149,14 @@ impl Outbox {
         self.early = Vec::new();
         if let Some(outlet) = &mut self.outlet {
             outlet.note(OutletNotice::Discarded, &mut |waker: Waker| effects.wake(waker));
+            self.with_outlet = outlet.waiting();
         }
     }
 
     /// The transport is gone, with what it has not written.
     pub(super) fn transport_gone(&mut self) {
         self.outlet = None;
+        self.with_outlet = 0;
         self.routes = false;
     }
 }

@@ -9,7 +9,7 @@ use super::context::Caller;
 use super::lifecycle::SessionEnd;
 use super::state::Engine;
 use super::wakers::Waiter;
-use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, Place, RequestTag};
+use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, Place, RequestTag, SessionStatus};
 use crate::error::DisconnectReason;
 
 impl Engine {
@@ -47,6 +47,7 @@ impl Engine {
 
     /// The transport has written something.
     pub(crate) fn wrote(&mut self) {
+        self.outbox.wrote();
         if self.outbox.unwritten() <= self.options.output_high_water {
             self.outbox.wake_for_room(&mut self.effects);
         }
@@ -57,12 +58,18 @@ impl Engine {
         }
     }
 
+    /// What the session wants of its transport.
+    pub(crate) fn status(&mut self, context: &Context<'_>) -> SessionStatus {
+        let finish = self.finish(context);
+        SessionStatus::new().with_finish(finish).with_deadline(self.next_deadline())
+    }
+
     /// Whether the session is over for its transport.
-    pub(crate) fn poll_finish(&mut self, context: &Context<'_>) -> Poll<Finish> {
+    pub(super) fn finish(&mut self, context: &Context<'_>) -> Option<Finish> {
         let written = self.lifecycle.is_written() || self.outbox.unwritten() == 0;
         if self.lifecycle.is_abandoned() && written {
             self.lifecycle.release();
-            return Poll::Ready(Finish::Abandoned);
+            return Some(Finish::Abandoned);
         }
         if self.lifecycle.is_closing() && self.owed.is_empty() && !self.is_handing_out() {
             self.over(SessionEnd::Closed);
@@ -74,7 +81,7 @@ impl Engine {
         if complete && !self.outbox.waits_for_outlet() {
             self.lifecycle.written();
         }
-        if self.lifecycle.is_written() { Poll::Ready(Finish::Complete) } else { Poll::Pending }
+        self.lifecycle.is_written().then_some(Finish::Complete)
     }
 
     /// Tasks that wait to write look again: for room, or for an abandoned reply.

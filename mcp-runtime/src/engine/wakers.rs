@@ -169,10 +169,17 @@ impl fmt::Debug for Listener {
 /// What is to be done once the engine is unlocked.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
-    // Most of the time there are two tasks to wake, the driver's and one other; these need no list.
+    // Most of the time there are at most two tasks to wake, the driver's and one other, and nothing else: that is small
+    // enough to be moved with every message.
     first: Option<Waker>,
     second: Option<Waker>,
-    more: Vec<Waker>,
+    /// Everything else, as far as there is any.
+    rest: Option<Box<RareEffects>>,
+}
+
+#[derive(Debug, Default)]
+struct RareEffects {
+    wakers: Vec<Waker>,
     /// Wakers that no task waits with any more.
     dropped: Vec<Waker>,
     reports: Vec<Report>,
@@ -189,35 +196,38 @@ impl Effects {
         } else if self.second.is_none() {
             self.second = Some(waker);
         } else {
-            self.more.push(waker);
+            self.rest().wakers.push(waker);
         }
     }
 
     /// Drops a waker without waking its task.
     pub(crate) fn drop_waker(&mut self, waker: Waker) {
-        self.dropped.push(waker);
+        self.rest().dropped.push(waker);
     }
 
     /// Reports something.
     pub(crate) fn report(&mut self, report: Report) {
-        self.reports.push(report);
+        self.rest().reports.push(report);
     }
 
     /// Hands progress of the peer to a listener.
     pub(crate) fn tell(&mut self, listener: Listener, report: Box<str>) {
-        self.heard.push((listener, report));
+        self.rest().heard.push((listener, report));
     }
 
     /// Drops a listener.
     pub(crate) fn let_go(&mut self, listener: Listener) {
-        self.let_go.push(listener);
+        self.rest().let_go.push(listener);
+    }
+
+    fn rest(&mut self) -> &mut RareEffects {
+        self.rest.get_or_insert_default()
     }
 
     /// Takes everything out, to be run unlocked; nothing where there is nothing to do, as after most questions.
     pub(crate) fn take(&mut self) -> Option<Effects> {
-        // The first place is filled before the others.
-        let told = !self.reports.is_empty() || !self.heard.is_empty() || !self.let_go.is_empty();
-        if self.first.is_none() && self.dropped.is_empty() && !told {
+        // The first place is filled before the second.
+        if self.first.is_none() && self.rest.is_none() {
             return None;
         }
         Some(std::mem::take(self))
@@ -225,13 +235,21 @@ impl Effects {
 
     /// Does it. Tasks are woken before listeners hear progress, which may take a while.
     pub(crate) fn run(self, options: &Options, session: &Span) {
-        let Effects { first, second, more, dropped, reports, heard, let_go } = self;
-        if !reports.is_empty() {
-            session.in_scope(|| reports.iter().for_each(|report| options.report(report)));
+        let Effects { first, second, rest } = self;
+        if let Some(rest) = &rest
+            && !rest.reports.is_empty()
+        {
+            session.in_scope(|| rest.reports.iter().for_each(|report| options.report(report)));
         }
-        for waker in first.into_iter().chain(second).chain(more) {
+        if let Some(waker) = first {
             waker.wake();
         }
+        if let Some(waker) = second {
+            waker.wake();
+        }
+        let Some(rest) = rest else { return };
+        let RareEffects { wakers, dropped, reports: _, heard, let_go } = *rest;
+        wakers.into_iter().for_each(Waker::wake);
         drop(dropped);
         if heard.is_empty() && let_go.is_empty() {
             return;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use mcp_protocol_machine::Said;
 use mcp_protocol_machine::protocol::Text;
+use memchr::memchr;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -13,7 +14,7 @@ use serde_json::value::RawValue;
 pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     let (last, _) = path.split_last()?;
     // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly.
-    if !json.contains(&**last) && !json.contains('\\') {
+    if !json.contains(&**last) && memchr(b'\\', json.as_bytes()).is_none() {
         return None;
     }
     let mut here = json;

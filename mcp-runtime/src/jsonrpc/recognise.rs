@@ -37,6 +37,12 @@ pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
     (reader.at == reader.bytes.len()).then_some(parts)
 }
 
+/// A text in quotes that was recognised.
+struct Quoted {
+    /// It has no escapes.
+    is_plain: bool,
+}
+
 struct Recogniser<'a> {
     text: &'a str,
     bytes: &'a [u8],
@@ -59,8 +65,10 @@ impl<'a> Recogniser<'a> {
         self.takes(byte).then_some(())
     }
 
+    #[inline]
     fn space(&mut self) {
-        while matches!(self.peek(), Some(b' ' | b'\n' | b'\t' | b'\r')) {
+        // Between the parts of most messages there is none.
+        while self.peek().is_some_and(|byte| byte <= b' ' && matches!(byte, b' ' | b'\n' | b'\t' | b'\r')) {
             self.at += 1;
         }
     }
@@ -68,11 +76,10 @@ impl<'a> Recogniser<'a> {
     /// A key without escapes, and the colon behind it.
     fn key(&mut self) -> Option<&'a str> {
         let start = self.at + 1;
-        self.string()?;
-        let key = self.text.get(start..self.at - 1)?;
-        if key.contains('\\') {
+        if !self.string()?.is_plain {
             return None;
         }
+        let key = self.text.get(start..self.at - 1)?;
         self.space();
         self.expect(b':')?;
         Some(key)
@@ -85,7 +92,9 @@ impl<'a> Recogniser<'a> {
         loop {
             // A value is next.
             match self.peek()? {
-                b'"' => self.string()?,
+                b'"' => {
+                    self.string()?;
+                }
                 bracket @ (b'{' | b'[') => {
                     if depth == self.deepest {
                         return None;
@@ -147,16 +156,18 @@ impl<'a> Recogniser<'a> {
     }
 
     /// A text in quotes.
-    fn string(&mut self) -> Option<()> {
+    fn string(&mut self) -> Option<Quoted> {
         self.expect(b'"')?;
+        let mut is_plain = true;
         loop {
             self.plain();
             match self.peek()? {
                 b'"' => {
                     self.at += 1;
-                    return Some(());
+                    return Some(Quoted { is_plain });
                 }
                 b'\\' => {
+                    is_plain = false;
                     self.at += 1;
                     match self.peek()? {
                         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.at += 1,

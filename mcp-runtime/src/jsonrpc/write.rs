@@ -94,8 +94,7 @@ fn request_id(into: &mut Vec<u8>, id: &RequestId) {
 }
 
 fn number_text(into: &mut Vec<u8>, number: i64) {
-    // Writing to a vector cannot fail.
-    let _ = write!(into, "{number}");
+    into.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
 }
 
 /// A text in quotes, escaped where it has to be.

@@ -1,18 +1,19 @@
 //! [`IncomingQueue`]: the peer's messages on replicated channels.
 
 use std::future::{Future, poll_fn};
-use std::pin::{Pin, pin};
+use std::pin::pin;
 use std::task::Poll;
 
 use mcp_protocol_machine::protocol::{Message, MessageIndex};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
-use tracing::{Instrument, Span};
+use tracing::Span;
 
 use super::call::Within;
 use super::context::Context;
+use super::handling::{Handling, handling, unhandled};
 use super::inputs::Unread;
-use super::panics::caught;
+use super::overtime::overtime;
 use super::reply::WriteReply;
 use super::responder::Responder;
 use super::session::Session;
@@ -62,19 +63,17 @@ impl IncomingQueue {
     /// all handlers are done and their answers are written. Handlers that still run
     /// [`Options::close_grace`](crate::Options::close_grace) after the end of the session are dropped, unless
     /// [`Options::keep_handlers`](crate::Options::keep_handlers) is set. Dropping the future aborts the tasks.
-    pub fn serve<F, Fut>(self, dispatch: F) -> impl Future<Output = ()> + Send
-    where
-        F: Fn(Arrival) -> Fut + Send,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
+    pub fn serve(self, dispatch: impl Fn(Arrival) -> Handling + Send) -> impl Future<Output = ()> + Send {
         // From here on, and not from its first poll on, for a task that was spawned may be late.
         let dispatcher = DispatcherGuard::new(self.link.clone());
         async move {
             let mut handlers = Handlers::default();
+            let options = self.link.options();
+            let limit = (!options.keep_handlers).then_some(options.close_grace);
             let in_time = tokio::select! {
                 biased;
                 () = self.work(dispatch, &mut handlers, &dispatcher) => true,
-                () = self.overtime() => false,
+                () = overtime(&self.link, limit) => false,
             };
             drop(dispatcher);
             if !in_time {
@@ -90,21 +89,12 @@ impl IncomingQueue {
         self.link.with(|engine| engine.handler_began(unhandled));
     }
 
-    /// Waits until the session has been over for as long as its handlers may go on.
-    async fn overtime(&self) {
-        self.link.wait(Engine::poll_ending).await;
-        let options = self.link.options();
-        if options.keep_handlers {
-            return std::future::pending().await;
-        }
-        tokio::time::sleep(options.close_grace).await;
-    }
-
-    async fn work<F, Fut>(&self, dispatch: F, handlers: &mut Handlers, dispatcher: &DispatcherGuard)
-    where
-        F: Fn(Arrival) -> Fut + Send,
-        Fut: Future<Output = ()> + Send + 'static,
-    {
+    async fn work(
+        &self,
+        dispatch: impl Fn(Arrival) -> Handling + Send,
+        handlers: &mut Handlers,
+        dispatcher: &DispatcherGuard,
+    ) {
         let Handlers { requests, notifications, sub_sessions } = handlers;
         let mut waiter = Waiter::default();
         let mut begun: usize = 0;
@@ -131,7 +121,11 @@ impl IncomingQueue {
                     };
                     begun += 1;
                     let message = arrival.message();
-                    if let Err(text) = begin(tasks, permit, Box::pin(dispatch(arrival))).await {
+                    let begun = match contained(|| dispatch(arrival)) {
+                        Ok(handler) => begin(tasks, permit, handler).await,
+                        Err(text) => Err(text),
+                    };
+                    if let Err(text) = begun {
                         let message = self.link.with(|engine| engine.name(message));
                         self.link.report(&Report::Panicked { message, text });
                     }
@@ -203,13 +197,9 @@ impl Handlers {
 }
 
 /// Runs a handler as far as it comes, so that handlers begin in the order of their messages, and gives it a task of its
-/// own if it has to wait. The permit is held until the handler is done or dropped. It comes in a box, for a task that waits for messages would else keep room for a handler,
-/// which is large, while there is none. Fails with what a panic said, outside of the code that is watched anyway.
-async fn begin(
-    tasks: &mut JoinSet<()>,
-    permit: Permit,
-    mut handler: Pin<Box<impl Future<Output = ()> + Send + 'static>>,
-) -> Result<(), Option<String>> {
+/// own if it has to wait. The permit is held until the handler is done or dropped. Fails with what a panic said, outside of
+/// the code that is watched anyway.
+async fn begin(tasks: &mut JoinSet<()>, permit: Permit, mut handler: Handling) -> Result<(), Option<String>> {
     // What handlers before it have used of the budget of this task must not make it wait.
     let done = poll_fn(|context| {
         let first = pin!(tokio::task::unconstrained(handler.as_mut()));
@@ -379,58 +369,58 @@ impl Arrival {
         Unread::skipped()
     }
 
+    /// Rejects an unknown message in the place of a handler.
+    pub fn reject(self) -> Handling {
+        drop(self.unexpected());
+        unhandled()
+    }
+
     /// Reads a request, has it worked on, and answers.
-    pub async fn answer<P, R, F, Fut>(self, work: F)
+    pub fn answer<P, R, F, Fut>(self, work: F) -> Handling
     where
         P: DeserializeOwned,
-        R: WriteReply,
-        F: FnOnce(P) -> Fut,
-        Fut: Future<Output = Result<R, RpcError>>,
+        R: WriteReply + 'static,
+        F: FnOnce(Context, P) -> Fut,
+        Fut: Future<Output = Result<R, RpcError>> + Send + 'static,
     {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
-        if let Ok((params, responder)) = self.request::<P, R>() {
-            let handler = pin!(async { work(params).await });
-            let answer = caught(&link, message, handler).instrument(span).await.and_then(|answer| answer);
+        let context = self.context();
+        let Ok((params, responder)) = self.request::<P, R>() else { return unhandled() };
+        handling(link, message, span, work(context, params), |answer| {
             // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be
             // written as JSON has been answered with an error.
-            if let Err(error) = responder.answer(answer) {
+            if let Err(error) = responder.answer(answer.and_then(|answer| answer)) {
                 tracing::debug!(%error, "an answer was not sent");
             }
-        }
+        })
     }
 
     /// Reads the first message of a sub-session and has the sub-session attended to.
-    pub async fn attend<P, F, Fut>(mut self, work: F)
+    pub fn attend<P, F, Fut>(mut self, work: F) -> Handling
     where
         P: DeserializeOwned,
-        F: FnOnce(P, Session) -> Fut,
-        Fut: Future<Output = ()>,
+        F: FnOnce(Context, P, Session) -> Fut,
+        Fut: Future<Output = ()> + Send + 'static,
     {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
-        let permit = self.take_permit();
-        if let Ok((params, session)) = self.open::<P>() {
-            // The value went with the panic, and what it owed is answered.
-            let handler = pin!(async { work(params, session).await });
-            let _ = caught(&link, message, handler).instrument(span).await;
-        }
-        drop(permit);
+        let (permit, context) = (self.take_permit(), self.context());
+        let Ok((params, session)) = self.open::<P>() else { return unhandled() };
+        // Where the handler panics, the value goes with it, and what it owed is answered.
+        handling(link, message, span, work(context, params, session), |_| drop(permit))
     }
 
     /// Reads a notification and has it worked on.
-    pub async fn deliver<P, F, Fut>(mut self, work: F)
+    pub fn deliver<P, F, Fut>(mut self, work: F) -> Handling
     where
         P: DeserializeOwned,
-        F: FnOnce(P) -> Fut,
-        Fut: Future<Output = ()>,
+        F: FnOnce(Context, P) -> Fut,
+        Fut: Future<Output = ()> + Send + 'static,
     {
         let (link, message, span) = (self.link.clone(), self.message(), self.span());
-        let permit = self.take_permit();
-        if let Ok(params) = self.notification::<P>() {
-            // A panic is reported, and the peer does not wait for anything.
-            let handler = pin!(async { work(params).await });
-            let _ = caught(&link, message, handler).instrument(span).await;
-        }
-        drop(permit);
+        let (permit, context) = (self.take_permit(), self.context());
+        let Ok(params) = self.notification::<P>() else { return unhandled() };
+        // Where the handler panics, that is reported, and the peer does not wait for anything.
+        handling(link, message, span, work(context, params), |_| drop(permit))
     }
 }
 

@@ -353,13 +353,15 @@ macro_rules! __incoming {
             unhandled
         }
 
-        async fn dispatch(handler: ::std::sync::Arc<impl Handler>, arrival: $crate::__private::Arrival) {
-            let context = Context::at(arrival.context());
+        fn dispatch(
+            handler: ::std::sync::Arc<impl Handler>,
+            arrival: $crate::__private::Arrival,
+        ) -> $crate::__private::Handling {
             match arrival.message() {
                 $(super::messages::$message => $crate::__private::roles::dispatch! {
-                    $kind $carried arrival, handler, context, $method
+                    $kind $carried arrival, handler, $method
                 },)*
-                _ => drop(arrival.unexpected()),
+                _ => arrival.reject(),
             }
         }
     };
@@ -395,29 +397,31 @@ macro_rules! __read {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __dispatch {
-    (notification() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival.deliver(|()| $handler.$method($context)).await
+    (notification() $arrival:ident, $handler:ident, $method:ident) => {
+        $arrival.deliver(move |context, ()| async move { $handler.$method(Context::at(context)).await })
     };
-    (notification($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival.deliver(|$params| $handler.$method($context, $params)).await
+    (notification($params:ident) $arrival:ident, $handler:ident, $method:ident) => {
+        $arrival.deliver(move |context, $params| async move {
+            $handler.$method(Context::at(context), $params).await
+        })
     };
-    (request() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival.answer(|()| $handler.$method($context)).await
+    (request() $arrival:ident, $handler:ident, $method:ident) => {
+        $arrival.answer(move |context, ()| async move { $handler.$method(Context::at(context)).await })
     };
-    (request($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival.answer(|$params| $handler.$method($context, $params)).await
+    (request($params:ident) $arrival:ident, $handler:ident, $method:ident) => {
+        $arrival.answer(move |context, $params| async move {
+            $handler.$method(Context::at(context), $params).await
+        })
     };
-    (opening() $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival
-            .attend(|(), session| $handler.$method($context, $crate::__private::InState::at(session)))
-            .await
+    (opening() $arrival:ident, $handler:ident, $method:ident) => {
+        $arrival.attend(move |context, (), session| async move {
+            $handler.$method(Context::at(context), $crate::__private::InState::at(session)).await
+        })
     };
-    (opening($params:ident) $arrival:ident, $handler:ident, $context:ident, $method:ident) => {
-        $arrival
-            .attend(|$params, session| {
-                $handler.$method($context, $params, $crate::__private::InState::at(session))
-            })
-            .await
+    (opening($params:ident) $arrival:ident, $handler:ident, $method:ident) => {
+        $arrival.attend(move |context, $params, session| async move {
+            $handler.$method(Context::at(context), $params, $crate::__private::InState::at(session)).await
+        })
     };
 }
 

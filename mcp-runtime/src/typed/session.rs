@@ -16,6 +16,7 @@ use super::closing::Closing;
 use super::handle::Handle;
 use super::incoming::IncomingQueue;
 use super::notify::Notify;
+use super::overtime::overtime;
 use super::reply::ReadReply;
 use crate::driver::{Endpoint, Outcome, Transport};
 use crate::engine::{Engine, Link, Moved, SubSessionLeft, Waiter};
@@ -123,14 +124,10 @@ impl Seat {
 /// Carries a session until its transport has come to its end, which has limited time once the session is over.
 async fn carry(transport: impl Future<Output = ()>, link: Link) {
     let limit = link.options().close_timeout;
-    let overtime = async {
-        link.wait(Engine::poll_ending).await;
-        tokio::time::sleep(limit).await;
-    };
     tokio::select! {
         biased;
         () = transport => {}
-        () = overtime => link.with(|engine| engine.terminated(Outcome::TimedOut(limit))),
+        () = overtime(&link, Some(limit)) => link.with(|engine| engine.terminated(Outcome::TimedOut(limit))),
     }
     // What has come may still wait for its handler.
     link.settle().await;

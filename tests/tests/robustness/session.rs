@@ -43,10 +43,11 @@ impl Transport for Wire {
 struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl Outlet for Written {
-    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
         let mut written = self.0.lock().unwrap();
         written.extend_from_slice(outgoing.message);
         written.push(b'\n');
+        written.len()
     }
 
     fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
@@ -275,7 +276,7 @@ impl World<'_> {
     fn tick(&mut self) {
         let now = tokio::time::Instant::now().into_std();
         for _ in 0..64 {
-            match self.endpoint.next_deadline() {
+            match self.endpoint.status(&mut Context::from_waker(Waker::noop())).deadline {
                 Some(deadline) if deadline <= now => self.endpoint.tick(now),
                 _ => return,
             }
@@ -386,7 +387,7 @@ impl World<'_> {
             assert!(is_dry || !was_finished, "something was written after the end");
             bytes.extend(written);
             self.endpoint.notify(TransportEvent::Wrote);
-            self.finished = self.endpoint.poll_finish(&mut context).is_ready();
+            self.finished = self.endpoint.status(&mut context).finish.is_some();
             if is_dry {
                 break;
             }

@@ -235,14 +235,11 @@ fn reports_carry_the_token_of_the_request() {
 #[test]
 fn what_is_unattended_is_refused_in_time() {
     let mut client = End::ready_client(Options::default().unattended_after(Duration::from_secs(5)));
-    assert_eq!(crate::driver::Endpoint::next_deadline(&client.link), None);
+    assert_eq!(client.deadline(), None);
     client.feed(r#"{"jsonrpc":"2.0","id":1,"method":"approve","params":"?"}"#);
     client.later(Duration::from_secs(4));
     assert!(client.said().is_empty());
-    assert_eq!(
-        crate::driver::Endpoint::next_deadline(&client.link),
-        Some(client.now + Duration::from_secs(1))
-    );
+    assert_eq!(client.deadline(), Some(client.now + Duration::from_secs(1)));
     client.later(Duration::from_secs(1));
     assert_eq!(client.said()[0]["error"]["code"], json!(-32601));
     // From then on nothing waits.

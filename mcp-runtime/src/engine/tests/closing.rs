@@ -37,7 +37,7 @@ fn closing(options: Options) -> (End, RequestId) {
 #[test]
 fn what_is_worked_on_is_answered_after_the_close() {
     let (server, id) = closing(Options::default());
-    assert!(server.output().1.is_pending(), "the transport stays");
+    assert!(server.output().1.is_none(), "the transport stays");
     assert!(!is_cancelled(&server, &id));
     assert!(server.incoming().is_none(), "what no handler has begun is dropped");
     server.feed(r#"{"jsonrpc":"2.0","id":3,"method":"ask","params":"?"}"#);
@@ -59,18 +59,18 @@ fn what_is_worked_on_is_answered_after_the_close() {
             json!({"jsonrpc":"2.0","id":1,"result":"done"}),
         ]
     );
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
-    assert_eq!(server.link.next_deadline(), None);
+    assert_eq!(server.output().1, Some(Finish::Complete));
+    assert_eq!(server.deadline(), None);
 }
 
 #[test]
 fn handlers_have_their_grace_and_no_more() {
     let (mut server, id) = closing(Options::default().close_grace(SECOND * 3));
     server.later(Duration::ZERO);
-    assert_eq!(server.link.next_deadline(), Some(server.now + SECOND * 3));
+    assert_eq!(server.deadline(), Some(server.now + SECOND * 3));
     server.later(SECOND * 3);
     assert!(is_cancelled(&server, &id));
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(server.output().1, Some(Finish::Complete));
     assert!(server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"late\"")).is_err());
     assert!(server.said().is_empty());
 }
@@ -79,12 +79,12 @@ fn handlers_have_their_grace_and_no_more() {
 fn without_grace_the_session_is_closed_at_once() {
     let (server, id) = closing(Options::default().close_grace(Duration::ZERO));
     assert!(is_cancelled(&server, &id));
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(server.output().1, Some(Finish::Complete));
     // So it is where no handler runs.
     let server = End::ready_server(Options::default());
     ask(&server, 1);
     server.link.with(|engine| engine.close());
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(server.output().1, Some(Finish::Complete));
 }
 
 #[test]
@@ -104,10 +104,10 @@ fn a_peer_that_has_said_everything_gets_its_answers_from_a_side_that_closes() {
     let id = server.incoming().unwrap().id.unwrap();
     server.end_input(crate::driver::End::Eof);
     server.link.with(|engine| engine.close());
-    assert!(server.output().1.is_pending());
+    assert!(server.output().1.is_none());
     server.link.speak(|engine, caller| engine.reply_result(caller, &id, "\"done\"")).unwrap();
     assert_eq!(server.said().len(), 1);
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(server.output().1, Some(Finish::Complete));
 }
 
 #[test]
@@ -199,18 +199,18 @@ fn handlers_for_a_peer_that_has_said_everything_have_their_time_and_no_more() {
     ask(&server, 1);
     ask(&server, 2);
     let (first, second) = (server.incoming().unwrap().id.unwrap(), server.incoming().unwrap().id.unwrap());
-    assert_eq!(server.link.next_deadline(), None);
+    assert_eq!(server.deadline(), None);
     server.end_input(crate::driver::End::Eof);
     server.later(SECOND);
-    assert_eq!(server.link.next_deadline(), Some(server.now + SECOND * 60));
+    assert_eq!(server.deadline(), Some(server.now + SECOND * 60));
     server.later(SECOND * 59);
     assert!(!is_cancelled(&server, &first));
     server.link.speak(|engine, caller| engine.reply_result(caller, &first, "\"in time\"")).unwrap();
     server.later(SECOND);
     assert!(is_cancelled(&server, &second), "a task that waits for the peer learns that it is over");
-    assert_eq!(server.link.next_deadline(), None);
+    assert_eq!(server.deadline(), None);
     assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":1,"result":"in time"})]);
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(server.output().1, Some(Finish::Complete));
     let error =
         server.link.speak(|engine, caller| engine.reply_result(caller, &second, "\"late\"")).unwrap_err();
     assert_eq!(error.to_string(), "the session has ended: the peer closed the connection");

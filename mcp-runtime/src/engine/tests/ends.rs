@@ -23,7 +23,7 @@ fn closing_writes_what_is_left_and_drops_what_comes() {
     assert_eq!(client.outcome(call), Some(Err("the session is closed".to_owned())));
     let (bytes, then) = client.output();
     assert!(!bytes.is_empty(), "the call was written before");
-    assert_eq!(then, Poll::Ready(Finish::Complete));
+    assert_eq!(then, Some(Finish::Complete));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{call},"result":1}}"#));
     client.feed(r#"{"jsonrpc":"2.0","id":1,"method":"approve","params":"?"}"#);
     client.feed("garbage");
@@ -46,7 +46,7 @@ fn what_the_peer_has_told_before_its_end_still_counts() {
     let server = End::ready_server(Options::default());
     server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
     server.end_input(InputEnd::Eof);
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete), "nothing is owed, so the transport may go");
+    assert_eq!(server.output().1, Some(Finish::Complete), "nothing is owed, so the transport may go");
     server.link.notify(TransportEvent::Terminated(Outcome::Closed));
     assert_eq!(server.incoming().map(|arrived| arrived.message), Some(BELL));
     assert!(server.incoming().is_none());
@@ -66,13 +66,13 @@ fn a_peer_that_asks_and_closes_gets_its_answers() {
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"look"}"#);
     server.feed_bytes(br#"{"jsonrpc":"2.0","id":2,"method":"look"}"#);
     server.end_input(InputEnd::Eof);
-    assert_eq!(server.output().1, Poll::Pending);
+    assert_eq!(server.output().1, None);
     for id in 1..=2 {
         let look = server.incoming().unwrap();
         server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
         assert_eq!(server.said(), [json!({"jsonrpc":"2.0","id":id,"result":7})]);
     }
-    assert_eq!(server.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(server.output().1, Some(Finish::Complete));
     assert!(matches!(
         server.link.speak(|engine, caller| engine.closed(caller)),
         Some(Error::Disconnected { .. })
@@ -87,11 +87,11 @@ fn a_dropped_value_does_not_take_the_answers_with_it() {
     let look = server.incoming().unwrap();
     server.end_input(InputEnd::Eof);
     server.link.with(|engine| engine.value_dropped(true));
-    assert_eq!(server.output().1, Poll::Pending, "the handler works on");
+    assert_eq!(server.output().1, None, "the handler works on");
     server.link.speak(|engine, caller| engine.reply_result(caller, &look.id.unwrap(), "7")).unwrap();
     let (bytes, then) = server.output();
     assert!(!bytes.is_empty());
-    assert_eq!(then, Poll::Ready(Finish::Complete), "what only the value could answer is waited for no more");
+    assert_eq!(then, Some(Finish::Complete), "what only the value could answer is waited for no more");
 }
 
 #[test]
@@ -103,7 +103,7 @@ fn a_vanishing_peer_fails_every_call_with_the_reason() {
         let error = client.outcome(call).unwrap().unwrap_err();
         assert!(error.contains("cable cut"), "{error}");
     }
-    assert_eq!(client.output().1, Poll::Ready(Finish::Complete));
+    assert_eq!(client.output().1, Some(Finish::Complete));
 }
 
 #[test]
@@ -134,7 +134,7 @@ fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
     server.end_input(InputEnd::Eof);
     // Notice for the first time, and told again: the waker is kept each time.
     for rung in 1..=2 {
-        assert_eq!(server.link.poll_finish(&mut context), Poll::Ready(Finish::Complete));
+        assert_eq!(server.link.status(&mut context).finish, Some(Finish::Complete));
         assert_eq!(bell.0.load(Ordering::Relaxed), rung - 1);
         if rung == 1 {
             server.link.with(|engine| engine.value_dropped(true));
@@ -148,8 +148,7 @@ fn a_transport_that_was_told_the_end_still_hears_of_what_follows() {
 #[test]
 fn output_that_cannot_be_written_is_not_waited_for() {
     let about = mcp_protocol_machine::About::Nothing;
-    for (act, stuck) in
-        [(Engine::close as fn(&mut Engine), Poll::Ready(Finish::Complete)), (Engine::abandon, Poll::Pending)]
+    for (act, stuck) in [(Engine::close as fn(&mut Engine), Some(Finish::Complete)), (Engine::abandon, None)]
     {
         let client = End::ready_client(Options::default());
         client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
@@ -158,9 +157,9 @@ fn output_that_cannot_be_written_is_not_waited_for() {
         let context = Context::from_waker(Waker::noop());
         let drained =
             || client.link.with(|engine| engine.poll_drained(&context, &mut Waiter::default())).is_ready();
-        assert_eq!(drained(), stuck.is_pending(), "an abandoned session is not waited for");
+        assert_eq!(drained(), stuck.is_none(), "an abandoned session is not waited for");
         client.link.notify(TransportEvent::OutputFailed(io::Error::from(io::ErrorKind::BrokenPipe)));
-        assert!(client.finish().is_ready() && drained());
+        assert!(client.finish().is_some() && drained());
     }
 }
 
@@ -201,17 +200,17 @@ fn an_abandoned_session_writes_what_it_was_given_for_a_while() {
     let about = mcp_protocol_machine::About::Nothing;
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.value_dropped(true));
-    assert_eq!(client.finish(), Poll::Pending, "it is on its way");
-    assert_eq!(client.output().1, Poll::Ready(Finish::Abandoned));
+    assert_eq!(client.finish(), None, "it is on its way");
+    assert_eq!(client.output().1, Some(Finish::Abandoned));
 
     client = End::ready_client(Options::default());
     client.link.speak(|engine, caller| engine.notification(caller, BELL, "1", about)).unwrap();
     client.link.with(|engine| engine.value_dropped(true));
-    assert_eq!(client.finish(), Poll::Pending, "the transport is stuck");
-    assert!(client.link.next_deadline().is_some());
+    assert_eq!(client.finish(), None, "the transport is stuck");
+    assert!(client.deadline().is_some());
     client.later(Duration::ZERO);
     client.later(Duration::from_secs(1));
-    assert_eq!(client.finish(), Poll::Ready(Finish::Abandoned));
+    assert_eq!(client.finish(), Some(Finish::Abandoned));
 }
 
 #[test]

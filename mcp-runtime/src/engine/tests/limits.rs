@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::desk::messages::{ASK, COUNT, HELLO, LOOK};
 use super::pair::{End, settle};
-use crate::driver::Endpoint;
 use crate::error::Error;
 use crate::options::{Options, RateLimit};
 
@@ -245,7 +244,7 @@ fn full_queues_hold_up_no_reply() {
     server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{call},"result":true}}"#));
     assert_eq!(server.outcome(call), Some(Ok("true".to_owned())));
     assert_eq!(server.link.with(|engine| (engine.replicated.len(), engine.linear.len())), (1, 1));
-    assert!(server.link.next_deadline().is_none());
+    assert!(server.deadline().is_none());
 }
 
 #[test]

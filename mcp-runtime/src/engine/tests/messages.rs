@@ -57,12 +57,13 @@ impl Kept {
 }
 
 impl Outlet for Kept {
-    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
         let message = serde_json::from_slice(outgoing.message).unwrap();
         let about = outgoing.in_reply_to.map(|RequestTag(number)| number);
         let mut seen = self.0.lock().unwrap();
         seen.said.push((message, outgoing.kind, about));
         seen.epoch = outgoing.epoch;
+        seen.waiting
     }
 
     fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
@@ -229,11 +230,12 @@ fn what_the_transport_holds_back_makes_callers_wait() {
     let mut context = std::task::Context::from_waker(Waker::noop());
     assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready());
     kept.0.lock().unwrap().waiting = 101;
+    server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"nothing"}"#);
     assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_pending());
     kept.0.lock().unwrap().waiting = 0;
     server.link.notify(TransportEvent::Wrote);
     assert!(server.link.with(|engine| engine.poll_room(&context, &mut Waiter::default())).is_ready());
-    let _ = server.link.poll_finish(&mut context);
+    let _ = server.link.status(&mut context);
 }
 
 #[test]

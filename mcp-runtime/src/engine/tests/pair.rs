@@ -33,10 +33,11 @@ pub(super) struct End {
 struct Lines(Arc<Mutex<Vec<u8>>>);
 
 impl Outlet for Lines {
-    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
         let mut lines = self.0.lock().unwrap();
         lines.extend_from_slice(outgoing.message);
         lines.push(b'\n');
+        lines.len()
     }
 
     fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
@@ -180,13 +181,18 @@ impl End {
     }
 
     /// Whether the session is over for its transport, of which nothing was written since.
-    pub(super) fn finish(&self) -> Poll<Finish> {
+    pub(super) fn finish(&self) -> Option<Finish> {
         drop(self.outlet());
-        self.link.poll_finish(&mut Context::from_waker(Waker::noop()))
+        self.link.with(|engine| engine.finish(&Context::from_waker(Waker::noop())))
+    }
+
+    /// When the session wants to be told the time.
+    pub(super) fn deadline(&self) -> Option<Instant> {
+        self.link.status(&mut Context::from_waker(Waker::noop())).deadline
     }
 
     /// The bytes, and what came after the last of them.
-    pub(super) fn output(&self) -> (Vec<u8>, Poll<Finish>) {
+    pub(super) fn output(&self) -> (Vec<u8>, Option<Finish>) {
         let bytes = std::mem::take(&mut *self.outlet());
         self.link.notify(TransportEvent::Wrote);
         (bytes, self.finish())

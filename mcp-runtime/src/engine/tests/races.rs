@@ -104,7 +104,7 @@ fn play(how: How, order: &[Event]) {
     for end in [&client, &server] {
         assert!(end.link.with(|engine| engine.calls.is_empty() && engine.owed.is_empty()));
     }
-    assert_eq!(crate::driver::Endpoint::next_deadline(&client.link), None);
+    assert_eq!(client.deadline(), None);
     let again = client.call(ASK, "{}");
     settle(&client, &server);
     let asked = server.incoming().unwrap().id.unwrap();

@@ -52,7 +52,7 @@ fn a_call_that_takes_too_long_is_taken_back_and_ends() {
     let mut client = End::ready_client(Options::default());
     assert!(is_idle(&client));
     let id = call(&client, within(5));
-    assert_eq!(client.link.next_deadline(), Some(client.now + SECOND * 5));
+    assert_eq!(client.deadline(), Some(client.now + SECOND * 5));
     client.later(SECOND * 5 - Duration::from_nanos(1));
     assert!(client.said().is_empty() && client.outcome(id).is_none());
     client.later(Duration::from_nanos(1));
@@ -231,8 +231,7 @@ fn the_transport_is_woken_for_a_time_only_if_it_sleeps_longer() {
     let mut client = End::ready_client(Options::default());
     let count = |client: &End, seconds: u32| {
         // The transport goes to sleep, and a call comes and goes.
-        let _ = client.link.poll_finish(&mut Context::from_waker(&waker));
-        let until = client.link.next_deadline();
+        let until = client.link.status(&mut Context::from_waker(&waker)).deadline;
         let before = woken.0.load(std::sync::atomic::Ordering::SeqCst);
         let alarm = client.link.with(|engine| engine.set_alarm(client.now + SECOND * seconds));
         client.link.with(|engine| engine.clear_alarm(alarm));
@@ -265,7 +264,7 @@ fn an_alarm_that_no_task_waits_for_is_gone() {
     let (one, two) = client.link.with(|engine| (engine.set_alarm(at), engine.set_alarm(at)));
     assert!(client.link.with(|engine| engine.poll_alarm(&context, one)).is_pending());
     client.link.with(|engine| engine.clear_alarm(one));
-    assert_eq!(client.link.next_deadline(), Some(at));
+    assert_eq!(client.deadline(), Some(at));
     client.later(SECOND);
     assert!(client.link.with(|engine| engine.poll_alarm(&context, two)).is_ready());
     assert!(is_idle(&client));

@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::Side;
 
 use super::desk::messages::LOOK;
 use super::pair::End;
-use crate::driver::{Endpoint, Finish, TransportEvent};
+use crate::driver::{Endpoint, TransportEvent};
 use crate::engine::{Caller, Engine, Verdict, Waiter};
 use crate::options::Options;
 
@@ -74,7 +74,7 @@ fn the_transport_and_its_alarm_wake_no_task_by_being_polled() {
     client.said();
     task.poll(100, |context| {
         let mut context = Context::from_waker(context.waker());
-        waits::<Finish>(client.link.poll_finish(&mut context))
+        client.link.status(&mut context).finish.is_none()
     });
     assert_eq!((task.woken(), task.kept()), (0, 1));
     let alarm = client.link.with(|engine| engine.set_alarm(client.now + Duration::from_secs(1)));

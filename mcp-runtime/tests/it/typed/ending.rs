@@ -3,6 +3,7 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
 use std::time::Duration;
 
 use mcp_runtime::driver::Endpoint;
@@ -215,8 +216,11 @@ impl Transport for Stuck {
         }
         let _gone = Gone(self.0);
         loop {
-            let _finish = poll_fn(|context| endpoint.poll_finish(context)).await;
-            if let Some(deadline) = endpoint.next_deadline() {
+            let status = poll_fn(|context| {
+                let status = endpoint.status(context);
+                if status.finish.is_some() { Poll::Ready(status) } else { Poll::Pending }
+            });
+            if let Some(deadline) = status.await.deadline {
                 tokio::time::sleep_until(deadline.into()).await;
                 endpoint.tick(tokio::time::Instant::now().into_std());
             } else {

@@ -401,14 +401,15 @@ pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Err
 pub(super) struct Posts(pub(super) Arc<Conversation>);
 
 impl Outlet for Posts {
-    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
         let mut state = self.0.state();
         if state.over {
-            return;
+            return state.waiting;
         }
         let message = PostMessage::new(outgoing);
         state.requests.made(message.asks());
-        state.waiting = state.waiting.saturating_add(message.text.len());
+        let waiting = state.waiting.saturating_add(message.text.len());
+        state.waiting = waiting;
         let in_parallel =
             !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
         if in_parallel {
@@ -419,6 +420,7 @@ impl Outlet for Posts {
             drop(state);
             self.0.queued.notify_one();
         }
+        waiting
     }
 
     fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::{Duration, Instant};
 
 use super::conversation::{Conversation, SessionIdentity, secret};
@@ -12,8 +12,8 @@ use super::provider::SessionProvider;
 use super::reconnect::reconnect;
 use super::running::{Over, RunningPost};
 use crate::driver::{
-    Aside, Delivery, Endpoint, Epoch, Finish, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
-    TransportEvent,
+    Aside, Delivery, Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
+    SessionStatus, TransportEvent,
 };
 use crate::error::{DisconnectReason, ReconnectError};
 
@@ -53,12 +53,8 @@ impl Endpoint for Kept {
 
     fn attach(&self, _: Box<dyn Outlet>) {}
 
-    fn poll_finish(&self, _: &mut Context<'_>) -> Poll<Finish> {
-        Poll::Pending
-    }
-
-    fn next_deadline(&self) -> Option<Instant> {
-        None
+    fn status(&self, _: &mut Context<'_>) -> SessionStatus {
+        SessionStatus::new()
     }
 
     fn tick(&self, _: Instant) {}

@@ -299,8 +299,10 @@ async fn carry(shared: &Arc<HttpSessionState>, session: &mut Clocked) -> Outcome
 struct Route(Arc<HttpSessionState>);
 
 impl Outlet for Route {
-    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) {
-        self.0.streams().say(outgoing).into_iter().for_each(wake);
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) -> usize {
+        let mut streams = self.0.streams();
+        streams.say(outgoing).into_iter().for_each(wake);
+        streams.waiting()
     }
 
     fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {

@@ -1,0 +1,120 @@
+//! Waits for the end of a session, at no cost while the session goes on.
+
+use std::future::{Future, pending, poll_fn};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::Duration;
+
+use crate::engine::{Engine, Link};
+
+/// Waits until a session has been over for so long; without a limit it waits for ever.
+pub(super) async fn overtime(link: &Link, limit: Option<Duration>) {
+    let Some(limit) = limit else { return pending().await };
+    when_woken(async {
+        link.wait(Engine::poll_ending).await;
+        tokio::time::sleep(limit).await;
+    })
+    .await;
+}
+
+/// Polls a future only after it was woken. A task that works on many messages, and waits for something rare beside
+/// them, would otherwise ask for it with each message.
+async fn when_woken<T>(future: impl Future<Output = T>) -> T {
+    let mut future = pin!(future);
+    let bell = Arc::new(Bell::default());
+    let waker = Waker::from(Arc::clone(&bell));
+    let mut task: Option<Waker> = None;
+    poll_fn(|context| {
+        if task.as_ref().is_none_or(|task| !task.will_wake(context.waker())) {
+            // What has woken the task that polled it before is looked for here.
+            bell.ring_in(context.waker().clone());
+            task = Some(context.waker().clone());
+        } else if !bell.has_rung() {
+            return Poll::Pending;
+        }
+        bell.rung.store(false, Ordering::Release);
+        future.as_mut().poll(&mut Context::from_waker(&waker))
+    })
+    .await
+}
+
+/// Whether a future was woken, and the task that polls it.
+#[derive(Debug, Default)]
+struct Bell {
+    rung: AtomicBool,
+    task: Mutex<Option<Waker>>,
+}
+
+impl Bell {
+    /// Wakes this task from here on.
+    fn ring_in(&self, task: Waker) {
+        // What is done under the lock does not panic, and the waker that goes is dropped without it.
+        let before = self.task.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
+        drop(before);
+    }
+
+    fn has_rung(&self) -> bool {
+        self.rung.load(Ordering::Acquire)
+    }
+}
+
+impl Wake for Bell {
+    fn wake(self: Arc<Self>) {
+        self.wake_by_ref();
+    }
+
+    fn wake_by_ref(self: &Arc<Self>) {
+        self.rung.store(true, Ordering::Release);
+        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(task) = task {
+            task.wake();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::{Cell, RefCell};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Count(std::sync::atomic::AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    #[test]
+    fn is_polled_at_first_after_a_wake_and_by_another_task() {
+        let (polls, inner, done) = (Cell::new(0), RefCell::new(None::<Waker>), Cell::new(false));
+        let mut future = pin!(when_woken(poll_fn(|context| {
+            polls.set(polls.get() + 1);
+            *inner.borrow_mut() = Some(context.waker().clone());
+            if done.get() { Poll::Ready(7) } else { Poll::Pending }
+        })));
+        let (first, second) = (Arc::new(Count::default()), Arc::new(Count::default()));
+        let woken = |task: &Arc<Count>| task.0.load(Ordering::SeqCst);
+        let (waker, other) = (Waker::from(first.clone()), Waker::from(second.clone()));
+        for _ in 0..3 {
+            assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(polls.get(), 1);
+        inner.borrow().as_ref().unwrap().wake_by_ref();
+        assert_eq!((woken(&first), woken(&second)), (1, 0));
+        for _ in 0..3 {
+            assert!(future.as_mut().poll(&mut Context::from_waker(&waker)).is_pending());
+        }
+        assert_eq!(polls.get(), 2);
+        assert!(future.as_mut().poll(&mut Context::from_waker(&other)).is_pending());
+        assert_eq!(polls.get(), 3, "another task polls it now");
+        done.set(true);
+        inner.borrow().as_ref().unwrap().wake_by_ref();
+        assert_eq!((woken(&first), woken(&second)), (1, 1));
+        assert_eq!(future.as_mut().poll(&mut Context::from_waker(&other)), Poll::Ready(7));
+    }
+}
