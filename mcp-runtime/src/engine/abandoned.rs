@@ -48,7 +48,7 @@ impl Engine {
         match sub_session {
             _ if !is_cancelled => {}
             Some(sub_session) => self.wake_sub_session(sub_session),
-            None => self.linear.wake(&mut self.effects),
+            None => self.linear.waiting().wake(&mut self.effects),
         }
         Ok(is_cancelled)
     }
@@ -58,7 +58,7 @@ impl Engine {
         let RequestId::Number(id) = id else { return false };
         let is_abandoned = self.calls.take_abandoned(*id);
         if is_abandoned {
-            self.linear.wake(&mut self.effects);
+            self.linear.waiting().wake(&mut self.effects);
         }
         is_abandoned
     }
@@ -70,7 +70,7 @@ impl Engine {
             let id = RequestId::Number(id);
             matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
         });
-        self.linear.wake(&mut self.effects);
+        self.linear.waiting().wake(&mut self.effects);
     }
 
     /// Waits until an abandoned reply has arrived.
@@ -87,7 +87,7 @@ impl Engine {
         if !self.calls.is_abandoned(id) {
             return Poll::Ready(Ok(()));
         }
-        self.linear.register(context, waiter, &mut self.effects);
+        self.linear.waiting().register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 }

@@ -52,7 +52,7 @@ impl Engine {
             self.early = Default::default();
             self.linear.clear();
             self.owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut self.effects);
-            self.lifecycle.wake(&mut self.effects);
+            self.lifecycle.waiting().wake(&mut self.effects);
             self.wake_driver();
         }
     }
@@ -101,7 +101,7 @@ impl Engine {
         if lost || self.outbox.unwritten() == 0 {
             return Poll::Ready(());
         }
-        self.lifecycle.register(context, waiter, &mut self.effects);
+        self.lifecycle.waiting().register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
@@ -111,14 +111,14 @@ impl Engine {
         if !self.lifecycle.is_open() && !answers {
             return self.poll_drained(context, waiter);
         }
-        self.lifecycle.register(context, waiter, &mut self.effects);
+        self.lifecycle.waiting().register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
     /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
     pub(crate) fn poll_ending(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         if self.lifecycle.is_live() {
-            self.lifecycle.register(context, waiter, &mut self.effects);
+            self.lifecycle.waiting().register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -157,11 +157,11 @@ impl Engine {
     }
 
     pub(super) fn wake_everyone(&mut self) {
-        self.replicated.wake(&mut self.effects);
-        self.replicated.wake_for_room(&mut self.effects);
-        self.linear.wake(&mut self.effects);
-        self.outbox.wake_for_room(&mut self.effects);
-        self.lifecycle.wake(&mut self.effects);
+        self.replicated.waiting().wake(&mut self.effects);
+        self.replicated.room_waiting().wake(&mut self.effects);
+        self.linear.waiting().wake(&mut self.effects);
+        self.outbox.waiting().wake(&mut self.effects);
+        self.lifecycle.waiting().wake(&mut self.effects);
         self.wake_driver();
     }
 
@@ -188,8 +188,8 @@ impl Engine {
         // A session that was closed before may have its last lines here still. They are never taken, so nothing waits
         // for them.
         self.outbox.discard(&mut self.effects);
-        self.outbox.wake_for_room(&mut self.effects);
-        self.lifecycle.wake(&mut self.effects);
+        self.outbox.waiting().wake(&mut self.effects);
+        self.lifecycle.waiting().wake(&mut self.effects);
         // What the peer has sent before it went away still counts, so the linear inputs stay; but nothing can be
         // answered, and callers should know at once.
         self.end(DisconnectReason::Failed(Arc::new(error)));
@@ -222,12 +222,12 @@ impl Engine {
         if self.is_handing_out() && !self.lifecycle.is_open() {
             let passed = self.held_back_for(context, &mut waiter.turns, None);
             if !passed || self.lifecycle.outcome().is_none() {
-                self.lifecycle.register(context, waiter, &mut self.effects);
+                self.lifecycle.waiting().register(context, waiter, &mut self.effects);
                 return Poll::Pending;
             }
         }
         let Some(outcome) = self.lifecycle.outcome() else {
-            self.lifecycle.register(context, waiter, &mut self.effects);
+            self.lifecycle.waiting().register(context, waiter, &mut self.effects);
             return Poll::Pending;
         };
         Poll::Ready(match outcome {

@@ -8,7 +8,6 @@ use mcp_protocol_machine::{About, Awaiting, RequestId, Step, StepKind, SubSessio
 use super::alternatives::applies;
 use super::calls::Progress;
 use super::context::{Accepted, Caller, Inbound};
-use super::inputs::{Body, LinearInput};
 use super::mailboxes::Notice;
 use super::names::{Names, id_at};
 use super::order::Held;
@@ -177,59 +176,19 @@ impl Engine {
         self.owed.begin(id.clone(), answered_by, inbound.reply_to());
         let received = self.took_request(inbound);
         self.trace_asked(Direction::Receive, &id, message);
+        let arrived = self.arrived(inbound, message, &step, params);
+        let arrived = Arrived { id: Some(id), token, ..arrived };
         if let Some(rate) = self.options.request_rate
             && let Err(wait) = self.rate.take(rate, inbound.now)
         {
-            let sub_session = self.opened(&step);
-            let came = self.order.latest();
-            let epoch = self.epoch();
-            let arrived = Arrived {
-                message,
-                id: Some(id),
-                token,
-                sub_session,
-                payload: None,
-                permit: Permit::default(),
-                extension: None,
-                at: inbound.now,
-                came,
-                epoch,
-            };
             self.refuse_early(&arrived, wait);
-            return received;
-        }
-        if self.message(message).is_some_and(|message| message.answered) {
-            // The reply of an `answered` request is empty, so it cannot fail to be written.
-            let _ = self.reply_result(Caller::ANY, &id, "{}");
-            return received;
-        }
-        match step.kind {
-            StepKind::Linear { .. } => {
-                let body = Body::Payload(params.map(Box::from));
-                let input = self.input(message, Some(id), None, body, negotiation);
-                self.linear_came(input, step.kind);
+        } else if self.message(message).is_some_and(|message| message.answered) {
+            if let Some(id) = &arrived.id {
+                // The reply of an `answered` request is empty, so it cannot fail to be written.
+                let _ = self.reply_result(Caller::ANY, id, "{}");
             }
-            StepKind::SubSession { .. } if step.sub_session.is_some() => {
-                let body = Body::Payload(params.map(Box::from));
-                let input = self.input(message, Some(id), None, body, negotiation);
-                self.hand_to_sub_session(&step, input);
-            }
-            _ => {
-                let payload = params.map(Box::from);
-                let sub_session = self.opened(&step);
-                self.replicated_came(Arrived {
-                    message,
-                    id: Some(id),
-                    token,
-                    sub_session,
-                    payload,
-                    permit: Permit::default(),
-                    extension: inbound.extension.cloned(),
-                    at: inbound.now,
-                    came: self.order.latest(),
-                    epoch: self.epoch(),
-                });
-            }
+        } else {
+            self.hand_on(&step, arrived, negotiation);
         }
         received
     }
@@ -284,57 +243,43 @@ impl Engine {
             if let Some(RequestId::Number(id)) = reported {
                 self.progress_came(id, params);
             }
-        } else if matches!(step.kind, StepKind::Linear { .. }) {
-            let body = Body::Payload(params.map(Box::from));
-            let input = self.input(message, None, None, body, negotiation);
-            self.linear_came(input, step.kind);
-        } else if matches!(step.kind, StepKind::SubSession { .. }) && step.sub_session.is_some() {
-            let body = Body::Payload(params.map(Box::from));
-            let input = self.input(message, None, None, body, negotiation);
-            self.hand_to_sub_session(&step, input);
         } else {
-            let payload = params.map(Box::from);
-            let sub_session = self.opened(&step);
-            self.replicated_came(Arrived {
-                message,
-                id: None,
-                token: None,
-                sub_session,
-                payload,
-                permit: Permit::default(),
-                extension: inbound.extension.cloned(),
-                at: inbound.now,
-                came: self.order.latest(),
-                epoch: self.epoch(),
-            });
+            let arrived = self.arrived(inbound, message, &step, params);
+            self.hand_on(&step, arrived, negotiation);
         }
         Received::default()
     }
 
-    /// A linear input, as it has just come.
-    pub(super) fn input(
-        &self,
+    /// A message of the peer that was accepted, as it has just come. A request has its id and its token in addition.
+    fn arrived(
+        &mut self,
+        inbound: Inbound<'_>,
         message: MessageIndex,
-        id: Option<RequestId>,
-        answers: Option<i64>,
-        body: Body,
-        negotiation: Option<Box<Error>>,
-    ) -> LinearInput {
-        LinearInput {
+        step: &Step,
+        params: Option<&str>,
+    ) -> Arrived {
+        Arrived {
             message,
-            id,
-            answers,
-            body,
-            negotiation,
+            id: None,
+            token: None,
+            sub_session: self.opened(step),
+            payload: params.map(Box::from),
             permit: Permit::default(),
+            extension: inbound.extension.cloned(),
+            at: inbound.now,
             came: self.order.latest(),
+            epoch: self.epoch(),
         }
     }
 
-    /// An input of a sub-session was accepted.
-    pub(super) fn hand_to_sub_session(&mut self, step: &Step, input: LinearInput) {
-        if let Some(sub_session) = step.sub_session {
-            self.sub_session_came(sub_session, input);
+    /// Hands an accepted message on to what takes it: the values of the linear channels, that of a sub-session, or handlers.
+    fn hand_on(&mut self, step: &Step, arrived: Arrived, negotiation: Option<Box<Error>>) {
+        match (step.kind, step.sub_session) {
+            (StepKind::Linear { .. }, _) => self.linear_came(arrived.into_input(negotiation), step.kind),
+            (StepKind::SubSession { .. }, Some(sub_session)) => {
+                self.sub_session_came(sub_session, arrived.into_input(negotiation));
+            }
+            _ => self.replicated_came(arrived),
         }
     }
 

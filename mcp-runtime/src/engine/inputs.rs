@@ -9,7 +9,7 @@ use mcp_protocol_machine::{RequestId, StepKind, SubSessionNumber};
 use super::context::Caller;
 use super::order::Held;
 use super::state::Engine;
-use super::wakers::{Effects, Waiter, Waiting};
+use super::wakers::{Waiter, Waiting};
 use crate::budget::{Exhausted, Permit};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
@@ -54,6 +54,16 @@ pub(crate) enum Body {
     /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is
     /// over.
     Rejected(Error),
+}
+
+/// The body of a reply.
+impl From<Result<&str, RpcError>> for Body {
+    fn from(outcome: Result<&str, RpcError>) -> Body {
+        match outcome {
+            Ok(result) => Body::Payload(Some(result.into())),
+            Err(error) => Body::Refusal(error),
+        }
+    }
 }
 
 /// What a session value does with a linear input that waits.
@@ -127,17 +137,9 @@ impl InputQueue {
         Some(Wanted { place, came, verdict })
     }
 
-    pub(super) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
-        self.waiting.register(context, waiter, effects);
-    }
-
-    pub(super) fn wake(&mut self, effects: &mut Effects) {
-        self.waiting.wake(effects);
-    }
-
-    #[cfg(test)]
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+    /// The tasks that wait for an input.
+    pub(super) fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 }
 
@@ -244,7 +246,7 @@ impl Engine {
     ) {
         match sub_session {
             Some(sub_session) => self.sub_sessions.register(sub_session, context, waiter, &mut self.effects),
-            None => self.linear.register(context, waiter, &mut self.effects),
+            None => self.linear.waiting().register(context, waiter, &mut self.effects),
         }
     }
 
@@ -285,7 +287,7 @@ impl Engine {
         }
         self.linear.push(input);
         if self.may_wake(Held::Linear) {
-            self.linear.wake(&mut self.effects);
+            self.linear.waiting().wake(&mut self.effects);
         }
     }
 

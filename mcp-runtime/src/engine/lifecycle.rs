@@ -15,10 +15,9 @@
 //! Nothing leads back. Within `Over` the transport goes on: it writes what is left, has written it, or was released,
 //! and is gone at the end.
 
-use std::task::Context;
 use std::time::{Duration, Instant};
 
-use super::wakers::{Effects, Waiter, Waiting};
+use super::wakers::Waiting;
 use crate::driver::Outcome;
 use crate::error::{DisconnectReason, Error};
 
@@ -128,17 +127,9 @@ impl Lifecycle {
         self.values == 0
     }
 
-    pub(super) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
-        self.waiting.register(context, waiter, effects);
-    }
-
-    pub(super) fn wake(&mut self, effects: &mut Effects) {
-        self.waiting.wake(effects);
-    }
-
-    #[cfg(test)]
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+    /// The tasks that wait for another stage, or for the end of the transport.
+    pub(super) fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 
     /// Whether both sides may speak.

@@ -190,8 +190,8 @@ impl Engine {
         let Some(mailbox) = self.mailboxes.get_mut(key) else { return Poll::Ready(Turn::Over) };
         let Mailbox { waiting, waiter, .. } = mailbox;
         waiting.register(context, waiter, &mut self.effects);
-        self.linear.register(context, waiter, &mut self.effects);
-        self.replicated.register(context, waiter, &mut self.effects);
+        self.linear.waiting().register(context, waiter, &mut self.effects);
+        self.replicated.waiting().register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 }

@@ -170,7 +170,7 @@ impl Engine {
     /// A dispatcher is gone, and nothing waits for it any more.
     pub(crate) fn dispatcher_left(&mut self, key: DispatcherKey) {
         self.order.dispatchers.retain(|dispatcher| dispatcher.key != key);
-        self.replicated.wake(&mut self.effects);
+        self.replicated.waiting().wake(&mut self.effects);
         self.reached();
     }
 
@@ -185,7 +185,7 @@ impl Engine {
         let begun = dispatcher.starting.take().is_some();
         if begun && self.replicated.attendants() > 1 {
             // Others that take inputs have waited for that.
-            self.replicated.wake(&mut self.effects);
+            self.replicated.waiting().wake(&mut self.effects);
         }
     }
 
@@ -305,7 +305,7 @@ impl Engine {
         if self.order_deadline().is_none() {
             return Poll::Ready(());
         }
-        self.lifecycle.register(context, waiter, &mut self.effects);
+        self.lifecycle.waiting().register(context, waiter, &mut self.effects);
         Poll::Pending
     }
 
@@ -333,7 +333,7 @@ impl Engine {
             }
         }
         if !self.lifecycle.is_open() && !self.is_handing_out() {
-            self.lifecycle.wake(&mut self.effects);
+            self.lifecycle.waiting().wake(&mut self.effects);
             self.wake_driver();
         }
     }
@@ -341,7 +341,7 @@ impl Engine {
     fn wake_held(&mut self, held: Held) {
         match held {
             Held::Call(id) => self.wake_call(id),
-            Held::Linear => self.linear.wake(&mut self.effects),
+            Held::Linear => self.linear.waiting().wake(&mut self.effects),
             Held::SubSession(sub_session) => self.wake_sub_session(sub_session),
             Held::Mailbox(key) => self.wake_mailbox(key),
         }

@@ -1,8 +1,8 @@
 //! What this side says, on its way to the transport.
 
-use std::task::{Context, Waker};
+use std::task::Waker;
 
-use super::wakers::{Effects, Waiter, Waiting};
+use super::wakers::{Effects, Waiting};
 use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag};
 use crate::epoch::Epoch;
 
@@ -119,23 +119,9 @@ impl Outbox {
         self.lines.len().saturating_add(self.with_outlet)
     }
 
-    /// Waits for the transport to write.
-    pub(super) fn register_for_room(
-        &mut self,
-        context: &Context<'_>,
-        waiter: &mut Waiter,
-        effects: &mut Effects,
-    ) {
-        self.waiting.register(context, waiter, effects);
-    }
-
-    pub(super) fn wake_for_room(&mut self, effects: &mut Effects) {
-        self.waiting.wake(effects);
-    }
-
-    #[cfg(test)]
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len()
+    /// The tasks that wait for the transport to write.
+    pub(super) fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 
     /// Whether messages wait for an outlet.

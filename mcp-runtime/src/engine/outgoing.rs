@@ -73,7 +73,7 @@ impl Engine {
         }
         self.trace_asked(Direction::Send, &id, message);
         // The peer may have to ask something before it answers.
-        self.replicated.wake_for_room(&mut self.effects);
+        self.replicated.room_waiting().wake(&mut self.effects);
         self.said(caller, MessageKind::Request { id: number, place: self.place(caller, step.kind) });
         Ok((number, step))
     }
@@ -325,7 +325,7 @@ impl Engine {
         }
         // It may have been the last thing that kept a session open in which nothing else is said any more.
         if self.lifecycle.is_answering() || self.lifecycle.is_closing() {
-            self.lifecycle.wake(&mut self.effects);
+            self.lifecycle.waiting().wake(&mut self.effects);
             self.wake_driver();
         }
         if self.lifecycle.is_over() {

@@ -39,7 +39,7 @@ impl Engine {
     /// Waits until there is room in the output.
     pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         if self.lifecycle.is_live() && self.outbox.unwritten() > self.options.output_high_water {
-            self.outbox.register_for_room(context, waiter, &mut self.effects);
+            self.outbox.waiting().register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(())
@@ -49,12 +49,12 @@ impl Engine {
     pub(crate) fn wrote(&mut self) {
         self.outbox.wrote();
         if self.outbox.unwritten() <= self.options.output_high_water {
-            self.outbox.wake_for_room(&mut self.effects);
+            self.outbox.waiting().wake(&mut self.effects);
         }
         if self.lifecycle.is_abandoned() {
             self.wake_driver();
         } else if !self.lifecycle.is_open() {
-            self.lifecycle.wake(&mut self.effects);
+            self.lifecycle.waiting().wake(&mut self.effects);
         }
     }
 
@@ -86,8 +86,8 @@ impl Engine {
 
     /// Tasks that wait to write look again: for room, or for an abandoned reply.
     pub(crate) fn nudge(&mut self) {
-        self.outbox.wake_for_room(&mut self.effects);
-        self.linear.wake(&mut self.effects);
+        self.outbox.waiting().wake(&mut self.effects);
+        self.linear.waiting().wake(&mut self.effects);
     }
 
     /// A request of the peer is settled.

@@ -183,7 +183,7 @@ impl Engine {
         let waits = id.is_some_and(|id| self.owed.register(id, context, waiter, &mut self.effects));
         if !waits {
             // It is answered. That can no longer be undone, but the session can still end.
-            self.lifecycle.register(context, waiter, &mut self.effects);
+            self.lifecycle.waiting().register(context, waiter, &mut self.effects);
         }
         Poll::Pending
     }

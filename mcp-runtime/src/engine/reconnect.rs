@@ -114,7 +114,7 @@ impl Engine {
         }
         self.reached();
         // A task that has answered waits here, and learns that its answer is not wanted.
-        self.lifecycle.wake(&mut self.effects);
+        self.lifecycle.waiting().wake(&mut self.effects);
         unattended
     }
 }

@@ -73,7 +73,7 @@ impl Engine {
         } else if self.abandoned_reply_came(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
-            let input = self.input(refusal, None, Some(number), Body::Rejected(error), None);
+            let input = self.reply_input(refusal, id, Body::Rejected(error), None);
             self.linear_came(input, kind);
         } else if let Some(sub_session) = sub_session {
             self.sub_session_ended(sub_session, error);

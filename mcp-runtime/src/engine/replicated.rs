@@ -8,12 +8,14 @@ use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use mcp_protocol_machine::{RequestId, SubSessionNumber, Token};
 
 use super::context::Caller;
+use super::inputs::{Body, LinearInput};
 use super::order::DispatcherKey;
 use super::state::Engine;
-use super::wakers::{Effects, Waiter, Waiting};
+use super::wakers::{Waiter, Waiting};
 use crate::budget::{Exhausted, Permit};
 use crate::driver::Extension;
 use crate::epoch::Epoch;
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
 
@@ -40,6 +42,12 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
+    /// The same as an input that a value takes.
+    pub(super) fn into_input(self, negotiation: Option<Box<Error>>) -> LinearInput {
+        let Arrived { message, id, payload, permit, came, .. } = self;
+        LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
+    }
+
     /// Whether it needs an answer, or opens a sub-session that a value goes on with.
     pub(super) fn is_asked(&self) -> bool {
         self.id.is_some() || self.sub_session.is_some()
@@ -131,26 +139,14 @@ impl ReplicatedQueue {
         self.inputs.pop_front()
     }
 
-    pub(super) fn register(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
-        self.waiting.register(context, waiter, effects);
+    /// The tasks that wait for an input.
+    pub(super) fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
     }
 
-    pub(super) fn wake(&mut self, effects: &mut Effects) {
-        self.waiting.wake(effects);
-    }
-
-    fn register_for_room(&mut self, context: &Context<'_>, waiter: &mut Waiter, effects: &mut Effects) {
-        self.room_waiting.register(context, waiter, effects);
-    }
-
-    /// Wakes the dispatchers that had no room for more handlers.
-    pub(super) fn wake_for_room(&mut self, effects: &mut Effects) {
-        self.room_waiting.wake(effects);
-    }
-
-    #[cfg(test)]
-    pub(super) fn waiting(&self) -> usize {
-        self.waiting.len().max(self.room_waiting.len())
+    /// The dispatchers that have no room for more handlers at the moment.
+    pub(super) fn room_waiting(&mut self) -> &mut Waiting {
+        &mut self.room_waiting
     }
 }
 
@@ -175,9 +171,9 @@ impl Engine {
             return Poll::Ready(taken);
         }
         if self.goes_on() {
-            self.replicated.register(context, waiter, &mut self.effects);
+            self.replicated.waiting().register(context, waiter, &mut self.effects);
             if handlers >= self.most_handlers() {
-                self.replicated.register_for_room(context, waiter, &mut self.effects);
+                self.replicated.room_waiting().register(context, waiter, &mut self.effects);
             }
             return Poll::Pending;
         }
@@ -205,7 +201,7 @@ impl Engine {
             return Poll::Ready(Some(arrived));
         }
         if self.goes_on() || !self.replicated.is_empty() {
-            self.replicated.register(context, waiter, &mut self.effects);
+            self.replicated.waiting().register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
         Poll::Ready(None)
@@ -220,7 +216,7 @@ impl Engine {
     pub(crate) fn leave(&mut self) {
         self.replicated.leave();
         // A session without types leaves what comes to the other attendants.
-        self.replicated.wake(&mut self.effects);
+        self.replicated.waiting().wake(&mut self.effects);
         if self.replicated.attendants() == 0 && !self.replicated.is_empty() {
             if self.lifecycle.is_live() {
                 self.wake_driver();
@@ -325,7 +321,7 @@ impl Engine {
             }
         }
         self.replicated.insert(arrived);
-        self.replicated.wake(&mut self.effects);
+        self.replicated.waiting().wake(&mut self.effects);
         if self.replicated.attendants() == 0 {
             // There may be a new deadline for an attendant to come.
             self.wake_driver();

@@ -1,14 +1,15 @@
 //! Replies of the peer.
 
-use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind, Ties};
 
 use super::calls::Answer;
 use super::context::{Accepted, Inbound};
-use super::inputs::Body;
+use super::inputs::{Body, LinearInput};
 use super::names::{Names, to_be_read};
 use super::state::Engine;
 use super::trace::Outcome;
+use crate::budget::Permit;
 use crate::driver::Received;
 use crate::error::{Error, ReplyProblem};
 use crate::jsonrpc::RpcError;
@@ -82,20 +83,12 @@ impl Engine {
         } else if self.abandoned_reply_came(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if matches!(step.kind, StepKind::Linear { .. }) {
-            let body = match outcome {
-                Ok(result) => Body::Payload(Some(result.into())),
-                Err(error) => Body::Refusal(error),
-            };
-            let input = self.input(message, None, number(id), body, negotiation);
+            let input = self.reply_input(message, id, outcome.into(), negotiation);
             self.linear_came(input, step.kind);
         } else if let Some(sub_session) = step.sub_session {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
-            let body = match outcome {
-                Ok(result) => Body::Payload(Some(result.into())),
-                Err(error) => Body::Refusal(error),
-            };
-            let input = self.input(message, None, number(id), body, negotiation);
-            self.hand_to_sub_session(&step, input);
+            let input = self.reply_input(message, id, outcome.into(), negotiation);
+            self.sub_session_came(sub_session, input);
             if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
                 self.sub_session_ended(sub_session, error);
@@ -104,12 +97,20 @@ impl Engine {
         // Otherwise the call was dropped while it ran; no task waits for its reply.
         Received::default()
     }
-}
 
-/// The id of a request of this side.
-fn number(id: &RequestId) -> Option<i64> {
-    match id {
-        RequestId::Number(number) => Some(*number),
-        RequestId::Text(_) => None,
+    /// A reply as an input that a value takes.
+    pub(super) fn reply_input(
+        &self,
+        message: MessageIndex,
+        id: &RequestId,
+        body: Body,
+        negotiation: Option<Box<Error>>,
+    ) -> LinearInput {
+        let answers = match id {
+            RequestId::Number(number) => Some(*number),
+            RequestId::Text(_) => None,
+        };
+        let came = self.order.latest();
+        LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
     }
 }

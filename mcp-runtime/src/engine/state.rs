@@ -205,12 +205,13 @@ impl Engine {
 
     /// How many places the longest list of waiting futures has.
     #[cfg(test)]
-    pub(crate) fn longest_waiting(&self) -> usize {
+    pub(crate) fn longest_waiting(&mut self) -> usize {
         let lists = [
-            self.replicated.waiting(),
-            self.linear.waiting(),
-            self.outbox.waiting(),
-            self.lifecycle.waiting(),
+            self.replicated.waiting().len(),
+            self.replicated.room_waiting().len(),
+            self.linear.waiting().len(),
+            self.outbox.waiting().len(),
+            self.lifecycle.waiting().len(),
         ];
         lists.into_iter().max().unwrap_or_default()
     }

@@ -74,7 +74,7 @@ impl SubSessions {
         effects: &mut Effects,
     ) {
         if let Some(inbox) = self.inboxes.get_mut(&sub_session) {
-            inbox.inputs.register(context, waiter, effects);
+            inbox.inputs.waiting().register(context, waiter, effects);
         }
     }
 }
@@ -170,7 +170,7 @@ impl Engine {
                 let waiting = inbox.inputs.len();
                 let reason = too_much(&input, waiting, admitted.err());
                 inbox.over.get_or_insert(Error::Disconnected { reason });
-                inbox.inputs.wake(&mut self.effects);
+                inbox.inputs.waiting().wake(&mut self.effects);
                 let cause = if admitted.is_err() { DropReason::TooManyBytes } else { DropReason::QueueFull };
                 self.report(Report::Dropped { message: name, cause });
             }
@@ -214,7 +214,7 @@ impl Engine {
     /// Wakes the task that waits for an input of a sub-session.
     pub(super) fn wake_sub_session(&mut self, sub_session: SubSessionNumber) {
         if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
-            inbox.inputs.wake(&mut self.effects);
+            inbox.inputs.waiting().wake(&mut self.effects);
         }
     }
 
@@ -222,7 +222,7 @@ impl Engine {
     pub(super) fn sub_session_ended(&mut self, sub_session: SubSessionNumber, error: Error) {
         if let Some(inbox) = self.sub_sessions.inboxes.get_mut(&sub_session) {
             inbox.over.get_or_insert(error);
-            inbox.inputs.wake(&mut self.effects);
+            inbox.inputs.waiting().wake(&mut self.effects);
         }
     }
 
@@ -263,7 +263,7 @@ impl Engine {
         left: SubSessionLeft,
     ) {
         let Some(mut inbox) = self.sub_sessions.inboxes.remove(&sub_session) else { return };
-        inbox.inputs.wake(&mut self.effects);
+        inbox.inputs.waiting().wake(&mut self.effects);
         if let Some(listener) = inbox.listener.take() {
             self.effects.let_go(listener);
         }
@@ -299,7 +299,7 @@ impl Engine {
             if !kept {
                 inbox.inputs.clear();
             }
-            inbox.inputs.wake(&mut self.effects);
+            inbox.inputs.waiting().wake(&mut self.effects);
         }
         if !kept {
             self.sub_sessions.queued = 0;
