@@ -116,7 +116,7 @@ impl Engine {
         let output = self.outbox.composing();
         let written = output.split_off(start);
         let mut separator = b'[';
-        // A message is one line, and there is no end of line in it.
+        // A message is one line, without an end of line in it.
         for message in written.split(|byte| *byte == b'\n').filter(|message| !message.is_empty()) {
             output.push(separator);
             output.extend_from_slice(message);

@@ -62,11 +62,11 @@ pub(super) struct Calls {
 
 /// What became of progress that a call received.
 pub(super) enum Progress {
-    /// There is no such call.
+    /// The call does not exist.
     NoCall,
     /// The caller does not want it.
     Unwanted,
-    /// There is no room in bytes for it; this is the message that was called.
+    /// It has too many bytes; this is the message that was called.
     TooLarge(MessageIndex),
     /// It waits to be taken.
     Queued {
@@ -123,7 +123,7 @@ impl Calls {
         self.calls.get(&id).is_some_and(|call| call.mailbox.is_none())
     }
 
-    /// Whether a call can be made once more in another epoch. `None`: there is no such call.
+    /// Whether a call can be made once more in another epoch. `None`: the call does not exist.
     pub(super) fn is_repeatable(&self, id: i64) -> Option<bool> {
         self.calls.get(&id).map(|call| call.result.is_none() && !call.bound)
     }

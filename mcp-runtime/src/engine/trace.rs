@@ -19,7 +19,7 @@ use tracing::{Level, Span, field};
 use super::state::Engine;
 use crate::error::Error;
 
-/// Something to be told.
+/// Something to be recorded.
 #[derive(Debug)]
 pub(crate) enum Trace {
     /// A request was sent or has come.
@@ -113,7 +113,7 @@ pub(crate) struct Tracer {
     running: Mutex<Running>,
 }
 
-/// What was told of and is not over.
+/// What was recorded and is not over.
 #[derive(Debug, Default)]
 struct Running {
     exchanges: HashMap<(Direction, RequestId), Span>,
@@ -155,7 +155,7 @@ impl Tracer {
         span.unwrap_or_else(|| self.session.clone())
     }
 
-    /// Takes notes over, to be told once the engine is unlocked.
+    /// Takes notes over, to be recorded once the engine is unlocked.
     pub(crate) fn note(&self, traces: &mut Vec<Trace>) {
         self.notes().extend(traces.drain(..));
     }

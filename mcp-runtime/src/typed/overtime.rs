@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::engine::{Engine, Link};
 
-/// Waits until a session has been over for so long; without a limit it waits for ever.
+/// Waits until a session has been over for so long; without a limit it does not end.
 pub(super) async fn overtime(link: &Link, limit: Option<Duration>) {
     let Some(limit) = limit else { return pending().await };
     when_woken(async {
@@ -19,8 +19,8 @@ pub(super) async fn overtime(link: &Link, limit: Option<Duration>) {
     .await;
 }
 
-/// Polls a future only after it was woken. A task that works on many messages, and waits for something rare beside
-/// them, would otherwise ask for it with each message.
+/// Polls a future only after it was woken. A task that works on many messages, and also waits for something rare,
+/// would otherwise ask for it with each message.
 async fn when_woken<T>(future: impl Future<Output = T>) -> T {
     let mut future = pin!(future);
     let bell = Arc::new(Bell::default());

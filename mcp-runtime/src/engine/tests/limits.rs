@@ -40,10 +40,10 @@ fn a_peer_that_asks_too_fast_is_told_how_long_to_wait() {
     refusal(&server.ask(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#));
     refusal(&server.ask(r#"{"jsonrpc":"2.0","id":4,"method":"count","params":1}"#));
     assert_eq!(server.reports().len(), 2);
-    // What is no request is not counted.
+    // What is not a request is not counted.
     server.feed(r#"{"jsonrpc":"2.0","method":"bell","params":1}"#);
     assert!(server.incoming().is_some() && server.incoming().is_some() && server.incoming().is_none());
-    // A refusal is no mistake of the peer: it may take the request back that has crossed it, and ask again.
+    // A refusal is not a mistake of the peer: it may take the request back that has crossed it, and ask again.
     server.feed(r#"{"jsonrpc":"2.0","method":"cancelled","params":{"requestId":2}}"#);
     server.later(SECOND / 10);
     assert!(server.ask(r#"{"jsonrpc":"2.0","id":5,"method":"count","params":1}"#).is_empty());
