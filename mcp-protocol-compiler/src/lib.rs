@@ -18,8 +18,6 @@ mod consequences;
 mod edits;
 mod formatted;
 mod hash;
-#[cfg(test)]
-mod layers;
 mod lists;
 mod peer_hint;
 mod plan;

@@ -25,8 +25,6 @@ mod fence;
 mod hash;
 mod history;
 mod id;
-#[cfg(test)]
-mod layers;
 mod lookup;
 pub mod protocol;
 mod revision;

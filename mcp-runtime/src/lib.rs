@@ -60,8 +60,6 @@ pub mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod jsonrpc;
-#[cfg(test)]
-mod layers;
 pub mod options;
 mod panics;
 mod report;

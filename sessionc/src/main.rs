@@ -6,6 +6,7 @@
 
 mod arguments;
 mod commands;
+mod end;
 mod files;
 
 use std::process::ExitCode;
@@ -13,14 +14,7 @@ use std::process::ExitCode;
 use clap::Parser;
 
 use arguments::{Arguments, Command};
-
-/// How a command ends.
-enum End {
-    /// Nothing to complain about.
-    Clean,
-    /// Something was found and has been printed.
-    Findings,
-}
+use end::End;
 
 fn main() -> ExitCode {
     let arguments = Arguments::parse();

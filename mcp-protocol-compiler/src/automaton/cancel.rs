@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin};
 use super::finding::{Finding, FindingKind};
 use super::minimise::classes;
 use super::raw::{Raw, RawEdge, RawState, Step};
-use super::refuse::answered;
+use super::replies::answered;
 use crate::declarations::Declarations;
 
 /// Adds the cancel edges: legal where the reply and the refusal lead to the same state, because then it does not

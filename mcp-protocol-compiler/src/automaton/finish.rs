@@ -4,7 +4,8 @@ use mcp_protocol_machine::protocol::{Action, Level, StateIndex};
 
 use super::names::StateNames;
 use super::raw::{Raw, RawState, reaches_end};
-use super::{Automaton, Edge, State, sub_sessions};
+use super::state::{Automaton, Edge, State};
+use super::sub_sessions;
 use crate::declarations::{Definition, Resolution, Role};
 
 /// Renumbers the states in order of appearance, those of `*` bodies last, and leaves out what cannot be reached.

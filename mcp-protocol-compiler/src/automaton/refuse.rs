@@ -1,6 +1,6 @@
 //! Refusals: every request may be answered by an error.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Origin, StateKind};
 
@@ -9,6 +9,7 @@ use super::finding::{Finding, FindingKind};
 use super::minimise::classes;
 use super::open::{OpenSet, OpenSets};
 use super::raw::{Raw, RawEdge, RawState, Step, end_of_sub_sessions};
+use super::replies::{Answered, answered};
 use crate::declarations::Declarations;
 use crate::diagnostic::limit::LIMIT_OF_ALL;
 use crate::hash::Map;
@@ -145,31 +146,6 @@ fn refuse_with(
     cancel::add(&mut result, &openers, declarations, &mut found);
     findings.append(&mut found);
     Some(result)
-}
-
-/// A request that is answered in a state: the first edge with its reply, and whether its refusal is written.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Answered {
-    pub(super) reply: Option<Span>,
-    refused: bool,
-}
-
-/// The requests that are answered in a state, in order.
-pub(super) fn answered(edges: &[RawEdge], declarations: &Declarations) -> BTreeMap<Step, Answered> {
-    let mut answered: BTreeMap<Step, Answered> = BTreeMap::new();
-    for edge in edges.iter().filter(|edge| !edge.spawn) {
-        match declarations.message(edge.message).map(|message| message.table.kind) {
-            Some(Kind::Reply { request }) => {
-                let found = answered.entry((edge.direction.flip(), request)).or_default();
-                found.reply = found.reply.or(Some(edge.span));
-            }
-            Some(Kind::Refusal { request }) => {
-                answered.entry((edge.direction.flip(), request)).or_default().refused = true;
-            }
-            _ => {}
-        }
-    }
-    answered
 }
 
 impl<'a> Refuser<'a> {

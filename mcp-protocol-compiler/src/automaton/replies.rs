@@ -1,12 +1,12 @@
 //! Replies that may come: a role that awaits the reply of a request awaits each of its alternatives somewhere.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::finding::{Finding, FindingKind};
 use super::open::{OpenSet, OpenSets};
-use super::raw::{RawEdge, RawState};
+use super::raw::{RawEdge, RawState, Step};
 use crate::declarations::Declarations;
 use crate::reach::reachable;
 use crate::source::Span;
@@ -69,4 +69,29 @@ fn accepted(
     let answers: Vec<&RawEdge> = reached.into_iter().flat_map(steps).filter(answers).collect();
     let accepted: BTreeSet<MessageIndex> = answers.iter().map(|edge| edge.message).collect();
     (accepted.into_iter().collect(), answers.iter().map(|edge| edge.span).min())
+}
+
+/// A request that is answered in a state: the first edge with its reply, and whether its refusal is written.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Answered {
+    pub(super) reply: Option<Span>,
+    pub(super) refused: bool,
+}
+
+/// The requests that are answered in a state, in order.
+pub(super) fn answered(edges: &[RawEdge], declarations: &Declarations) -> BTreeMap<Step, Answered> {
+    let mut answered: BTreeMap<Step, Answered> = BTreeMap::new();
+    for edge in edges.iter().filter(|edge| !edge.spawn) {
+        match declarations.message(edge.message).map(|message| message.table.kind) {
+            Some(Kind::Reply { request }) => {
+                let found = answered.entry((edge.direction.flip(), request)).or_default();
+                found.reply = found.reply.or(Some(edge.span));
+            }
+            Some(Kind::Refusal { request }) => {
+                answered.entry((edge.direction.flip(), request)).or_default().refused = true;
+            }
+            _ => {}
+        }
+    }
+    answered
 }

@@ -6,8 +6,9 @@ use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, St
 
 use super::correlation::{self, StepAt};
 use super::finding::{Finding, FindingKind};
+use super::open_keys;
 use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
-use super::{SubSessionType, open_keys};
+use super::state::SubSessionType;
 use crate::declarations::{Declarations, Resolution};
 use crate::reach::reachable;
 use crate::source::Span;

@@ -1,6 +1,6 @@
 //! What a suggestion does to the text where that depends on what stands around a place.
 
-use crate::diagnostic::Edit;
+use super::edit::Edit;
 use crate::source::{FileId, Span};
 
 /// A change of the text, given by places that a finding knows. `crate::edits` makes edits of it.

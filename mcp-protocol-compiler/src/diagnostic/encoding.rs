@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::{Code, Diagnostic};
+use super::finding::{Code, Diagnostic};
 use crate::source::{FileId, LARGEST_FILE, SourceMap, Span, normal};
 
 /// The file is not UTF-8.

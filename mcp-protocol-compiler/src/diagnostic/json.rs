@@ -1,6 +1,6 @@
 //! Diagnostics for programs: one JSON object a line.
 
-use super::{Diagnostic, Severity};
+use super::finding::{Diagnostic, Severity};
 use crate::source::SourceMap;
 
 /// One finding as one line of JSON.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Code, Diagnostic, Severity};
+use super::finding::{Code, Diagnostic, Severity};
 use crate::source::{FileId, Span};
 
 /// There are more findings than are shown.

@@ -2,7 +2,7 @@
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
-use super::{Diagnostic, Label, Severity};
+use super::finding::{Diagnostic, Label, Severity};
 use crate::source::{SourceMap, Span};
 
 /// A line longer than this in bytes is shown in part, so that a file of one line costs what other files cost.

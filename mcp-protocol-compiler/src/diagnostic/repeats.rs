@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
-use super::{Code, Diagnostic};
+use super::finding::{Code, Diagnostic};
 use crate::source::{FileId, SourceMap};
 
 /// How many lines a note names.

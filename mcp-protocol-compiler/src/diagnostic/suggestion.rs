@@ -4,8 +4,9 @@ use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
 
-use super::Change;
-use crate::source::{FileId, Span};
+use super::change::Change;
+use super::edit::Edit;
+use crate::source::FileId;
 
 /// What to do about a finding.
 ///
@@ -23,38 +24,6 @@ pub struct Suggestion {
     of_state: bool,
     /// Where the compiler makes it, so that a test can say which suggestions no case has.
     made_at: &'static Location<'static>,
-}
-
-/// A place and the text that replaces it; an empty place inserts.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[non_exhaustive]
-pub struct Edit {
-    /// What is replaced.
-    pub span: Span,
-    /// By what.
-    pub text: String,
-}
-
-impl Edit {
-    /// Replaces a place.
-    pub fn replace(span: Span, text: impl Into<String>) -> Edit {
-        Edit { span, text: text.into() }
-    }
-
-    /// Inserts right before a place.
-    pub fn before(span: Span, text: impl Into<String>) -> Edit {
-        Edit { span: Span { end: span.start, ..span }, text: text.into() }
-    }
-
-    /// Inserts right behind a place.
-    pub fn after(span: Span, text: impl Into<String>) -> Edit {
-        Edit { span: Span { start: span.end, ..span }, text: text.into() }
-    }
-
-    /// Deletes a place.
-    pub fn delete(span: Span) -> Edit {
-        Edit { span, text: String::new() }
-    }
 }
 
 impl Suggestion {
@@ -193,6 +162,7 @@ impl fmt::Display for Suggestion {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::source::Span;
 
     const FILE: FileId = FileId(0);
 

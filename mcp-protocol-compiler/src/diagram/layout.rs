@@ -2,7 +2,6 @@
 
 use super::order::{LayerItem, Layers};
 use super::picture::{DiagramNode, Frame, Line};
-use super::ports::SPACING;
 
 /// The width of a character.
 pub(super) const CHARACTER: i64 = 8;
@@ -12,6 +11,8 @@ pub(super) const LINE: i64 = 17;
 pub(super) const PADDING: i64 = 10;
 /// The room between things side by side.
 const GAP: i64 = 24;
+/// The room between two arrows on one border.
+pub(super) const SPACING: i64 = 14;
 /// The room between layers.
 const BETWEEN: i64 = 22;
 /// The room within a frame's border.

@@ -22,7 +22,7 @@ use mcp_protocol_machine::protocol::{Side, StateIndex};
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
 use crate::declarations::Declarations;
-use picture::Picture;
+use picture::{Drawn, Picture};
 
 /// A drawing of the state machine of one role.
 ///
@@ -40,12 +40,7 @@ use picture::Picture;
 /// # Ok::<(), io::Error>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
-pub struct Diagram<'a> {
-    automaton: &'a Automaton,
-    declarations: &'a Declarations,
-    start: StateIndex,
-    refusals: bool,
-}
+pub struct Diagram<'a>(Drawn<'a>);
 
 impl<'a> Diagram<'a> {
     /// A drawing of one role of a protocol; nothing if it is not declared.
@@ -61,13 +56,13 @@ impl<'a> Diagram<'a> {
     /// A drawing of the whole machine.
     #[doc(hidden)]
     pub fn new(automaton: &'a Automaton, declarations: &'a Declarations) -> Diagram<'a> {
-        Diagram { automaton, declarations, start: StateIndex(0), refusals: true }
+        Diagram(Drawn { automaton, declarations, start: StateIndex(0), refusals: true })
     }
 
     /// Leaves out refusals and cancels that the author did not write.
     #[must_use]
     pub fn without_refusals(self) -> Diagram<'a> {
-        Diagram { refusals: false, ..self }
+        Diagram(Drawn { refusals: false, ..self.0 })
     }
 
     /// Draws only what can be reached from the state of a definition; nothing if no state has that name.
@@ -78,15 +73,15 @@ impl<'a> Diagram<'a> {
         let has_name = |state: &crate::automaton::State| {
             state.name == name || state.aliases.iter().any(|alias| alias == name)
         };
-        let whole = self.automaton.name == name;
-        let place = if whole { Some(0) } else { self.automaton.states.iter().position(has_name) };
+        let whole = self.0.automaton.name == name;
+        let place = if whole { Some(0) } else { self.0.automaton.states.iter().position(has_name) };
         let start = StateIndex(u32::try_from(place?).ok()?);
-        Some(Diagram { start, ..self })
+        Some(Diagram(Drawn { start, ..self.0 }))
     }
 
     /// The role's name.
     pub fn role(&self) -> &'a str {
-        &self.automaton.name
+        &self.0.automaton.name
     }
 
     /// The names of all states, and of the definitions that stand for one.
@@ -94,21 +89,21 @@ impl<'a> Diagram<'a> {
         let names = |state: &'a crate::automaton::State| {
             std::iter::once(state.name.as_str()).chain(state.aliases.iter().map(String::as_str))
         };
-        self.automaton.states.iter().flat_map(names)
+        self.0.automaton.states.iter().flat_map(names)
     }
 
     /// The drawing in Mermaid's `stateDiagram-v2`, which Markdown viewers draw.
     pub fn mermaid(&self) -> String {
-        mermaid::mermaid(&Picture::of(self))
+        mermaid::mermaid(&Picture::of(&self.0))
     }
 
     /// The drawing as a Graphviz `digraph`.
     pub fn dot(&self) -> String {
-        dot::dot(&Picture::of(self))
+        dot::dot(&Picture::of(&self.0))
     }
 
     /// The drawing as an SVG document, 900 pixels wide unless one box or one row of boxes needs more.
     pub fn svg(&self) -> String {
-        svg::svg(&Picture::of(self))
+        svg::svg(&Picture::of(&self.0))
     }
 }

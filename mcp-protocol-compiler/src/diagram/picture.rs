@@ -10,9 +10,20 @@ use std::fmt::Write as _;
 
 use mcp_protocol_machine::protocol::{Action, Direction, KeyPlace, Origin, StateIndex, StateKind};
 
-use super::Diagram;
-use crate::automaton::{Edge, State};
+use crate::automaton::{Automaton, Edge, State};
+use crate::declarations::Declarations;
 use crate::reach::reachable;
+
+/// What is to be drawn.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Drawn<'a> {
+    pub(super) automaton: &'a Automaton,
+    pub(super) declarations: &'a Declarations,
+    /// Where the drawing starts.
+    pub(super) start: StateIndex,
+    /// Whether it has the refusals and cancels that the author did not write.
+    pub(super) refusals: bool,
+}
 
 /// Which way the message of a line goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -119,7 +130,7 @@ pub(super) const ALWAYS: &str = "In every state";
 pub(super) const LEGEND: &str = "Legend";
 
 impl Picture {
-    pub(super) fn of(diagram: &Diagram<'_>) -> Picture {
+    pub(super) fn of(diagram: &Drawn<'_>) -> Picture {
         let view = View(*diagram);
         let groups = view.groups();
         let mut shared: HashMap<StateIndex, usize> = HashMap::new();
@@ -203,7 +214,7 @@ struct Group<'a> {
     openers: BTreeMap<StateIndex, Vec<&'a Edge>>,
 }
 
-struct View<'a>(Diagram<'a>);
+struct View<'a>(Drawn<'a>);
 
 impl<'a> View<'a> {
     fn state(&self, index: StateIndex) -> Option<&'a State> {

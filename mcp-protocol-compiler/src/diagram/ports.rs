@@ -1,10 +1,7 @@
 //! Where arrows leave and reach a box: each has a place of its own on the box's border.
 
-use super::layout::{Layout, PADDING, Rect};
+use super::layout::{Layout, PADDING, Rect, SPACING};
 use super::order::Layers;
-
-/// The room between two arrows on one border.
-pub(super) const SPACING: i64 = 14;
 
 /// A border of a box, and what the box is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

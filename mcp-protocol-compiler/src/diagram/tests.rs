@@ -78,7 +78,7 @@ fn sub_sessions_have_frames_with_their_keys() {
 #[test]
 fn what_holds_in_every_state_stands_in_none() {
     let (automaton, declarations) = client(WATCHED);
-    let picture = Picture::of(&Diagram::new(&automaton, &declarations));
+    let picture = Picture::of(&Diagram::new(&automaton, &declarations).0);
     let always: Vec<&str> = picture.always.iter().map(|line| line.text.as_str()).collect();
     assert_eq!(always, ["* ?Log", "* !Watch . AwaitingWatching", "* !Cook . AwaitingBegun"]);
     assert!(
@@ -95,14 +95,14 @@ fn a_definition_is_drawn_with_what_it_leads_to() {
     let (automaton, declarations) = client(WATCHED);
     let whole = Diagram::new(&automaton, &declarations);
     let titles = |diagram: &Diagram<'_>| -> Vec<String> {
-        let frames = Picture::of(diagram).frames;
+        let frames = Picture::of(&diagram.0).frames;
         frames.into_iter().flat_map(|frame| frame.nodes).map(|node| node.title).collect()
     };
     let paid = whole.definition("Paid").unwrap();
     assert_eq!(titles(&paid)[..2], ["Paid".to_owned(), "AwaitingTotal2".to_owned()]);
     assert!(!titles(&paid).contains(&"Eating".to_owned()));
     let watched = whole.definition("AwaitingWatching").unwrap();
-    assert_eq!(Picture::of(&watched).frames.len(), 1);
+    assert_eq!(Picture::of(&watched.0).frames.len(), 1);
     assert!(watched.mermaid().contains("sub-session · key dish"));
     assert!(whole.definition("Nothing").is_none());
     assert!(whole.state_names().any(|name| name == "Paid"));
@@ -122,7 +122,7 @@ fn refusals_can_be_left_out() {
 fn where_a_side_may_close_the_border_is_double() {
     let (automaton, declarations) = client(SMALL);
     let diagram = Diagram::new(&automaton, &declarations);
-    let picture = Picture::of(&diagram);
+    let picture = Picture::of(&diagram.0);
     let ends: Vec<&str> = picture.frames[0]
         .nodes
         .iter()
@@ -154,7 +154,7 @@ fn twenty_replicated_channels_are_a_list_in_one_box() {
 fn boxes_do_not_lie_on_one_another() {
     for text in [SMALL, WATCHED] {
         let (automaton, declarations) = client(text);
-        for frame in &Picture::of(&Diagram::new(&automaton, &declarations)).frames {
+        for frame in &Picture::of(&Diagram::new(&automaton, &declarations).0).frames {
             let layers = Layers::of(frame);
             let layout = Layout::of(frame, &layers);
             for (one, first) in layout.places.iter().enumerate() {
@@ -175,7 +175,7 @@ fn boxes_do_not_lie_on_one_another() {
 #[test]
 fn no_two_arrows_share_a_place_on_a_border() {
     let (automaton, declarations) = client(SMALL);
-    let picture = Picture::of(&Diagram::new(&automaton, &declarations));
+    let picture = Picture::of(&Diagram::new(&automaton, &declarations).0);
     let layers = Layers::of(&picture.frames[0]);
     let layout = Layout::of(&picture.frames[0], &layers);
     let mut ends = Vec::new();

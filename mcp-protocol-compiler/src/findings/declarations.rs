@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::Kind;
 
-use super::{list, side_word};
+use super::phrases::{list, side_word};
 use crate::ast::{GroupMember, Name, RustPath};
 use crate::declarations::{Message, Resolution, Role};
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};

@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{Path, Side};
 
-use super::{dotted, side_word};
+use super::phrases::{dotted, side_word};
 use crate::ast::JsonPath;
 use crate::declarations::path;
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};

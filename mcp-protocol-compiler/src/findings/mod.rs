@@ -3,8 +3,6 @@
 //! Each function makes the [`Diagnostic`](crate::diagnostic::Diagnostic) of a finding. The stages and `checks` decide
 //! what is a finding.
 
-use mcp_protocol_machine::protocol::{Gate, Path, Side};
-
 pub mod channels;
 pub mod choices;
 pub mod declarations;
@@ -12,30 +10,11 @@ pub mod defaults;
 pub mod exchanges;
 pub mod imports;
 pub mod only;
+mod phrases;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
 pub mod size;
 
-/// How a side is called in the language.
-pub fn side_word(side: Side) -> &'static str {
-    match side {
-        Side::Client => "client",
-        Side::Server => "server",
-    }
-}
-
-/// A path as it is written.
-pub(crate) fn dotted(path: &Path) -> String {
-    Gate::new(path.clone()).to_string()
-}
-
-/// `a`, `b` and `c`.
-pub fn list(names: &[String]) -> String {
-    let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        None => "nothing".to_owned(),
-        Some((only, [])) => only.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-    }
-}
+pub(crate) use phrases::dotted;
+pub use phrases::{list, side_word};

@@ -1,6 +1,6 @@
 //! Reply discipline: every request is answered, every reply has its request.
 
-use super::list;
+use super::phrases::list;
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::lexer::quote;
 use crate::source::Span;

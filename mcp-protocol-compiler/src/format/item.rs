@@ -1,11 +1,11 @@
 //! Files and items as text.
 
-use super::WIDTH;
-use super::session::{lay_out, width};
-use super::writer::Writer;
+use super::parts::{condition, json_path, levels, message_field, modifier, payload, rust};
+use super::session::lay_out;
+use super::writer::{WIDTH, Writer, width};
 use crate::ast::{
-    Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyField, Level,
-    LevelDirection, MessageField, Modifier, Name, Payload, Reply, RoleSide,
+    Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyField, Modifier, Name, Payload,
+    Reply, RoleSide,
 };
 use crate::lexer::quote;
 use crate::source::Span;
@@ -241,84 +241,4 @@ fn reply_end(reply: &Reply) -> u32 {
         Payload::Type { path, .. } => path.span.end,
     };
     reply.condition.as_ref().map_or(payload, |condition| condition.span.end)
-}
-
-fn modifier(modifier: &Modifier) -> String {
-    match modifier {
-        Modifier::As(name) => format!("as {}", name.text),
-        Modifier::Requires { holder, path, condition: when, unless, .. } => {
-            let word = if *unless { "unless" } else { "if" };
-            format!("requires {}.{}{}", holder.text, json_path(path), condition(when, word))
-        }
-        Modifier::Answered(_) => "answered".to_owned(),
-        Modifier::Cancellable(_) => "cancellable".to_owned(),
-        Modifier::Cancels(path, _) => format!("cancels {}", json_path(path)),
-        Modifier::Reports { token, of, .. } => {
-            let of: Vec<String> = of.iter().map(json_path).collect();
-            format!("reports {} of {}", json_path(token), of.join(" | "))
-        }
-        Modifier::Pages { cursor, next, .. } => {
-            format!("pages {} from {}", json_path(cursor), json_path(next))
-        }
-        Modifier::Levels(all) => levels(all),
-    }
-}
-
-/// `[should "L5" out, must]`
-pub(super) fn levels(levels: &[Level]) -> String {
-    let one = |level: &Level| {
-        let mut out = String::from(if level.must { "must" } else { "should" });
-        if let Some(rule) = &level.rule {
-            out.push_str(&format!(" {}", quote(&rule.text)));
-        }
-        match level.direction {
-            Some(LevelDirection::Out) => out.push_str(" out"),
-            Some(LevelDirection::In) => out.push_str(" in"),
-            None => {}
-        }
-        if let Some(code) = level.error {
-            out.push_str(&format!(" error {code}"));
-        }
-        out
-    };
-    format!("[{}]", levels.iter().map(one).collect::<Vec<_>>().join(", "))
-}
-
-fn payload(payload: &Payload) -> String {
-    let mark = |optional: bool| if optional { "?" } else { "" };
-    match payload {
-        Payload::None => String::new(),
-        Payload::Null(_) => " (null)".to_owned(),
-        Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
-        Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
-    }
-}
-
-/// A Rust path with a space behind each comma.
-fn rust(text: &str) -> String {
-    text.replace(',', ", ")
-}
-
-/// A condition behind its word, `if` or `unless`.
-fn condition(condition: &Option<Condition>, word: &str) -> String {
-    match condition {
-        None => String::new(),
-        Some(Condition { path, literal: None, .. }) => format!(" {word} {}", json_path(path)),
-        Some(Condition { path, literal: Some(literal), .. }) => {
-            format!(" {word} {} = {}", json_path(path), quote(&literal.text))
-        }
-    }
-}
-
-fn message_field(field: &MessageField) -> String {
-    format!("{}.{}", field.message.text, json_path(&field.path))
-}
-
-fn json_path(path: &JsonPath) -> String {
-    path.segments.iter().map(|segment| json_key(&segment.text)).collect::<Vec<_>>().join(".")
-}
-
-/// A key, in quotes unless it reads as one word.
-fn json_key(key: &str) -> String {
-    if crate::lexer::is_word(key) { key.to_owned() } else { quote(key) }
 }

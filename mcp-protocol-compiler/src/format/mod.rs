@@ -4,6 +4,7 @@
 //! line, and one empty line where there were some between items.
 
 mod item;
+mod parts;
 mod session;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,3 @@ mod writer;
 
 pub use item::file;
 pub use session::{action, choice, sequence, tail};
-
-/// How wide a line may become where it can be broken.
-const WIDTH: usize = 100;

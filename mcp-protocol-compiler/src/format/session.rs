@@ -1,7 +1,7 @@
 //! Session types as text, in one line or broken where they do not fit.
 
-use super::WIDTH;
-use super::writer::Writer;
+use super::parts::levels;
+use super::writer::{WIDTH, Writer, width};
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
 use crate::source::Span;
 
@@ -27,11 +27,8 @@ pub fn sequence(sequence: &Sequence) -> String {
 /// An action, `!M [should "L5"]`.
 pub fn action(action: &Action) -> String {
     let sign = if action.send { '!' } else { '?' };
-    let levels = if action.levels.is_empty() {
-        String::new()
-    } else {
-        format!(" {}", super::item::levels(&action.levels))
-    };
+    let levels =
+        if action.levels.is_empty() { String::new() } else { format!(" {}", levels(&action.levels)) };
     format!("{sign}{}{levels}", action.message.text)
 }
 
@@ -195,9 +192,4 @@ fn place(tail: &Tail) -> Span {
         | Tail::Parallel(_, span)
         | Tail::Replicated(_, span) => *span,
     }
-}
-
-/// How many characters wide a text is.
-pub(super) fn width(text: &str) -> usize {
-    text.chars().count()
 }

@@ -3,6 +3,9 @@
 use crate::ast::Comment;
 use crate::source::Span;
 
+/// How wide a line may become where it can be broken.
+pub(super) const WIDTH: usize = 100;
+
 pub(super) struct Writer<'a> {
     out: String,
     /// Where the current line begins.
@@ -29,7 +32,7 @@ impl<'a> Writer<'a> {
 
     /// How wide the current line is.
     pub(super) fn column(&self) -> usize {
-        super::session::width(self.out.get(self.line..).unwrap_or(""))
+        width(self.out.get(self.line..).unwrap_or(""))
     }
 
     /// Whether nothing stands in the current line but its indentation.
@@ -115,4 +118,9 @@ impl<'a> Writer<'a> {
         self.commented = true;
         self.comments = self.comments.get(1..).unwrap_or_default();
     }
+}
+
+/// How many characters wide a text is.
+pub(super) fn width(text: &str) -> usize {
+    text.chars().count()
 }

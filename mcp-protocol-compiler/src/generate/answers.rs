@@ -3,9 +3,8 @@
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Generator;
-use super::docs::{attributes, described};
-use super::handle::capital;
+use super::docs::{attributes, capital, described};
+use super::generator::Generator;
 use super::types::Scope;
 use crate::plan::names::ident;
 use crate::plan::{Answers, RolePlan, answers_name, role_module};

@@ -4,7 +4,6 @@ use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex, Side, 
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::handle::capital;
 use super::types::Scope;
 use crate::plan::names::ident;
 use crate::plan::{MethodKind, Plan, RolePlan};
@@ -228,4 +227,10 @@ pub(crate) fn message_lines(plan: &Plan, docs: &Docs<'_>, index: MessageIndex) -
     // The row itself says the rest, and is part of the documentation.
     let place = docs.numbered.then(|| capital(&format!("{}.", docs.place(message.span))));
     after(written, place)
+}
+
+/// The text with a capital at its start.
+pub(super) fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }

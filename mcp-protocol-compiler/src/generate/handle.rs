@@ -4,8 +4,8 @@ use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
-use super::Generator;
-use super::docs::{attributes, described, link, links, method_link};
+use super::docs::{attributes, capital, described, link, links, method_link};
+use super::generator::Generator;
 use super::types::Scope;
 use crate::automaton::SubSessionType;
 use crate::plan::names::ident;
@@ -329,12 +329,6 @@ impl Generator<'_> {
 /// The documentation of a method that is documented at the session.
 fn see(role: &RolePlan, method: &str, scope: Scope) -> TokenStream {
     attributes(&[format!("See {}.", method_link(role, method, scope))])
-}
-
-/// The text with a capital at its start.
-pub(super) fn capital(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Whether the code mentions a name.

@@ -4,9 +4,8 @@ use mcp_protocol_machine::protocol::Kind;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Generator;
-use super::docs::{after, attributes, described, links};
-use super::handle::capital;
+use super::docs::{after, attributes, capital, described, links};
+use super::generator::Generator;
 use super::types::Scope;
 use crate::plan::names::{ident, snake};
 use crate::plan::{Opening, Replicated, RolePlan};

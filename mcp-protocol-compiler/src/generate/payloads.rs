@@ -7,8 +7,8 @@ use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use syn::ext::IdentExt;
 
+use super::generator::{Form, Generator};
 use super::types::{Scope, plain_path};
-use super::{Form, Generator};
 use crate::declarations::{PayloadType, is_primitive};
 use crate::plan::indices;
 use crate::source::Span;

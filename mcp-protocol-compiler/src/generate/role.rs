@@ -4,8 +4,8 @@ use mcp_protocol_machine::protocol::{self as machine, Action, Kind, Side};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream};
 use quote::{TokenStreamExt, format_ident, quote};
 
-use super::Generator;
 use super::docs::{after, attributes};
+use super::generator::Generator;
 use super::tables;
 use crate::plan::names::ident;
 use crate::plan::{RolePlan, StatePlan, role_module};

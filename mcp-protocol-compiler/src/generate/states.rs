@@ -6,8 +6,8 @@ use mcp_protocol_machine::protocol::{
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::Generator;
 use super::docs::{after, attributes, links, message_lines};
+use super::generator::Generator;
 use super::tables;
 use super::types::Scope;
 use crate::automaton::{Automaton, State};

@@ -2,8 +2,8 @@
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
-use super::Generator;
 use super::docs::{described, link, links, method_link, needs, type_of};
+use super::generator::Generator;
 use super::types::Scope;
 use crate::plan::{Method, MethodKind, RolePlan, StatePlan};
 

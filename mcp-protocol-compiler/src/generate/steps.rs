@@ -4,8 +4,8 @@ use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, StateIndex};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
-use super::Generator;
 use super::docs::attributes;
+use super::generator::Generator;
 use super::types::{Scope, ordinal};
 use crate::plan::names::{constant, ident};
 use crate::plan::{

@@ -1,6 +1,6 @@
 //! Characters that are not of the language but look like one that is.
 
-use super::Kind;
+use super::token::Kind;
 
 /// What a character was meant to be, and how that is written.
 pub(super) fn meant(character: char) -> Option<(Kind, &'static str)> {
@@ -56,4 +56,14 @@ pub(super) fn advice(character: char) -> Option<&'static str> {
         '∀' | '∃' | 'λ' | '\\' => "write `rec α . …` for a loop",
         _ => return None,
     })
+}
+
+/// Whether a character is one of Unicode's explicit directional controls.
+pub(super) fn changes_direction(character: char) -> bool {
+    matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}')
+}
+
+/// A character's number as Unicode writes it.
+pub(super) fn number(character: char) -> String {
+    format!("U+{:04X}", u32::from(character))
 }

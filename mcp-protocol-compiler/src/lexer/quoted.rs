@@ -2,6 +2,7 @@
 //!
 //! Escapes are `\"`, `\\`, `\n`, `\r`, `\t` and `\u{…}` with up to six hexadecimal digits.
 
+use super::lookalike::changes_direction;
 use crate::diagnostic::Code;
 
 /// Text without a closing quote.
@@ -44,7 +45,7 @@ pub fn quote(text: &str) -> String {
             '\n' => quoted.push_str("\\n"),
             '\r' => quoted.push_str("\\r"),
             '\t' => quoted.push_str("\\t"),
-            unseen if unseen.is_control() || super::changes_direction(unseen) || unseen == '\u{FEFF}' => {
+            unseen if unseen.is_control() || changes_direction(unseen) || unseen == '\u{FEFF}' => {
                 quoted.push_str(&format!("\\u{{{:x}}}", u32::from(unseen)));
             }
             other => quoted.push(other),

@@ -4,11 +4,12 @@ mod braces;
 mod meant;
 
 use self::braces::Braces;
-use super::lookalike::{advice, is_dash, is_invisible, is_quote, is_wide_dash, meant};
-use super::{
-    CommentToken, Documentation, Kind, LONGEST_NAME, LONGEST_TEXT, Lexed, MALFORMED_NUMBER, TOO_LONG, Token,
-    UNKNOWN_CHARACTER, UNKNOWN_ESCAPE, UNTERMINATED_TEXT, changes_direction, number, quoted,
+use super::codes::{LONGEST_NAME, LONGEST_TEXT, MALFORMED_NUMBER, TOO_LONG, UNKNOWN_CHARACTER};
+use super::lookalike::{
+    advice, changes_direction, is_dash, is_invisible, is_quote, is_wide_dash, meant, number,
 };
+use super::quoted::{self, UNKNOWN_ESCAPE, UNTERMINATED_TEXT};
+use super::token::{CommentToken, Documentation, Kind, Lexed, Token};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::source::{FileId, SourceMap, Span};
 

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::words;
+use super::{codes, words};
 use crate::ast::{Comment, Name};
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
@@ -199,7 +199,7 @@ impl<'s> Parser<'s> {
     pub(super) fn name(&mut self, what: &str, example: &str) -> Option<Name> {
         let word = self.word();
         if word.is_empty() || word == "_" || self.begins_line_of_item() {
-            self.expected(super::MISSING_NAME, &format!("the name of {what}"), example);
+            self.expected(codes::MISSING_NAME, &format!("the name of {what}"), example);
             return None;
         }
         if words::is_reserved(word) {
@@ -219,7 +219,7 @@ impl<'s> Parser<'s> {
             _ => upper,
         };
         self.report(
-            Diagnostic::error(super::RESERVED_WORD, self.span(), format!("`{word}` is a reserved word"))
+            Diagnostic::error(codes::RESERVED_WORD, self.span(), format!("`{word}` is a reserved word"))
                 .label(format!("cannot be the name of {what}"))
                 .suggest(
                     format!("choose another name, for instance `{other}`"),
@@ -319,7 +319,7 @@ impl<'s> Parser<'s> {
     fn stray_documentation(&mut self, comment: Documentation) {
         let span = Span { file: self.file, start: comment.start, end: comment.end };
         self.findings.push(
-            Diagnostic::warning(super::STRAY_DOCUMENTATION, span, "this documentation belongs to no item")
+            Diagnostic::warning(codes::STRAY_DOCUMENTATION, span, "this documentation belongs to no item")
                 .suggest(
                     "put it on the line above an item, or write `--` for a comment",
                     [Edit::delete(Span { end: span.start + 1, ..span })],
@@ -419,4 +419,9 @@ impl<'s> Parser<'s> {
             self.bump();
         }
     }
+}
+
+/// Whether what stands in a place is short enough to be repeated in a suggestion.
+pub(super) fn is_short(place: Span) -> bool {
+    place.end.saturating_sub(place.start) <= 80
 }

@@ -1,6 +1,6 @@
 //! Groups and keys: what lists alternatives.
 
-use super::MALFORMED_DECLARATION;
+use super::codes::MALFORMED_DECLARATION;
 use super::cursor::Parser;
 use crate::ast::{GroupMember, GroupOperator, ItemKind, KeyField, Name};
 use crate::diagnostic::{Diagnostic, Edit, shorten};

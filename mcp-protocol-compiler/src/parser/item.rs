@@ -1,9 +1,11 @@
 //! Items other than messages.
 
+use super::codes::{
+    BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED,
+};
 use super::cursor::Parser;
-use super::is_short;
+use super::cursor::is_short;
 use super::words;
-use super::{BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED};
 use crate::ast::{Choice, Item, ItemKind, JsonPath, Name, RoleSide, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;

@@ -1,8 +1,8 @@
 //! Requests and notifications.
 
+use super::codes::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use super::cursor::Parser;
 use super::words;
-use super::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use crate::ast::{ItemKind, Name, Notification, Payload, Reply, Request};
 use crate::declarations::is_primitive;
 use crate::diagnostic::{Diagnostic, Edit, shorten};

@@ -1,8 +1,8 @@
 //! What stands behind a declared message.
 
+use super::codes::{MALFORMED_DECLARATION, MALFORMED_PATH, UNKNOWN_MODIFIER};
 use super::cursor::Parser;
 use super::words;
-use super::{MALFORMED_DECLARATION, MALFORMED_PATH, UNKNOWN_MODIFIER};
 use crate::ast::{Modifier, Reply};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;

@@ -1,8 +1,10 @@
 //! Paths, conditions and levels.
 
+use super::codes::{
+    DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER,
+};
 use super::cursor::Parser;
 use super::words;
-use super::{DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER};
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};

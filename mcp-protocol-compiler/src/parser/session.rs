@@ -3,10 +3,11 @@
 //! A term ends at the first token that cannot continue it, so what stands behind a definition is looked at by the
 //! caller.
 
-use super::cursor::Parser;
-use super::{
-    MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS, words,
+use super::codes::{
+    MALFORMED_CHOICE, MISSING_CONTINUATION, MISSING_DOT, MISSING_NAME, MISSING_TYPE, NOTHING_FOLLOWS,
 };
+use super::cursor::Parser;
+use super::words;
 use crate::ast::{Action, Choice, Operator, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;

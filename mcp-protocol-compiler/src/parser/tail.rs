@@ -2,14 +2,14 @@
 //!
 //! What calls itself for what is inside keeps little on the stack: findings are made by functions of their own.
 
+use super::codes::{
+    DEEPEST, MALFORMED_CHOICE, MALFORMED_RECURSION, MISSING_TYPE, REPLICATED_SEQUENCE, TOO_DEEP, UNCLOSED,
+};
 use super::cursor::Parser;
-use super::is_short;
+use super::cursor::is_short;
 use super::item::missing;
 use super::session::not_a_word;
-use super::{
-    DEEPEST, MALFORMED_CHOICE, MALFORMED_RECURSION, MISSING_TYPE, REPLICATED_SEQUENCE, TOO_DEEP, UNCLOSED,
-    words,
-};
+use super::words;
 use crate::ast::{Choice, Name, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::format;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
-use super::{
+use super::types::{
     Body, Exchange, Method, MethodKind, NextPlan, Replicated, body, call_name, indexed, kind, next_name,
     state,
 };

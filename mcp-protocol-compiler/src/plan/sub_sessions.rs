@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex, StateIndex, StateKind};
 
-use super::methods::Planner;
-use super::{MethodKind, Opening, Plan, RolePlan, StatePlan, by_name, kind, notify_name, state};
+use super::methods::{Planner, notify_name};
+use super::types::{MethodKind, Opening, Plan, RolePlan, StatePlan, by_name, kind, state};
 use crate::automaton::{Automaton, SubSessionType};
 use crate::plan::names::snake;
 use crate::reach::reachable;

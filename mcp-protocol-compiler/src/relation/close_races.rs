@@ -5,10 +5,11 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::{Side, StateKind};
 
 use super::close_rights;
-use super::diamond::{REPORTED, explore, shared};
+use super::diamond::{REPORTED, explore};
 use super::machine::{Event, Machine, Move};
 use super::product::{Extent, Grouping, PairIndex, Walk};
 use super::report;
+use super::shared::shared;
 use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;

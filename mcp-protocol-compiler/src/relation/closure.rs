@@ -16,11 +16,12 @@ use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIndex};
 
-use super::diamond::{self, Shared};
+use super::diamond;
 use super::ends::{ChannelEnds, Late};
 use super::machine::{Event, Locations, Machine, Move, RoleEdge, position};
 use super::product::{Grouping, Pair, PairIndex, Walk};
 use super::report;
+use super::shared::{Shared, shared};
 use crate::automaton::{Automaton, Edge};
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
@@ -253,7 +254,7 @@ impl ClosurePlanner<'_, '_, '_> {
         let mut loops = Vec::new();
         let crossings = crossings.unwrap_or_else(|| {
             let (written, others): (Vec<Shared>, Vec<Shared>) =
-                diamond::shared(self.walk, index).into_iter().partition(Shared::is_loop);
+                shared(self.walk, index).into_iter().partition(Shared::is_loop);
             loops = written;
             let others = others.into_iter().filter(|both| both.client.is_linear());
             let crossings = others.map(|both| Crossing {

@@ -8,22 +8,19 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::{Action, Kind, Origin, Side};
+use mcp_protocol_machine::protocol::{Action, Kind, Side};
 
-use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, Move};
 use super::product::{Grouping, PairIndex, TooMany, Walk};
-use super::race::{Fault, Race, also};
-use super::{report, suspension, words};
+use super::race::{COUNTED, Fault, Race, also};
+use super::shared::{Shared, shared};
+use super::{report, suspension, suspension_races, words};
 use crate::automaton::Automaton;
 use crate::declarations::Message;
 use crate::diagnostic::Diagnostic;
 
 /// How many races are reported; those after them mostly follow from them.
 pub(super) const REPORTED: usize = 5;
-
-/// How many races of one place are counted; in a wide choice all might race with all.
-pub(super) const COUNTED: usize = 100;
 
 /// Every race, the shortest first, up to a few. Empty if the roles have the diamond.
 pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Vec<Diagnostic> {
@@ -54,7 +51,7 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
             break;
         }
     }
-    diagnostics.extend(suspension::races(&walk, messages, REPORTED - diagnostics.len()));
+    diagnostics.extend(suspension_races::races(&walk, messages, REPORTED - diagnostics.len()));
     diagnostics
 }
 
@@ -71,36 +68,6 @@ pub(super) fn explore<'a, 'b>(
         }
     }
     Ok(walk)
-}
-
-/// A move that both roles have.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Shared {
-    pub(super) client: Move,
-    pub(super) server: Move,
-}
-
-impl Shared {
-    pub(super) fn event(&self) -> Event {
-        self.client.arrow.event
-    }
-
-    pub(super) fn is_loop(&self) -> bool {
-        self.client.is_loop() && self.server.is_loop()
-    }
-}
-
-/// The moves that both roles have in a pair. An edge added by closing the diamond counts only where it returns to
-/// the same place on both sides: elsewhere it belongs to another pair.
-pub(super) fn shared(walk: &Walk<'_, '_>, index: PairIndex) -> Vec<Shared> {
-    let (client, server) = walk.moves(index);
-    let closed = |step: &Move| step.arrow.origin == Origin::Closure;
-    matched(&client, &server)
-        .into_iter()
-        .filter_map(|found| Some(Shared { client: found.client?, server: found.server? }))
-        .filter(|both| both.client.is_linear() == both.server.is_linear())
-        .filter(|both| both.is_loop() || !(closed(&both.client) || closed(&both.server)))
-        .collect()
 }
 
 /// Every race of a place, in the order of the messages.

@@ -23,8 +23,10 @@ mod race;
 mod report;
 mod roles;
 mod search;
+mod shared;
 mod suggestions;
 mod suspension;
+mod suspension_races;
 pub(crate) mod words;
 
 #[cfg(test)]

@@ -4,14 +4,17 @@ use std::collections::{HashSet, VecDeque};
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side, StateKind};
 
-use super::diamond::{COUNTED, Shared};
 use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, RoleEdge};
 use super::outcome::RACE;
 use super::product::{Pair, PairIndex, Walk};
+use super::shared::Shared;
 use super::{roles, words};
 use crate::declarations::Message;
 use crate::diagnostic::{Diagnostic, Edit};
+
+/// How many races of one place are counted; in a wide choice all might race with all.
+pub(super) const COUNTED: usize = 100;
 
 /// How many steps or branches are written out in a suggestion.
 const SHOWN: usize = 4;

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
-use super::items::Placed;
+use super::placed::Placed;
 use crate::ast::{GroupMember, GroupOperator, ItemKind, Name};
 use crate::declarations::{Declarations, Meaning, Resolution};
 use crate::diagnostic::{Diagnostic, Edit};

@@ -6,21 +6,14 @@ use mcp_protocol_machine::protocol::{self as machine, Kind, Side};
 
 use super::defaults::Required;
 use super::load::LoadedFile;
+use super::placed::Placed;
 use super::references;
-use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide, RustPath};
+use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide};
 use crate::declarations::{Announced, Definition, Meaning, Resolution, Role, path};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::limit::LIMIT;
 use crate::findings::declarations as finding;
 use crate::suggest::nearest;
-
-/// An item with what its file says about it.
-pub(super) struct Placed<'a> {
-    pub(super) item: &'a Item,
-    /// The `types` of the item's own file.
-    pub(super) types: Option<&'a RustPath>,
-    pub(super) imported: bool,
-}
 
 /// What an item gives a name to. Messages, groups and definitions have one name space each with the exception that
 /// messages and groups share theirs: both stand behind `!` and `?`.

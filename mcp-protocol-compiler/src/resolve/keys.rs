@@ -2,7 +2,8 @@
 
 use mcp_protocol_machine::protocol as machine;
 
-use super::items::{Placed, message_field};
+use super::items::message_field;
+use super::placed::Placed;
 use crate::ast::{ItemKind, KeyField};
 use crate::declarations::{Key, Meaning, Resolution, next_number};
 use crate::diagnostic::Diagnostic;

@@ -7,8 +7,9 @@ use mcp_protocol_machine::protocol::{
     self as machine, Gate, GateIndex, Holder, Kind, MessageIndex, Reports, Requirement,
 };
 
-use super::items::{Placed, Sides};
+use super::items::Sides;
 use super::payload::payload;
+use super::placed::Placed;
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
 use crate::declarations::{
     Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, condition, level, next_number, path,

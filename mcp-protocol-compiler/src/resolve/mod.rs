@@ -11,6 +11,7 @@ mod keys;
 pub mod load;
 mod messages;
 mod payload;
+mod placed;
 pub(crate) mod recovery;
 mod references;
 

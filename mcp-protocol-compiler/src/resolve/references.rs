@@ -1,6 +1,6 @@
 //! Where a role or a definition is named, so that it can be given another name everywhere.
 
-use super::items::Placed;
+use super::placed::Placed;
 use crate::ast::{Choice, ItemKind, Modifier, Name, Sequence, Tail};
 use crate::diagnostic::Edit;
 use crate::source::Span;

@@ -1,17 +1,14 @@
 //! Reads the envelope of one message; its payload stays a slice of the text.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use mcp_protocol_machine::RequestId;
-use serde::Deserialize;
-use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
-use super::path::JsonKey;
+use super::members::Parts;
 use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
 
@@ -151,59 +148,7 @@ pub(crate) fn undecodable(method: &str, error: &serde_json::Error) -> RpcError {
     RpcError::invalid_params(format!("the params of `{method}` are invalid: {error}"))
 }
 
-/// The members of an envelope, each raw.
-#[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Parts<'a> {
-    jsonrpc: Option<&'a str>,
-    id: Option<&'a str>,
-    method: Option<&'a str>,
-    params: Option<&'a str>,
-    result: Option<&'a str>,
-    error: Option<&'a str>,
-    twice: Option<&'static str>,
-}
-
-impl<'de> Deserialize<'de> for Parts<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Parts<'de>, D::Error> {
-        struct PartsVisitor;
-
-        impl<'de> Visitor<'de> for PartsVisitor {
-            type Value = Parts<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a JSON-RPC message")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Parts<'de>, A::Error> {
-                let mut parts = Parts::default();
-                while let Some(key) = map.next_key::<JsonKey<'de>>()? {
-                    parts.add(&key.0, map.next_value::<&'de RawValue>()?.get());
-                }
-                Ok(parts)
-            }
-        }
-
-        deserializer.deserialize_map(PartsVisitor)
-    }
-}
-
 impl<'a> Parts<'a> {
-    /// Takes a member; those that mean nothing here are dropped.
-    pub(super) fn add(&mut self, key: &str, value: &'a str) {
-        let (place, name) = match key {
-            "jsonrpc" => (&mut self.jsonrpc, "jsonrpc"),
-            "id" => (&mut self.id, "id"),
-            "method" => (&mut self.method, "method"),
-            "params" => (&mut self.params, "params"),
-            "result" => (&mut self.result, "result"),
-            "error" => (&mut self.error, "error"),
-            _ => return,
-        };
-        if place.replace(value).is_some() {
-            self.twice = Some(name);
-        }
-    }
-
     fn classify(self) -> Result<Envelope<'a>, Malformed> {
         let id = self.id.and_then(parse_id);
         if let Some(name) = self.twice {

@@ -8,6 +8,7 @@ mod batch;
 mod envelope;
 mod error;
 mod id;
+mod members;
 pub(crate) mod path;
 mod recognise;
 mod scan;

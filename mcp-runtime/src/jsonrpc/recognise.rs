@@ -4,7 +4,7 @@
 //! bytes that took four times as long as looking at the bytes. All of it is inlined into [`members`], so that the place in
 //! the text stays in a register: that is a quarter of its instructions.
 
-use super::envelope::Parts;
+use super::members::Parts;
 
 /// How many open brackets are kept track of; each is a bit of one number.
 const DEEPEST: u32 = 128;

@@ -5,8 +5,8 @@ use std::io;
 use mcp_protocol_compiler::Settings;
 use mcp_protocol_compiler::diagnostic::{Code, Severity, json, render};
 
-use crate::End;
 use crate::arguments::{Check, FindingFormat};
+use crate::end::End;
 use crate::files::{Failure, compile_file_with, style};
 
 /// Checks all files, also after one that has errors. An error fails the check; a warning does so with

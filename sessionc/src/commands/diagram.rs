@@ -3,8 +3,8 @@
 use mcp_protocol_compiler::diagram::Diagram;
 use mcp_protocol_machine::protocol::Side;
 
-use crate::End;
 use crate::arguments::{self, DiagramFormat, RoleChoice};
+use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
 
 /// Prints one diagram.

@@ -3,8 +3,8 @@
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::dual;
 
-use crate::End;
 use crate::arguments::Dual;
+use crate::end::End;
 use crate::files::{Failure, print_diagnostics, read};
 
 /// Prints the definitions of the dual. Warnings are for `check`; only what keeps names from being known is printed.

@@ -5,8 +5,8 @@ use std::fs;
 use mcp_protocol_compiler::generate;
 use similar::TextDiff;
 
-use crate::End;
 use crate::arguments::Expand;
+use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
 
 /// Prints, writes or compares the code of one file.

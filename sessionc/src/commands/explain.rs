@@ -2,8 +2,8 @@
 
 use mcp_protocol_compiler::explain::{nearest, page, pages};
 
-use crate::End;
 use crate::arguments::Explain;
+use crate::end::End;
 use crate::files::Failure;
 
 /// Prints the page of a code, or the list of all codes.

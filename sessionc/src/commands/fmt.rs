@@ -6,8 +6,8 @@ use std::path::Path;
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::format;
 
-use crate::End;
 use crate::arguments::Fmt;
+use crate::end::End;
 use crate::files::{Failure, print_diagnostics, read};
 
 /// Lays all files out; one that cannot be read does not keep the others from it.

@@ -1,7 +1,16 @@
 //! Holds which module of a crate may import which. A test of each crate says the order, and calls [`Layers::check`].
+//!
+//! Imports are followed through re-exports to the file that defines the item. A test may import what it likes.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use crate::graph::Graph;
+
+mod graph;
+mod source;
+#[cfg(test)]
+mod tests;
 
 /// The order of a crate's modules.
 pub struct Layers {
@@ -9,133 +18,89 @@ pub struct Layers {
     pub folder: &'static str,
     /// The modules at the root, each of which imports only from itself and from those before it.
     pub order: &'static [&'static str],
-    /// What still goes the other way: the file, and the module that it imports from.
-    pub upwards: &'static [(&'static str, &'static str)],
-    /// The folders whose files import from each other by the file, and not through the folder's own module.
-    pub by_file: &'static [&'static str],
+    /// Each `mod.rs` from which the files of its own folder still import. A file `a.rs` and those in the folder `a` are
+    /// parts of one module; they need no place here.
+    pub through: &'static [&'static str],
+    /// Files of one folder that still import from each other in a circle; no other files may.
+    pub circles: &'static [&'static [&'static str]],
 }
 
 impl Layers {
-    /// Checks that no module imports from a later one or through its folder, and that each has a place in the order.
+    /// Checks that each module at the root has a place in the order, that none imports from a later one, that no file
+    /// imports from the `mod.rs` above it, and that no files import from each other in a circle.
     ///
     /// # Panics
-    /// If one does, or has none.
+    /// If one does, or if an exception is listed that is not needed any more.
     pub fn check(&self) {
-        let root = Path::new(self.folder).join("src");
-        let (mut paths, mut through, mut upwards) = (Vec::new(), Vec::new(), Vec::new());
-        files(&root, &mut paths);
-        let rank = |module: &str| self.order.iter().position(|layer| *layer == module);
-        for path in paths {
-            let name = path.strip_prefix(&root).unwrap().to_str().unwrap().replace('\\', "/");
-            let code = code(&path);
-            let own = rank(name.split(['/', '.']).next().unwrap_or_default());
-            for module in imported(&code) {
-                if let (Some(own), Some(imported)) = (own, rank(module))
-                    && imported > own
-                {
-                    upwards.push((name.clone(), module.to_owned()));
-                }
-            }
-            if self.by_file.iter().any(|folder| name.starts_with(folder)) && !name.ends_with("/mod.rs") {
-                through
-                    .extend(items_of_parent(&code).into_iter().map(|item| format!("{name}: super::{item}")));
-            }
-        }
-        upwards.sort();
-        upwards.dedup();
-        let known = self.upwards.iter().map(|(file, module)| (file.to_string(), module.to_string()));
-        assert_eq!(upwards, known.collect::<Vec<_>>(), "the file imports from a module that stands above it");
-        assert_eq!(through, [""; 0], "import from the file that defines the item");
-        let lib = code(&root.join("lib.rs"));
-        let without = behind(&lib, "mod ").map(identifier).filter(|module| rank(module).is_none());
-        assert_eq!(
-            without.filter(|module| *module != "layers").collect::<Vec<_>>(),
-            [""; 0],
-            "no layer has this module"
-        );
+        let found = self.violations();
+        assert!(found.is_empty(), "{}\n", found.join("\n"));
     }
-}
 
-/// All source files but tests, with their paths below `src`.
-fn files(folder: &Path, into: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("tests") {
-            files(&path, into);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
-            into.push(path);
-        }
+    fn violations(&self) -> Vec<String> {
+        let folder = Path::new(self.folder).join("src");
+        let root = if folder.join("lib.rs").is_file() { "lib.rs" } else { "main.rs" };
+        let mut graph = Graph::of(&folder, root);
+        let mut found = self.upwards(&graph, root);
+        found.extend(self.through_parents(&mut graph, root));
+        found.extend(self.in_circles(&graph));
+        found
     }
-}
 
-/// The code of a file, without comments and without its unit tests.
-fn code(path: &Path) -> String {
-    let text = fs::read_to_string(path).unwrap();
-    let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
-    code.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
-}
-
-/// What stands behind each of a prefix.
-fn behind<'c>(code: &'c str, prefix: &'c str) -> impl Iterator<Item = &'c str> {
-    code.match_indices(prefix).map(move |(place, _)| &code[place + prefix.len()..])
-}
-
-/// The identifier that a text begins with.
-fn identifier(text: &str) -> &str {
-    let end = text.find(|character: char| !character.is_alphanumeric() && character != '_');
-    &text[..end.unwrap_or(text.len())]
-}
-
-/// The modules that are imported, or named by their path: `crate::a::B`, `use crate::{a, b::C}`.
-fn imported(code: &str) -> Vec<&str> {
-    let mut found = Vec::new();
-    for path in behind(code, "crate::") {
-        let Some(list) = path.strip_prefix('{') else {
-            found.push(identifier(path));
-            continue;
-        };
-        let mut depth = 0;
-        for (place, character) in list.char_indices() {
-            match character {
-                '{' => depth += 1,
-                '}' if depth == 0 => break,
-                '}' => depth -= 1,
-                _ if depth == 0 && list[..place].trim_end().ends_with([',', '{']) || place == 0 => {
-                    found.push(identifier(&list[place..]));
+    fn upwards(&self, graph: &Graph, root: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let place = |file: &str| self.order.iter().position(|layer| *layer == root_module(file));
+        for (file, imported) in graph.imports() {
+            match (place(file), place(imported)) {
+                (Some(own), Some(other)) if other > own => {
+                    found.push(format!("{file} imports from {imported}, which stands above it"));
                 }
                 _ => {}
             }
         }
+        let modules: BTreeSet<_> =
+            graph.files().filter(|file| *file != root && place(file).is_none()).map(root_module).collect();
+        found.extend(modules.into_iter().map(|module| format!("`{module}` has no place in the order")));
+        found
     }
-    found
+
+    /// Takes the imports from parents out of the graph.
+    fn through_parents(&self, graph: &mut Graph, root: &str) -> Vec<String> {
+        let mut found = Vec::new();
+        let mut needed = BTreeSet::new();
+        for (file, imported) in graph.to_parents(root) {
+            let name = imported.rsplit('/').next().unwrap_or_default();
+            if imported == root || (name == "mod.rs" && !self.through.contains(&imported.as_str())) {
+                found.push(format!(
+                    "{file} imports through {imported}, which is above it: import from the file that defines the item"
+                ));
+            }
+            graph.remove(&file, &imported);
+            needed.insert(imported);
+        }
+        let unneeded = self.through.iter().filter(|parent| !needed.contains(**parent));
+        found.extend(
+            unneeded.map(|parent| format!("no file imports through {parent} any more: take it off the list")),
+        );
+        found
+    }
+
+    fn in_circles(&self, graph: &Graph) -> Vec<String> {
+        let circles = graph.circles();
+        let known: BTreeSet<BTreeSet<&str>> =
+            self.circles.iter().map(|circle| circle.iter().copied().collect()).collect();
+        let files = |circle: &BTreeSet<&str>| circle.iter().copied().collect::<Vec<_>>().join(", ");
+        let mut found: Vec<String> = circles
+            .difference(&known)
+            .map(|circle| format!("import from each other in a circle: {}", files(circle)))
+            .collect();
+        let gone = known.difference(&circles);
+        found.extend(gone.map(|circle| format!("take off the list, or shorten: {}", files(circle))));
+        found
+    }
 }
 
-/// What is imported by name from the parent module: an item, not a file.
-fn items_of_parent(code: &str) -> Vec<String> {
-    // An import in a module within the file is indented; its parent is the file.
-    let imports = code.split("\nuse super::").skip(1).filter_map(|import| import.split(';').next());
-    let names = imports.flat_map(|import| match import.strip_prefix('{') {
-        Some(list) => list.trim_end_matches('}').split(',').collect::<Vec<_>>(),
-        None => vec![import],
-    });
-    let firsts = names.map(|name| name.trim().split("::").next().unwrap_or_default().to_owned());
-    firsts.filter(|name| name.starts_with(char::is_uppercase)).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn modules_are_found_in_paths_and_in_lists() {
-        let code = "use crate::a::B;\nuse crate::{c, d::{E, F}, g::h};\nlet x = crate::i::j();";
-        let mut found = imported(code);
-        found.retain(|name| !name.is_empty());
-        assert_eq!(found, ["a", "c", "d", "g", "i"]);
-    }
-
-    #[test]
-    fn items_are_distinguished_from_files() {
-        assert_eq!(items_of_parent("\nuse super::{A, b::C};\nuse super::D;"), ["A", "D"]);
-    }
+/// The module at the root that a file belongs to.
+fn root_module(file: &str) -> &str {
+    let module = file.strip_prefix("lib.rs::").unwrap_or(file);
+    module.split(['/', '.', ':']).next().unwrap_or_default()
 }

@@ -2,7 +2,8 @@
 
 use super::{Scanner, continues_word, starts_word};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
-use crate::lexer::{Kind, Token, UNKNOWN_CHARACTER};
+use crate::lexer::codes::UNKNOWN_CHARACTER;
+use crate::lexer::token::{Kind, Token};
 
 impl Scanner<'_> {
     /// What to write where a `{` opens a payload; nothing if it opens something else.

@@ -28,7 +28,7 @@ impl RequestRefusal {
     /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
     /// receives it.
     pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
-        match parse(message, crate::Options::default().max_depth) {
+        match parse(message, crate::options::Options::default().max_depth) {
             Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
             Ok(_) => self,
             Err(malformed) => {

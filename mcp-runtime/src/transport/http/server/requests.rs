@@ -184,7 +184,7 @@ impl Server {
     /// Whether a message may open a session.
     fn check_opens(&self, message: &[u8]) -> Result<(), RequestRefusal> {
         let opens_with = &*self.options.opens_with;
-        match parse(message, crate::Options::default().max_depth) {
+        match parse(message, crate::options::Options::default().max_depth) {
             Ok(Envelope::Request { method, .. }) if method == opens_with => Ok(()),
             Ok(_) => Err(refused(
                 StatusCode::BAD_REQUEST,

@@ -1,0 +1,205 @@
+//! Each crate's modules in order, and what in them is not in order yet.
+
+use layers::Layers;
+
+#[test]
+fn the_machine() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-protocol-machine"),
+        order: &[
+            "excerpt",
+            "hash",
+            "protocol",
+            "id",
+            "capability",
+            "condition",
+            "fence",
+            "history",
+            "endings",
+            "exchange",
+            "trail",
+            "sub_sessions",
+            "lookup",
+            "tables",
+            "revision",
+            "violation",
+            "checker",
+        ],
+        // It has the checker itself, whose methods are in the other files of the folder.
+        through: &["checker/mod.rs"],
+        circles: &[],
+    }
+    .check();
+}
+
+#[test]
+fn the_compiler() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-protocol-compiler"),
+        order: &[
+            "hash",
+            "lists",
+            "reach",
+            "source",
+            "ast",
+            "diagnostic",
+            "suggest",
+            "lexer",
+            "format",
+            "declarations",
+            "findings",
+            "parser",
+            "formatted",
+            "resolve",
+            "dual",
+            "automaton",
+            "relation",
+            "plan",
+            "compiled",
+            "checks",
+            "generate",
+            "diagram",
+            "peer_hint",
+            "edits",
+            "tried",
+            "consequences",
+            "compile",
+            "explain",
+        ],
+        through: &[],
+        circles: &[],
+    }
+    .check();
+}
+
+#[test]
+fn the_macro() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-protocol-macro"),
+        order: &["arguments", "debug", "findings", "search", "locate", "receivers", "expand"],
+        through: &[],
+        circles: &[],
+    }
+    .check();
+}
+
+#[test]
+fn the_runtime() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-runtime"),
+        order: &[
+            "epoch",
+            "clock",
+            "budget",
+            "panics",
+            "jsonrpc",
+            "revisions",
+            "error",
+            "report",
+            "options",
+            "driver",
+            "engine",
+            "typed",
+            "checked",
+            "step_error",
+            "__private",
+            "transport",
+            "call",
+            "session",
+            "protocol",
+            "fuzzing",
+        ],
+        through: &["transport/http/mod.rs", "transport/mod.rs"],
+        circles: &[
+            &["driver/content_length.rs", "driver/framing.rs", "driver/lines.rs"],
+            // The owners hold what the engine passes them, and the engine holds the owners.
+            &[
+                "engine/alternatives.rs",
+                "engine/batches.rs",
+                "engine/calls.rs",
+                "engine/context.rs",
+                "engine/early.rs",
+                "engine/inputs.rs",
+                "engine/lifecycle.rs",
+                "engine/mailboxes.rs",
+                "engine/negotiation.rs",
+                "engine/order.rs",
+                "engine/outbox.rs",
+                "engine/owed.rs",
+                "engine/replicated.rs",
+                "engine/state.rs",
+                "engine/sub_sessions.rs",
+                "engine/timers.rs",
+                "engine/trace.rs",
+                "engine/uncorrelated.rs",
+                "engine/unhandled.rs",
+                "engine/wakers.rs",
+            ],
+            &[
+                "transport/http/client/connections.rs",
+                "transport/http/client/conversation.rs",
+                "transport/http/client/error.rs",
+                "transport/http/client/http_client.rs",
+                "transport/http/client/listening.rs",
+                "transport/http/client/posting.rs",
+                "transport/http/client/reconnect.rs",
+                "transport/http/client/running.rs",
+                "transport/http/client/sending.rs",
+            ],
+            &[
+                "transport/http/server/guard.rs",
+                "transport/http/server/identity.rs",
+                "transport/http/server/options.rs",
+                "transport/http/server/quotas.rs",
+            ],
+            &[
+                "typed/call.rs",
+                "typed/context.rs",
+                "typed/failure.rs",
+                "typed/handle.rs",
+                "typed/incoming.rs",
+                "typed/inputs.rs",
+                "typed/notify.rs",
+                "typed/pending.rs",
+                "typed/responder.rs",
+                "typed/session.rs",
+                "typed/step.rs",
+            ],
+        ],
+    }
+    .check();
+}
+
+#[test]
+fn the_command_line() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../sessionc"),
+        order: &["arguments", "end", "files", "commands"],
+        through: &[],
+        circles: &[],
+    }
+    .check();
+}
+
+#[test]
+fn the_shipped_protocols() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocols"),
+        order: &["types", "related", "mcp_2024_11_05", "mcp_2025_03_26", "mcp_2025_06_18", "mcp_2025_11_25"],
+        through: &[],
+        circles: &[],
+    }
+    .check();
+}
+
+#[test]
+fn the_root_of_the_runtime_has_only_names_of_public_modules() {
+    let lib = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-runtime/src/lib.rs"));
+    let lib = lib.expect("the root of the runtime");
+    let modules = ["call", "driver", "error", "options", "protocol", "session"];
+    let exported: Vec<_> = lib.lines().filter_map(|line| line.strip_prefix("pub use ")).collect();
+    let others =
+        exported.iter().filter(|path| !modules.iter().any(|module| path.starts_with(&format!("{module}::"))));
+    assert!(!exported.is_empty());
+    assert_eq!(others.collect::<Vec<_>>(), [&""; 0], "re-export it from a public module, too");
+}
