@@ -17,7 +17,6 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, Instant};
 
-use mcp_protocol_compiler::automaton::Automaton;
 use mcp_protocol_compiler::diagram::Diagram;
 use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_compiler::{Compilation, compile, generate, parser, relation};
@@ -131,9 +130,8 @@ fn measure(shape: &Shape, size: usize, text: &str) {
     let wanted = relation::Wanted::Dual;
     let messages = &protocol.declarations.messages;
     let (relate, _) = timed(|| relation::relate(client, server, messages, wanted));
-    let (close, _) =
-        timed(|| relation::close(&mut Automaton::clone(client), &mut Automaton::clone(server), messages));
-    let (races, _) = timed(|| relation::races(client, server, messages));
+    let (close, crossings) = timed(|| relation::close(client, server, messages));
+    let (races, _) = timed(|| crossings.races(messages));
     let edges: usize = client.states.iter().map(|state| state.edges.len()).sum();
     let generates = edges <= 4 * MOST_GENERATED;
     let code = generates.then(|| timed(|| generate::items(protocol, &compilation.sources)).0);

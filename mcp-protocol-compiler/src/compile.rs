@@ -190,13 +190,15 @@ fn relate(
         found.iter_mut().for_each(|finding| peer_hint::name_both(finding, &comparison));
         return found;
     }
-    if !settings.without_closure {
-        found.extend(relation::close(client, server, messages).diagnostics);
-    }
-    found.extend(relation::races(client, server, messages));
     if settings.without_closure {
+        found.extend(relation::races(client, server, messages));
         found.extend(relation::closing_races(client, server, messages));
+        return found;
     }
+    let crossings = relation::close(client, server, messages);
+    let races = crossings.races(messages);
+    found.extend(crossings.receive(client, server, messages).diagnostics);
+    found.extend(races);
     found
 }
 

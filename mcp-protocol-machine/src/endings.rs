@@ -19,6 +19,9 @@ pub(crate) struct Ended {
     pub(crate) message: MessageIndex,
     /// The state that this message found it in.
     pub(crate) from: StateIndex,
+    /// A state before that in which the followed role may have taken it to be, where that role did not end it. For its
+    /// peer the tables say what comes late in the state before.
+    pub(crate) behind: Option<StateIndex>,
     /// Requests of the other side had no reply then. They are still answered, and the side that hears of such an answer
     /// before it hears of the end goes on from there.
     pub(crate) awaited: bool,
@@ -54,7 +57,8 @@ impl Ended {
 
     /// Whether this excuses whatever the end of an earlier sub-session with the same value excuses.
     fn covers(&self, earlier: &Ended) -> bool {
-        (self.by, self.from, self.awaited) == (earlier.by, earlier.from, earlier.awaited)
+        (self.by, self.from, self.behind, self.awaited)
+            == (earlier.by, earlier.from, earlier.behind, earlier.awaited)
             && self.unsure.is_none()
             && earlier.unsure.is_none()
             && self.fence >= earlier.fence
@@ -176,6 +180,7 @@ mod tests {
             by: Direction::Receive,
             message: MessageIndex(0),
             from: StateIndex(0),
+            behind: None,
             awaited: false,
             fence: Fence::NEVER,
             unsure: Some(number),

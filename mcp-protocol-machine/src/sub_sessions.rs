@@ -11,7 +11,7 @@ use crate::exchange::Opened;
 use crate::fence::Fence;
 use crate::id::{KeyValue, Limits, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
-use crate::trail::{Evidence, Left, Trail, said};
+use crate::trail::{Crossed, Evidence, Left, Trail, said};
 
 /// What ties a message to a running sub-session, as the reader of the wire finds it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -176,6 +176,11 @@ impl Running {
         evidence: &Evidence<'_>,
     ) -> Option<Left> {
         self.trail.crossed(direction, message, evidence)
+    }
+
+    /// What a message of the followed role is, if it may be late.
+    pub(crate) fn sent(&self, message: MessageIndex, evidence: &Evidence<'_>) -> Option<Crossed> {
+        self.trail.sent(message, evidence)
     }
 }
 
@@ -377,11 +382,17 @@ impl SubSessions {
         sub_session: SubSessionNumber,
         step: SubSessionStep,
         limits: &Limits,
+        evidence: &Evidence<'_>,
     ) -> Option<(Running, Ended)> {
         let running = self.running.remove(&sub_session)?;
         let SubSessionStep { by, message, fence } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
-        let ended = Ended { by, message, from: running.state, awaited, fence, unsure: None, reused: false };
+        let behind = match by {
+            Direction::Receive => running.trail.oldest(Direction::Send, evidence),
+            Direction::Send => None,
+        };
+        let from = running.state;
+        let ended = Ended { by, message, from, behind, awaited, fence, unsure: None, reused: false };
         for (key, value) in &running.keys {
             self.holders.remove(&(running.channel, *key, value.clone()));
             let before = running.reused.iter().filter(|(reused, _)| reused == key).map(|(_, ended)| *ended);
@@ -427,7 +438,8 @@ impl SubSessions {
         let unsure = Some(SubSessionNumber(self.next));
         self.next = self.next.wrapping_add(1);
         let (by, fence) = (by.flip(), Fence::NEVER);
-        let ended = Ended { by, message: request, from: start, awaited: false, fence, unsure, reused: false };
+        let (message, from, behind) = (request, start, None);
+        let ended = Ended { by, message, from, behind, awaited: false, fence, unsure, reused: false };
         self.retire(channel, ended, keys, limits);
         Some(Opened { request, channel, ended })
     }

@@ -52,10 +52,19 @@ impl Evidence<'_> {
 
     /// Whether a side can write a message in a state.
     fn is_step(&self, state: Option<StateIndex>, direction: Direction, message: MessageIndex) -> bool {
-        let Some(state) = state else { return true };
-        let table = self.role.and_then(|role| role.state(state));
-        let edge = table.and_then(|table| table.edge(direction, message));
-        edge.is_some_and(|edge| edge.origin != Origin::Closure)
+        state.is_none_or(|state| self.step(state, direction, message).is_some())
+    }
+
+    /// Where a message leads that a side can write in a state.
+    fn step(&self, state: StateIndex, direction: Direction, message: MessageIndex) -> Option<Action> {
+        let edge = self.role?.state(state)?.edge(direction, message)?;
+        (edge.origin != Origin::Closure).then_some(edge.action)
+    }
+
+    /// Where a message leads in the first state in which a side can write it.
+    fn any_step(&self, direction: Direction, message: MessageIndex) -> Option<Action> {
+        let states = (0..).map(StateIndex).take(self.role?.states.len());
+        states.into_iter().find_map(|state| self.step(state, direction, message))
     }
 
     /// The state behind a message.
@@ -144,6 +153,35 @@ impl Trail {
         });
         found.map(|known| known.left)
     }
+
+    /// The same for a message that the tables have no edge for in the present state, because the followed role needs
+    /// none to send along. Of a side that is in a state
+    /// which is not kept, any message is taken.
+    pub(crate) fn sent(&self, message: MessageIndex, evidence: &Evidence<'_>) -> Option<Crossed> {
+        let direction = Direction::Send;
+        self.behind.get(direction).iter().rev().find_map(|known| {
+            let action = match known.state {
+                Some(state) => evidence.step(state, direction, message),
+                None => evidence.any_step(direction, message),
+            };
+            let action = action.filter(|_| !evidence.is_past(direction.flip(), known.left.fence))?;
+            Some(Crossed { action, left: known.left })
+        })
+    }
+
+    /// The first state in which a side may take the sub-session to be, if that is not the present one.
+    pub(crate) fn oldest(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<StateIndex> {
+        let mut behind = self.behind.get(direction).iter();
+        behind.find(|known| !evidence.is_past(direction.flip(), known.left.fence))?.state
+    }
+}
+
+/// A message that is a step only where its sender may still be.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Crossed {
+    /// What that is: the step of such a state.
+    pub(crate) action: Action,
+    pub(crate) left: Left,
 }
 
 /// A side has sent a message that belongs to one of these trails: it was in a state that has the message as a step, and

@@ -5,8 +5,9 @@
 //! opened before the choice was left.
 //!
 //! Where a message of either direction returns to the same pair of places, and a message of the other direction leads
-//! from there to another pair, the first may still be on its way when the second is sent: both roles get it as a
-//! self-loop at the other pair, too. That is repeated until nothing changes. Channels at `End` are closed like any
+//! from there to another pair, the first may still be on its way when the second is sent: it is a self-loop at the other
+//! pair, too. That is repeated until nothing changes. Of these self-loops a role needs those along which it receives. It
+//! sends along the edges that were written, so it gets none to send along; only the search for races follows both. Channels at `End` are closed like any
 //! other, for a session lives on while it is not closed; a sub-session that is over is not, for its id or its key
 //! swallows what is late for it. What is already there under that name is left alone; if it does not fit,
 //! [`super::races`] says so.
@@ -14,7 +15,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use mcp_protocol_machine::protocol::{Action, MessageIndex, Origin, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex};
 
 use super::diamond;
 use super::ends::{ChannelEnds, Late};
@@ -49,20 +50,36 @@ pub struct Closed {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// Adds to both automata the self-loops that let messages cross on the wire.
-pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message]) -> Closed {
-    if Machine::new(client).is_half_duplex() || Machine::new(server).is_half_duplex() {
-        return Closed::default();
+/// Two roles with every edge that messages which cross may take, in either role: what an observer between them follows,
+/// and what races are looked for in.
+///
+/// A role needs of these edges only those along which it receives, for it sends what it was written to send:
+/// [`receive`](Crossings::receive) leaves the others out.
+pub struct Crossings {
+    /// The roles, with ends apart.
+    pub(super) client: Automaton,
+    pub(super) server: Automaton,
+    ends: [ChannelEnds; 2],
+    planned: Planned,
+    limit: Option<Diagnostic>,
+}
+
+/// Closes the diamond of two roles.
+pub fn close(client: &Automaton, server: &Automaton, messages: &[Message]) -> Crossings {
+    let (mut client, mut server) = (client.clone(), server.clone());
+    if Machine::new(&client).is_half_duplex() || Machine::new(&server).is_half_duplex() {
+        let ends = [ChannelEnds::none(&client), ChannelEnds::none(&server)];
+        return Crossings { client, server, ends, planned: Planned::new(), limit: None };
     }
-    let ends = [ChannelEnds::apart(client), ChannelEnds::apart(server)];
+    let ends = [ChannelEnds::apart(&mut client), ChannelEnds::apart(&mut server)];
     let mut planned = Planned::new();
     let limit = loop {
-        let round = match round(client, server, messages) {
+        let round = match round(&client, &server, messages) {
             Ok(round) => round,
             Err(limit) => break Some(limit),
         };
         for (&(side, state, event), cause) in &round.planned {
-            let automaton = if side == Side::Client { &mut *client } else { &mut *server };
+            let automaton = if side == Side::Client { &mut client } else { &mut server };
             if let Some(state) = automaton.states.get_mut(position(state)) {
                 state.edges.push(cause.edge(side, event));
             }
@@ -73,29 +90,48 @@ pub fn close(client: &mut Automaton, server: &mut Automaton, messages: &[Message
             break None;
         }
     };
-    let late = |side: Side, state: StateIndex| -> Late {
-        at(&planned, side, state).map(|(event, cause)| (event, cause.body())).collect()
-    };
-    let [from_client, from_server] = ends;
-    let of_client = from_client.join(client, |state| late(Side::Client, state), messages);
-    let of_server = from_server.join(server, |state| late(Side::Server, state), messages);
-    let mut joined = Planned::new();
-    for ((side, state, event), mut cause) in planned {
-        let state = if side == Side::Client { of_client.now(state) } else { of_server.now(state) };
-        if let Action::Step(_) = cause.arrow.action {
-            cause.arrow.action = Action::Step(state);
+    Crossings { client, server, ends, planned, limit }
+}
+
+impl Crossings {
+    /// The races that are left, as in [`races`](diamond::races).
+    pub fn races(&self, messages: &[Message]) -> Vec<Diagnostic> {
+        diamond::races(&self.client, &self.server, messages)
+    }
+
+    /// Gives each role the edges along which it receives what comes late. No role gets one along which it sends.
+    pub fn receive(self, client: &mut Automaton, server: &mut Automaton, messages: &[Message]) -> Closed {
+        let Crossings { client: of_client, server: of_server, ends, mut planned, limit } = self;
+        (*client, *server) = (of_client, of_server);
+        planned.retain(|(side, _, event), _| event.direction(*side) == Direction::Receive);
+        for state in client.states.iter_mut().chain(&mut server.states) {
+            let sent = |edge: &Edge| edge.origin == Origin::Closure && edge.direction == Direction::Send;
+            state.edges.retain(|edge| !sent(edge));
         }
-        joined.entry((side, state, event)).or_insert(cause);
+        let late = |side: Side, state: StateIndex| -> Late {
+            at(&planned, side, state).map(|(event, cause)| (event, cause.body())).collect()
+        };
+        let [from_client, from_server] = ends;
+        let of_client = from_client.join(client, |state| late(Side::Client, state), messages);
+        let of_server = from_server.join(server, |state| late(Side::Server, state), messages);
+        let mut joined = Planned::new();
+        for ((side, state, event), mut cause) in planned {
+            let state = if side == Side::Client { of_client.now(state) } else { of_server.now(state) };
+            if let Action::Step(_) = cause.arrow.action {
+                cause.arrow.action = Action::Step(state);
+            }
+            joined.entry((side, state, event)).or_insert(cause);
+        }
+        let diagnostics = match limit {
+            Some(limit) => vec![limit],
+            None => notes(client, server, &joined, messages),
+        };
+        let mut added = Vec::with_capacity(joined.len());
+        for ((side, state, event), cause) in joined {
+            added.push(Added { side, state, edge: cause.edge(side, event) });
+        }
+        Closed { added, diagnostics }
     }
-    let diagnostics = match limit {
-        Some(limit) => vec![limit],
-        None => notes(client, server, &joined, messages),
-    };
-    let mut added = Vec::with_capacity(joined.len());
-    for ((side, state, event), cause) in joined {
-        added.push(Added { side, state, edge: cause.edge(side, event) });
-    }
-    Closed { added, diagnostics }
 }
 
 /// What one look at all pairs plans.
@@ -387,12 +423,10 @@ fn notes(client: &Automaton, server: &Automaton, planned: &Planned, messages: &[
     }
     let mut diagnostics = Vec::new();
     for (event, places) in by_event {
-        // The receiver is who has to accept the late message; its states are the ones worth naming.
         let receiver = event.sender.other();
         let automaton = if receiver == Side::Client { client } else { server };
-        let late: Vec<_> = places.iter().filter(|(side, _, _)| *side == receiver).collect();
-        let Some((_, _, cause)) = late.first().copied().or(places.first()) else { continue };
-        let states: Vec<StateIndex> = late.iter().map(|(_, state, _)| *state).collect();
+        let Some((_, _, cause)) = places.first() else { continue };
+        let states: Vec<StateIndex> = places.iter().map(|(_, state, _)| *state).collect();
         diagnostics.push(report::accepted_late(
             automaton,
             &states,

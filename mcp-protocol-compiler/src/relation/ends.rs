@@ -47,6 +47,11 @@ fn spawns(action: Action) -> bool {
 }
 
 impl ChannelEnds {
+    /// The ends of a role as they are.
+    pub(super) fn none(automaton: &Automaton) -> ChannelEnds {
+        ChannelEnds { first: automaton.states.len(), originals: Vec::new() }
+    }
+
     /// Gives each channel of a role ends of its own.
     pub(super) fn apart(automaton: &mut Automaton) -> ChannelEnds {
         let first = automaton.states.len();

@@ -5,8 +5,9 @@
 //!
 //! Everything here is computed on the pairs of configurations in which the roles can meet (`product`), breadth
 //! first, so that what is reported is reported with a shortest way there. The order of the calls matters:
-//! [`relate`] compares what the author wrote, then [`close`] adds edges to both automata, then [`races`] looks at
-//! the result. Relating after closing would make different roles equal.
+//! [`relate`] compares what the author wrote, then [`close`] adds edges to copies of both automata, then
+//! [`Crossings::races`] looks at these, then [`Crossings::receive`] gives each role those along which it receives. Relating
+//! after closing would make different roles equal.
 
 mod close_races;
 mod close_rights;
@@ -40,7 +41,7 @@ use outcome::Outcome;
 use search::search;
 
 pub use close_races::closing_races;
-pub use closure::{Added, Closed, close};
+pub use closure::{Added, Closed, Crossings, close};
 pub use diamond::races;
 pub use outcome::{CLOSED, NOT_COMPATIBLE, NOT_DUAL, RACE, TOO_MANY, Wanted};
 

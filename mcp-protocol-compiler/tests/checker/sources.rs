@@ -41,12 +41,17 @@ impl Source {
         Ok(Source { text, protocol: machine(compiled), resolution })
     }
 
-    /// What closing the diamond adds somewhere in a role.
+    /// What closing the diamond adds somewhere, as a role sees it: each edge stands at the receiver.
     pub(crate) fn added(&self, side: Side) -> HashSet<(Direction, MessageIndex)> {
-        let role = self.protocol.role(side).unwrap();
-        let edges = role.states.iter().flat_map(|state| state.edges.iter());
-        let added = edges.filter(|edge| edge.origin == Origin::Closure);
-        added.map(|edge| (edge.direction, edge.message)).collect()
+        let of = |role: Side| {
+            let edges = self.protocol.role(role).unwrap().states.iter().flat_map(|state| state.edges.iter());
+            let added = edges.filter(|edge| edge.origin == Origin::Closure);
+            added.map(move |edge| {
+                assert_eq!(edge.direction, Direction::Receive, "a sender got an edge");
+                (if role == side { edge.direction } else { edge.direction.flip() }, edge.message)
+            })
+        };
+        of(side).chain(of(side.other())).collect()
     }
 
     /// What a role accepts or sends and the other never does: where roles are compatible and not dual.

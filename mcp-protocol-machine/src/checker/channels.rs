@@ -5,7 +5,7 @@
 //! and begins new ones; no request is open across it.
 
 use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
-use crate::trail::{Evidence, Left, Trail, said};
+use crate::trail::{Crossed, Evidence, Left, Trail, said};
 
 /// The linear channels of a session. Never empty.
 #[derive(Clone, Debug)]
@@ -54,6 +54,16 @@ impl Channels {
         evidence: &Evidence<'_>,
     ) -> Option<Left> {
         self.trails.get(place).and_then(|trail| trail.crossed(direction, message, evidence))
+    }
+
+    /// What a message is that the followed role has sent for the channel at a place, if it may be late.
+    pub(super) fn sent(
+        &self,
+        place: usize,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) -> Option<Crossed> {
+        self.trails.get(place).and_then(|trail| trail.sent(message, evidence))
     }
 
     /// A message in a direction was accepted for the channel at a place, also as one that is late.

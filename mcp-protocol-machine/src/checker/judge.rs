@@ -64,6 +64,9 @@ impl Checker {
         let mut late = None;
         for (place, channel, state) in self.channels.iter().filter(|(_, channel, _)| which(*channel)) {
             let Some(edge) = role.state(state).and_then(|table| table.edge(direction, message)) else {
+                if late.is_none() && direction == Direction::Send {
+                    late = self.sent_late(place, channel, state, message);
+                }
                 continue;
             };
             let found = Found {
@@ -86,6 +89,35 @@ impl Checker {
             }
         }
         late
+    }
+
+    /// What the followed role has sent for a channel and what its state does not have, if it may be late for the peer.
+    fn sent_late(
+        &self,
+        place: usize,
+        channel: u32,
+        state: StateIndex,
+        message: MessageIndex,
+    ) -> Option<Found> {
+        let crossed = self.channels.sent(place, message, &self.evidence())?;
+        if !self.is_late_somewhere(message) {
+            return None;
+        }
+        let action = match crossed.action {
+            Action::Step(_) => Action::Step(state),
+            Action::Spawn(body) => Action::Spawn(body),
+        };
+        let (origin, crossed) = (Origin::Closure, crossed.left.by);
+        Some(Found { place, channel, state, action, origin, crossed, shows_state: true })
+    }
+
+    /// Whether the peer of the followed role accepts a message as one that comes late, in some state.
+    pub(super) fn is_late_somewhere(&self, message: MessageIndex) -> bool {
+        let peer = self.protocol.role(self.side.other());
+        let mut edges = peer.into_iter().flat_map(|peer| &*peer.states).flat_map(|state| &*state.edges);
+        edges.any(|edge| {
+            edge.message == message && edge.direction == Direction::Receive && edge.origin == Origin::Closure
+        })
     }
 
     /// A request: a new id, a state that accepts it, open gates, and room.

@@ -115,6 +115,13 @@ impl Checker {
             Some((Action::Step(to), origin)) if origin != Origin::Closure => {
                 Ok(Some(Later::SubSession { sub_session, from, to }))
             }
+            None if direction == Direction::Send
+                && running.sent(message, &self.evidence()).is_some()
+                && self.is_late_somewhere(message) =>
+            {
+                let crossed = running.sent(message, &self.evidence()).and_then(|sent| sent.left.by);
+                Ok(Some(Later::Late(Late { state: from, crossed, over: false }, Some(sub_session))))
+            }
             _ if unknown && alone => Ok(None),
             _ => {
                 // It may be meant for one that was before.
@@ -314,7 +321,8 @@ impl Checker {
     /// received what the other side has said in it. What its requests still wait for comes late.
     pub(super) fn close_sub_session(&mut self, sub_session: SubSessionNumber, step: SubSessionStep) {
         let limits = self.limits;
-        let Some((running, ended)) = self.sub_sessions.end(sub_session, step, &limits) else { return };
+        let (_, sub_sessions, evidence) = self.with_evidence();
+        let Some((running, ended)) = sub_sessions.end(sub_session, step, &limits, &evidence) else { return };
         // A caller that takes none of them must not make the list grow.
         self.left.clear();
         for (asker, id) in &running.open {

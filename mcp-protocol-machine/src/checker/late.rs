@@ -122,9 +122,11 @@ impl Checker {
     /// Whether a message may have been sent by a side that knew a sub-session, and not yet that the other side has ended
     /// it: it goes on from the state that the end found the sub-session in by what it says itself, and by the answers to
     /// its requests. These may come another way than what ended the sub-session, and sooner. If it is not known whether
-    /// the sub-session was opened, both sides may have gone on in it.
+    /// the sub-session was opened, or if the side had not received earlier steps either, both sides may have gone on
+    /// in it.
     fn under_way(&self, ended: &Ended, direction: Direction, message: MessageIndex) -> bool {
         let mut seen = vec![ended.from];
+        seen.extend(ended.behind);
         let mut next = 0;
         while let Some(state) = seen.get(next).copied() {
             next += 1;
@@ -134,7 +136,8 @@ impl Checker {
                 if said && edge.message == message {
                     return true;
                 }
-                let goes_on = said || ended.unsure.is_some() || ended.awaited && self.is_answer(edge.message);
+                let anyone = ended.unsure.is_some() || ended.behind.is_some();
+                let goes_on = said || anyone || ended.awaited && self.is_answer(edge.message);
                 if goes_on && !seen.contains(&edge.action.target()) {
                     seen.push(edge.action.target());
                 }

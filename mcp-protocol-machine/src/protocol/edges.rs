@@ -26,7 +26,7 @@ impl Edge {
         self
     }
 
-    /// The compiler added the edge to close the diamond.
+    /// The compiler added the edge to close the diamond: the message may come late here.
     #[must_use]
     pub const fn closure(mut self) -> Edge {
         self.origin = Origin::Closure;

@@ -182,6 +182,6 @@ pub enum Origin {
     Refusal,
     /// The cancellation of a linear request.
     Cancel,
-    /// Added to close the diamond: on the wire and in the checker only.
+    /// Added to close the diamond: the message may come late. The compiler adds edges to receive along only.
     Closure,
 }

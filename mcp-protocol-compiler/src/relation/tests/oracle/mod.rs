@@ -11,7 +11,8 @@
 //! request says so, and a refusal ends it likewise; later messages are swallowed. What goes wrong: an *unexpected*
 //! message; a *deadlock*, with empty queues one side waits and neither will send; a sub-session *left over* on one
 //! side; a *close* that the other side does not expect; and a *lag*, where the wire, which is ahead of the program,
-//! would not let the program send what its state has, or ends up elsewhere. Where sub-sessions are suspended for a
+//! ends up elsewhere when the program sends what its state has: by the step that the wire has for it, or by none, for
+//! then it is late there. Where sub-sessions are suspended for a
 //! side, it sends no step of one, but replies and cancellations, and what it receives is unexpected, even for a
 //! sub-session that has ended.
 
@@ -270,7 +271,7 @@ impl Oracle<'_> {
                     if self.is_step(edge.message) && self.rests(side, world, Direction::Send) {
                         continue;
                     }
-                    self.sub_session_lag(world, side, index, edge)?;
+                    self.sub_session_lag(world, side, index, *from, edge)?;
                     let mut after = world.clone();
                     let moved = self.moved(side, at, *from, edge.action);
                     after.sub_sessions[index].lives[side] = self.life(side, moved);

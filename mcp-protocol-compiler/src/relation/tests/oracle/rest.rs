@@ -6,10 +6,12 @@ use super::{Life, Oracle, Tag, World};
 use crate::automaton::Edge;
 
 impl Oracle<'_> {
-    /// The wire may be ahead of the program by any part of what waits; the program's message must fit there, too.
+    /// The wire may be ahead of the program by any part of what waits. The program's message is a step there, too, or
+    /// it is late there and changes nothing; and the program, once it has read that part, is where the wire is.
     pub(super) fn lag(&self, world: &World, side: usize, edge: &Edge) -> Result<(), String> {
         let name = self.name(edge.message);
         let mut ahead = world.clone();
+        let Some(mut behind) = self.send(world, side, edge) else { return Ok(()) };
         for item in &world.inbox[side] {
             let reply = |message| matches!(self.kind(message), Kind::Reply { .. } | Kind::Refusal { .. });
             let cancels = |message| self.kind(message) == Kind::Notification;
@@ -20,18 +22,18 @@ impl Oracle<'_> {
                 return Ok(());
             }
             self.receive(&mut ahead, side, *item)?;
-            if self.edge(side, &ahead.main[side], Direction::Send, edge.message).is_none() {
-                return Err(format!("lag: `!{name}` is too late"));
-            }
-        }
-        let late = self.edge(side, &ahead.main[side], Direction::Send, edge.message).unwrap().1;
-        let Some(ahead) = self.send(&ahead, side, &late) else { return Ok(()) };
-        let mut behind = self.send(world, side, edge).unwrap();
-        for item in &world.inbox[side] {
             self.receive(&mut behind, side, *item)?;
-        }
-        if ahead.main[side] != behind.main[side] {
-            return Err(format!("lag: `!{name}` leads elsewhere"));
+            let step = self.edge(side, &ahead.main[side], Direction::Send, edge.message);
+            let after = match step {
+                Some((_, step)) => match self.send(&ahead, side, &step) {
+                    Some(after) => after.main[side].clone(),
+                    None => return Ok(()),
+                },
+                None => ahead.main[side].clone(),
+            };
+            if after != behind.main[side] {
+                return Err(format!("lag: `!{name}` leads elsewhere"));
+            }
         }
         Ok(())
     }
@@ -41,22 +43,32 @@ impl Oracle<'_> {
         world: &World,
         side: usize,
         index: usize,
+        from: StateIndex,
         edge: &Edge,
     ) -> Result<(), String> {
+        let name = self.name(edge.message);
         let mut ahead = world.clone();
+        let mut behind = world.clone();
+        if let Life::At(at) = &world.sub_sessions[index].lives[side] {
+            behind.sub_sessions[index].lives[side] = self.life(side, self.moved(side, at, from, edge.action));
+        }
         for item in &world.inbox[side] {
             self.receive(&mut ahead, side, *item)?;
-            let allowed = match &ahead.sub_sessions[index].lives[side] {
+            self.receive(&mut behind, side, *item)?;
+            let after = match &ahead.sub_sessions[index].lives[side] {
                 Life::At(_) if self.is_step(edge.message) && self.rests(side, &ahead, Direction::Send) => {
-                    false
+                    None
                 }
-                Life::At(at) => self.edge(side, at, Direction::Send, edge.message).is_some(),
+                Life::At(at) => match self.edge(side, at, Direction::Send, edge.message) {
+                    Some((from, step)) => Some(self.life(side, self.moved(side, at, from, step.action))),
+                    None => Some(Life::At(at.clone())),
+                },
                 // What is too late is swallowed before it is written.
                 Life::Ended => return Ok(()),
-                Life::Unborn => false,
+                Life::Unborn => None,
             };
-            if !allowed {
-                return Err(format!("lag: `!{}` is too late in an instance", self.name(edge.message)));
+            if after.is_none_or(|after| after != behind.sub_sessions[index].lives[side]) {
+                return Err(format!("lag: `!{name}` leads elsewhere in an instance"));
             }
         }
         Ok(())
@@ -109,8 +121,10 @@ impl Oracle<'_> {
     /// Whether a role waits for what the other will never send: the other sends nothing linear at all, and it has
     /// nothing to send itself, or, being the server, only what changes nothing.
     fn stuck(&self, at: &[Vec<StateIndex>; 2]) -> bool {
+        // No role waits for what may come late.
         let linear = |side: usize, direction: Direction| {
             self.edges(side, &at[side], direction)
+                .filter(|(_, edge)| edge.origin != Origin::Closure)
                 .filter_map(|(from, edge)| match edge.action {
                     Action::Step(target) => Some(target == from),
                     Action::Spawn(_) => None,
