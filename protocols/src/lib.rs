@@ -39,7 +39,7 @@
 //! # Ok(())
 //! # }
 //! ```
-#![warn(missing_docs)]
+#![warn(missing_docs, clippy::missing_errors_doc)]
 
 mod related;
 

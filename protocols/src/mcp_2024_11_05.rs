@@ -131,6 +131,9 @@ pub struct Leaving;
 /// A session of the client, in the state `State`; it starts in [`Uninit`].
 ///
 /// `client McpClient`, `mcp-2024-11-05.session`.
+///
+/// # Errors
+/// A `Result` fails with [`McpError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct McpClient<State> {
     session: typed::Session,
@@ -389,6 +392,9 @@ impl McpClient<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resources_subscribe(
         &self,
         params: typed::Value,
@@ -454,6 +460,9 @@ impl client::Subscription<Watched> {
     /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
     ///
     /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -516,6 +525,9 @@ impl client::Subscription<Renewing> {
     /// If the peer refuses, the sub-session is [`Watched`].
     ///
     /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -550,6 +562,9 @@ impl client::Subscription<Leaving> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -591,6 +606,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Subscription`, `server.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Subscription<State> {
         pub(super) session: typed::Session,
@@ -727,6 +745,9 @@ pub mod client {
         }
 
         /// See [`McpClient::send_resources_subscribe`](super::McpClient::send_resources_subscribe).
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_resources_subscribe(
             &self,
             params: typed::Value,
@@ -775,6 +796,9 @@ pub mod client {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_progress(
             &self,
             params: types::ProgressParams,
@@ -937,6 +961,9 @@ pub mod client {
 /// A session of the server, in the state `State`; it starts in [`Uninit`].
 ///
 /// `server McpServer`, `mcp-2024-11-05.session`.
+///
+/// # Errors
+/// A `Result` fails with [`McpError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct McpServer<State> {
     session: typed::Session,
@@ -1165,6 +1192,9 @@ impl server::Subscription<Watched> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1203,6 +1233,9 @@ impl server::Subscription<Renewing> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1242,6 +1275,9 @@ impl server::Subscription<Leaving> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1289,6 +1325,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Subscription`, `server.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Subscription<State> {
         pub(super) session: typed::Session,
@@ -1402,6 +1441,9 @@ pub mod server {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_progress(
             &self,
             params: types::ProgressParams,

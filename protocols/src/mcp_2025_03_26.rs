@@ -131,6 +131,9 @@ pub struct Leaving;
 /// A session of the client, in the state `State`; it starts in [`Uninit`].
 ///
 /// `client McpClient`, `mcp-2025-03-26.session`.
+///
+/// # Errors
+/// A `Result` fails with [`McpError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct McpClient<State> {
     session: typed::Session,
@@ -390,6 +393,9 @@ impl McpClient<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resources_subscribe(
         &self,
         params: typed::Value,
@@ -455,6 +461,9 @@ impl client::Subscription<Watched> {
     /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
     ///
     /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -517,6 +526,9 @@ impl client::Subscription<Renewing> {
     /// If the peer refuses, the sub-session is [`Watched`].
     ///
     /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -551,6 +563,9 @@ impl client::Subscription<Leaving> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -592,6 +607,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Subscription`, `server.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Subscription<State> {
         pub(super) session: typed::Session,
@@ -728,6 +746,9 @@ pub mod client {
         }
 
         /// See [`McpClient::send_resources_subscribe`](super::McpClient::send_resources_subscribe).
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_resources_subscribe(
             &self,
             params: typed::Value,
@@ -776,6 +797,9 @@ pub mod client {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_progress(
             &self,
             params: types::ProgressParams,
@@ -938,6 +962,9 @@ pub mod client {
 /// A session of the server, in the state `State`; it starts in [`Uninit`].
 ///
 /// `server McpServer`, `mcp-2025-03-26.session`.
+///
+/// # Errors
+/// A `Result` fails with [`McpError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct McpServer<State> {
     session: typed::Session,
@@ -1166,6 +1193,9 @@ impl server::Subscription<Watched> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1204,6 +1234,9 @@ impl server::Subscription<Renewing> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1243,6 +1276,9 @@ impl server::Subscription<Leaving> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1290,6 +1326,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Subscription`, `server.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Subscription<State> {
         pub(super) session: typed::Session,
@@ -1403,6 +1442,9 @@ pub mod server {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_progress(
             &self,
             params: types::ProgressParams,

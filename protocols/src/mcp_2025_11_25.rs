@@ -230,6 +230,9 @@ pub struct AwaitingElicitTaskCreated;
 /// A session of the client, in the state `State`; it starts in [`Uninit`].
 ///
 /// `client McpClient`, `mcp-2025-11-25.session`.
+///
+/// # Errors
+/// A `Result` fails with [`McpError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct McpClient<State> {
     session: typed::Session,
@@ -536,6 +539,9 @@ impl McpClient<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourcesSubscribe . Subscribing )`, `server.session`; in [`Active`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resources_subscribe(
         &self,
         params: typed::Value,
@@ -585,6 +591,9 @@ impl McpClient<Active> {
     /// Needs the capabilities `server.tools`, `server.tasks.requests.tools.call`.
     ///
     /// `*( !ToolsTask . AwaitingToolsTaskCreated )`, `tasks.session`; in [`Active`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_tools_task(
         &self,
         params: types::CallToolParams,
@@ -650,6 +659,9 @@ impl client::Subscription<Watched> {
     /// Waits for the notification `notifications/resources/updated`; the sub-session stays [`Watched`].
     ///
     /// `?ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -712,6 +724,9 @@ impl client::Subscription<Renewing> {
     /// If the peer refuses, the sub-session is [`Watched`].
     ///
     /// `?ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -746,6 +761,9 @@ impl client::Subscription<Leaving> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
@@ -784,6 +802,9 @@ impl client::ServerTask<Working> {
     /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`Working`].
     ///
     /// `?TaskStatus . Working`, `tasks.session`; in [`Working`] and [`Fetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
         self.session.receive_here(messages::TASK_STATUS).await
     }
@@ -822,6 +843,9 @@ impl client::ServerTask<Fetching> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?TaskStatus . Fetching`, `tasks.session`; in [`Working`] and [`Fetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
         self.session.receive_here(messages::TASK_STATUS).await
     }
@@ -870,6 +894,9 @@ impl client::ClientTask<ClientWorking> {
     /// Needs the capability `client.tasks`.
     ///
     /// `!TaskStatus . ClientWorking`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_task_status(
         &mut self,
         params: types::TaskStatusParams,
@@ -895,6 +922,9 @@ impl client::ClientTask<ClientFetching> {
     /// Needs the capability `client.tasks`.
     ///
     /// `!TaskStatus . ClientFetching`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_task_status(
         &mut self,
         params: types::TaskStatusParams,
@@ -971,6 +1001,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Subscription`, `server.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Subscription<State> {
         pub(super) session: typed::Session,
@@ -992,6 +1025,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `ServerTask`, `tasks.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct ServerTask<State> {
         pub(super) session: typed::Session,
@@ -1012,6 +1048,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `ClientTask`, `tasks.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct ClientTask<State> {
         pub(super) session: typed::Session,
@@ -1180,6 +1219,9 @@ pub mod client {
         }
 
         /// See [`McpClient::send_resources_subscribe`](super::McpClient::send_resources_subscribe).
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_resources_subscribe(
             &self,
             params: typed::Value,
@@ -1206,6 +1248,9 @@ pub mod client {
         }
 
         /// See [`McpClient::send_tools_task`](super::McpClient::send_tools_task).
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_tools_task(
             &self,
             params: types::CallToolParams,
@@ -1274,6 +1319,9 @@ pub mod client {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_progress(
             &self,
             params: types::ProgressParams,
@@ -1583,6 +1631,9 @@ pub mod client {
 /// A session of the server, in the state `State`; it starts in [`Uninit`].
 ///
 /// `server McpServer`, `mcp-2025-11-25.session`.
+///
+/// # Errors
+/// A `Result` fails with [`McpError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct McpServer<State> {
     session: typed::Session,
@@ -1792,6 +1843,9 @@ impl McpServer<Active> {
     /// Needs the capabilities `client.sampling`, `client.sampling.tools` (`if tools`), `client.sampling.tools` (`if toolChoice`), `client.tasks.requests.sampling.createMessage`.
     ///
     /// `*( !CreateMessageTask . AwaitingCreateMessageTaskCreated )`, `tasks.session`; in [`Active`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_create_message_task(
         &self,
         params: types::CreateMessageParams,
@@ -1818,6 +1872,9 @@ impl McpServer<Active> {
     /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`), `client.tasks.requests.elicitation.create`.
     ///
     /// `*( !ElicitTask . AwaitingElicitTaskCreated )`, `tasks.session`; in [`Active`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_elicit_task(
         &self,
         params: typed::Value,
@@ -1957,6 +2014,9 @@ impl server::Subscription<Watched> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Watched`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -1995,6 +2055,9 @@ impl server::Subscription<Renewing> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Renewing`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -2034,6 +2097,9 @@ impl server::Subscription<Leaving> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourceUpdated . Leaving`, `server.session`; in [`Watched`], [`Renewing`] and [`Leaving`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
@@ -2088,6 +2154,9 @@ impl server::ServerTask<Working> {
     /// Needs the capability `server.tasks`.
     ///
     /// `!TaskStatus . Working`, `tasks.session`; in [`Working`] and [`Fetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_task_status(
         &mut self,
         params: types::TaskStatusParams,
@@ -2113,6 +2182,9 @@ impl server::ServerTask<Fetching> {
     /// Needs the capability `server.tasks`.
     ///
     /// `!TaskStatus . Fetching`, `tasks.session`; in [`Working`] and [`Fetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn send_task_status(
         &mut self,
         params: types::TaskStatusParams,
@@ -2163,6 +2235,9 @@ impl server::ClientTask<ClientWorking> {
     /// Waits for the notification `notifications/tasks/status`; the sub-session stays [`ClientWorking`].
     ///
     /// `?TaskStatus . ClientWorking`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
         self.session.receive_here(messages::TASK_STATUS).await
     }
@@ -2201,6 +2276,9 @@ impl server::ClientTask<ClientFetching> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?TaskStatus . ClientFetching`, `tasks.session`; in [`ClientWorking`] and [`ClientFetching`].
+    ///
+    /// # Errors
+    /// See [`McpError`].
     pub async fn recv_task_status(&mut self) -> Result<types::TaskStatusParams, McpError> {
         self.session.receive_here(messages::TASK_STATUS).await
     }
@@ -2258,6 +2336,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Subscription`, `server.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Subscription<State> {
         pub(super) session: typed::Session,
@@ -2279,6 +2360,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `ServerTask`, `tasks.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct ServerTask<State> {
         pub(super) session: typed::Session,
@@ -2299,6 +2383,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `ClientTask`, `tasks.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`McpError`](super::McpError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct ClientTask<State> {
         pub(super) session: typed::Session,
@@ -2397,6 +2484,9 @@ pub mod server {
         }
 
         /// See [`McpServer::send_create_message_task`](super::McpServer::send_create_message_task).
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_create_message_task(
             &self,
             params: types::CreateMessageParams,
@@ -2413,6 +2503,9 @@ pub mod server {
         }
 
         /// See [`McpServer::send_elicit_task`](super::McpServer::send_elicit_task).
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_elicit_task(
             &self,
             params: typed::Value,
@@ -2516,6 +2609,9 @@ pub mod server {
         /// Sends the notification `notifications/progress` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
         pub async fn send_progress(
             &self,
             params: types::ProgressParams,

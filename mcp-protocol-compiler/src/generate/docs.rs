@@ -1,7 +1,7 @@
 //! Documentation of what is generated: what it does, where it stands in the `.session` file, which states have it.
 
 use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex, Side, StateIndex};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::types::Scope;
@@ -97,6 +97,20 @@ pub(crate) fn method_link(role: &RolePlan, method: &str, scope: Scope) -> String
         Scope::Top => format!("[`{session}::{method}`]"),
         Scope::Nested => format!("[`{session}::{method}`](super::{session}::{method})"),
     }
+}
+
+/// The section of a method that fails with the protocol's error type.
+pub(crate) fn errors(error: &Ident, scope: Scope) -> [String; 3] {
+    [String::new(), "# Errors".into(), format!("See {}.", link(&error.to_string(), scope))]
+}
+
+/// The section of a type whose methods fail: the types that they return say when.
+pub(crate) fn errors_of_methods(error: &Ident, scope: Scope) -> [String; 3] {
+    let error = link(&error.to_string(), scope);
+    let line = format!(
+        "A `Result` fails with {error}; any other type that a method returns says on its page how it fails."
+    );
+    [String::new(), "# Errors".into(), line]
 }
 
 /// More states than this are counted, not named: a list of a hundred is not read.

@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
 use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
-use super::docs::{attributes, capital, described, link, links, method_link};
+use super::docs::{attributes, capital, described, errors, errors_of_methods, link, links, method_link};
 use super::generator::Generator;
 use super::types::Scope;
 use crate::automaton::SubSessionType;
@@ -170,8 +170,10 @@ impl Generator<'_> {
         let error = &self.error;
         let names = open_names(&self.plan, message, opening);
         let (documentation, name) = (see(role, &names.0, Scope::Nested), ident(&names.0));
+        let errors = attributes(&errors(error, Scope::Nested));
         let open = quote! {
             #documentation
+            #errors
             pub async fn #name(&self, #parameter) -> Result<#sub_session<super::#start>, super::#error> {
                 self.handle.open(messages::#constant, #value).await.map(#sub_session::at)
             }
@@ -217,6 +219,7 @@ impl Generator<'_> {
             own.push(String::new());
         }
         own.push(format!("`{}`, {place}.", written.name));
+        own.extend(errors_of_methods(&self.error, Scope::Nested));
         let documentation = attributes(&super::docs::after(&written.documentation, own));
         let (module, side) = (ident(role_module(role.automaton.side)), super::role::side(role));
         let known = self.is_known_by_id(role, written).then(|| quote!(known by request_id;));

@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol::Kind;
 use proc_macro2::TokenStream;
 use quote::quote;
 
-use super::docs::{after, attributes, capital, described, links};
+use super::docs::{after, attributes, capital, described, errors, links};
 use super::generator::Generator;
 use super::types::Scope;
 use crate::plan::names::{ident, snake};
@@ -81,11 +81,13 @@ impl Generator<'_> {
             let (parameter, value) = self.argument(*report, Scope::Nested);
             let error = &self.error;
             let described = described(&self.plan, *report);
-            let documentation = attributes(&[
+            let mut lines = vec![
                 format!("Sends {described} about the request that is handled;"),
                 "the token is filled in, and nothing is sent if the request carries none.".into(),
                 "If it has a number `progress`, that must be more than in the report before.".into(),
-            ]);
+            ];
+            lines.extend(errors(error, Scope::Nested));
+            let documentation = attributes(&lines);
             quote! {
                 #documentation
                 pub async fn #name(&self, #parameter) -> Result<(), super::#error> {

@@ -4,9 +4,10 @@ use mcp_protocol_machine::protocol::{self as machine, Action, Kind, Side};
 use proc_macro2::{Delimiter, Group, Ident, TokenStream};
 use quote::{TokenStreamExt, format_ident, quote};
 
-use super::docs::{after, attributes};
+use super::docs::{after, attributes, errors_of_methods};
 use super::generator::Generator;
 use super::tables;
+use super::types::Scope;
 use crate::plan::names::ident;
 use crate::plan::{RolePlan, StatePlan, role_module};
 
@@ -34,6 +35,7 @@ impl Generator<'_> {
             String::new(),
             format!("`{side} {}`, {place}.", role.automaton.name),
         ];
+        let own = own.into_iter().chain(errors_of_methods(&self.error, Scope::Top));
         let documentation = attributes(&after(&role.automaton.documentation, own));
         quote! {
             #documentation

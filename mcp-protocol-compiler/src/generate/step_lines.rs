@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
-use super::docs::{described, link, links, method_link, needs, type_of};
+use super::docs::{described, errors, link, links, method_link, needs, type_of};
 use super::generator::Generator;
 use super::types::Scope;
 use crate::plan::{Method, MethodKind, RolePlan, StatePlan};
@@ -21,7 +21,11 @@ impl Generator<'_> {
                 | MethodKind::Close
         );
         if everywhere && role.first_with(&method.name) != Some(state.name.as_str()) {
-            return vec![format!("See {}.", method_link(role, &method.name, Scope::Top))];
+            let mut lines = vec![format!("See {}.", method_link(role, &method.name, Scope::Top))];
+            if fails_with_a_result(&method.what, state.index) {
+                lines.extend(errors(&self.error, Scope::Top));
+            }
+            return lines;
         }
         if let MethodKind::Pages(call) = &method.what {
             let call = method_link(role, &plan.call_name(call.request), Scope::Top);
@@ -112,11 +116,24 @@ impl Generator<'_> {
         lines.push(String::new());
         lines.push(format!("`{}`, {place}; in {states}.", type_of(plan, role, &method.what)));
         let written = message.and_then(|message| plan.message(message)).map(|message| &message.documentation);
+        if fails_with_a_result(&method.what, state.index) {
+            lines.extend(errors(&self.error, Scope::Top));
+        }
         super::docs::after(written.map_or(&[], Vec::as_slice), lines)
     }
 
     fn refusal(&self, request: MessageIndex) -> String {
         let method = self.plan.message(request).map_or("", |message| &message.table.method);
         format!("an error in reply to `{method}`")
+    }
+}
+
+/// Whether a method returns a `Result`, and not a future with a page of its own.
+fn fails_with_a_result(method: &MethodKind, here: StateIndex) -> bool {
+    match method {
+        MethodKind::Open { .. } => true,
+        MethodKind::Send { target, .. } | MethodKind::Receive { target, .. } => *target == here,
+        MethodKind::Next(next) => next.here,
+        _ => false,
     }
 }

@@ -26,7 +26,9 @@ fn made() -> BTreeSet<(String, u32)> {
         let text = fs::read_to_string(&path).unwrap();
         // Unit tests stand at the end of a file, and what defines the constructors makes nothing.
         let code = text.split("#[cfg(test)]").next().unwrap();
-        if path.ends_with("diagnostic/finding.rs") || path.extension().is_none_or(|extension| extension != "rs") {
+        if path.ends_with("diagnostic/finding.rs")
+            || path.extension().is_none_or(|extension| extension != "rs")
+        {
             continue;
         }
         for (number, line) in code.lines().enumerate() {
