@@ -53,6 +53,9 @@ pub struct BeforeWelcome;
 /// A session of the client, in the state `State`; it starts in [`Start`].
 ///
 /// `client Guest`, `orders.session`.
+///
+/// # Errors
+/// A `Result` fails with [`OrdersError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct Guest<State> {
     session: typed::Session,
@@ -161,6 +164,9 @@ pub mod client {
         /// Sends the notification `cooked` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`OrdersError`](super::OrdersError).
         pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
             self.context.report(messages::COOKED, &params).await
         }
@@ -206,6 +212,9 @@ pub mod client {
 /// A session of the server, in the state `State`; it starts in [`Start`].
 ///
 /// `server Waiter`, `orders.session`.
+///
+/// # Errors
+/// A `Result` fails with [`OrdersError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct Waiter<State> {
     session: typed::Session,
@@ -307,6 +316,9 @@ pub mod server {
         /// Sends the notification `cooked` about the request that is handled;
         /// the token is filled in, and nothing is sent if the request carries none.
         /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`OrdersError`](super::OrdersError).
         pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
             self.context.report(messages::COOKED, &params).await
         }

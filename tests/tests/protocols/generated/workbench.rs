@@ -140,6 +140,9 @@ pub struct BeforeDrafted;
 /// A session of the client, in the state `State`; it starts in [`Start`].
 ///
 /// `client Maker`, `workbench.session`.
+///
+/// # Errors
+/// A `Result` fails with [`WorkbenchError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct Maker<State> {
     session: typed::Session,
@@ -186,6 +189,9 @@ impl Maker<Making> {
     /// Sends the request `task/run`, which opens a sub-session; it is [`AfterRun`].
     ///
     /// `*( !Run . AfterRun )`, `workbench.session`; in [`Making`].
+    ///
+    /// # Errors
+    /// See [`WorkbenchError`].
     pub async fn send_run(
         &self,
         params: typed::Value,
@@ -196,6 +202,9 @@ impl Maker<Making> {
     /// Sends the request `draft/open`, which opens a sub-session; it is [`AwaitingDrafted`].
     ///
     /// `*( !Draft . AwaitingDrafted )`, `workbench.session`; in [`Making`].
+    ///
+    /// # Errors
+    /// See [`WorkbenchError`].
     pub async fn send_draft(
         &self,
         params: typed::Value,
@@ -268,6 +277,9 @@ impl client::Task<Running> {
     /// Waits for the notification `task/output`; the sub-session stays [`Running`].
     ///
     /// `?Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
+    ///
+    /// # Errors
+    /// See [`WorkbenchError`].
     pub async fn recv_output(&mut self) -> Result<typed::Value, WorkbenchError> {
         self.session.receive_here(messages::OUTPUT).await
     }
@@ -324,6 +336,9 @@ impl client::Writing<Drafting> {
     /// Waits for the notification `draft/spelling`; the sub-session stays [`Drafting`].
     ///
     /// `?Spelling . Drafting`, `workbench.session`; in [`Drafting`].
+    ///
+    /// # Errors
+    /// See [`WorkbenchError`].
     pub async fn recv_spelling(&mut self) -> Result<typed::Value, WorkbenchError> {
         self.session.receive_here(messages::SPELLING).await
     }
@@ -382,6 +397,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Task`, `workbench.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Task<State> {
         pub(super) session: typed::Session,
@@ -404,6 +422,9 @@ pub mod client {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Writing`, `workbench.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Writing<State> {
         pub(super) session: typed::Session,
@@ -432,6 +453,9 @@ pub mod client {
 
     impl Handle {
         /// See [`Maker::send_run`](super::Maker::send_run).
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`](super::WorkbenchError).
         pub async fn send_run(
             &self,
             params: typed::Value,
@@ -440,6 +464,9 @@ pub mod client {
         }
 
         /// See [`Maker::send_draft`](super::Maker::send_draft).
+        ///
+        /// # Errors
+        /// See [`WorkbenchError`](super::WorkbenchError).
         pub async fn send_draft(
             &self,
             params: typed::Value,
@@ -550,6 +577,9 @@ pub mod client {
 /// A session of the server, in the state `State`; it starts in [`Start`].
 ///
 /// `server Bench`, `workbench.session`.
+///
+/// # Errors
+/// A `Result` fails with [`WorkbenchError`]; any other type that a method returns says on its page how it fails.
 #[must_use = "dropping a session ends it"]
 pub struct Bench<State> {
     session: typed::Session,
@@ -649,6 +679,9 @@ impl server::Task<Running> {
     /// Sends the notification `task/output`; the sub-session stays [`Running`].
     ///
     /// `!Output . Running`, `workbench.session`; in [`Running`] and [`Waiting`].
+    ///
+    /// # Errors
+    /// See [`WorkbenchError`].
     pub async fn send_output(&mut self, params: typed::Value) -> Result<(), WorkbenchError> {
         self.session.send_here(messages::OUTPUT, &params).await
     }
@@ -721,6 +754,9 @@ impl server::Writing<Drafting> {
     /// Sends the notification `draft/spelling`; the sub-session stays [`Drafting`].
     ///
     /// `!Spelling . Drafting`, `workbench.session`; in [`Drafting`].
+    ///
+    /// # Errors
+    /// See [`WorkbenchError`].
     pub async fn send_spelling(&mut self, params: typed::Value) -> Result<(), WorkbenchError> {
         self.session.send_here(messages::SPELLING, &params).await
     }
@@ -763,6 +799,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Task`, `workbench.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Task<State> {
         pub(super) session: typed::Session,
@@ -785,6 +824,9 @@ pub mod server {
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
     /// `Writing`, `workbench.session`.
+    ///
+    /// # Errors
+    /// A `Result` fails with [`WorkbenchError`](super::WorkbenchError); any other type that a method returns says on its page how it fails.
     #[must_use = "dropping a sub-session abandons it"]
     pub struct Writing<State> {
         pub(super) session: typed::Session,
@@ -1010,7 +1052,6 @@ mod tables {
                 receive(m::STOP, BEFORE_STOPPED),
             ]);
             BEFORE_STOPPED = State::linear("BeforeStopped", &[
-                send(m::OUTPUT, BEFORE_STOPPED).closure(),
                 send(m::STOPPED, END),
                 refuse(m::STOP_ERROR, RUNNING),
             ]);
@@ -1025,7 +1066,6 @@ mod tables {
                 receive(m::PUBLISH, AFTER_PUBLISH),
             ]);
             AFTER_PUBLISH = State::linear("AfterPublish", &[
-                send(m::SPELLING, AFTER_PUBLISH).closure(),
                 send(m::PUBLISHED, END),
                 send(m::PUBLISH_ERROR, END),
             ]);
