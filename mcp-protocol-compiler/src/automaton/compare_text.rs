@@ -104,9 +104,12 @@ struct Pairing {
 impl<'a> TextWalk<'a> {
     fn places(&mut self, own: NodeId, other: NodeId, behind: Option<usize>) {
         let (own_graph, other_graph) = (self.own, self.other);
-        let (Some(own), Some(other)) = (self.heads(own_graph, own), self.heads(other_graph, other)) else {
+        let (Some(mut own), Some(mut other)) = (self.heads(own_graph, own), self.heads(other_graph, other))
+        else {
             return self.apart(behind);
         };
+        own.retain(|step| !self.is_implied(own_graph, *step, &other));
+        other.retain(|step| !self.is_implied(other_graph, *step, &own));
         let matched = self.matched(&own, &other, |walk, own, other| walk.fits(own, other, DEPTH));
         if matched.incomplete {
             self.apart(behind);
@@ -123,6 +126,29 @@ impl<'a> TextWalk<'a> {
                 _ => self.apart(behind),
             }
         }
+    }
+
+    /// Whether a step is the refusal of a request that leads back to where the request is sent. A text in which it is not
+    /// written, as in that of the other role, means the same.
+    fn is_implied(&mut self, graph: &'a Graph<'a>, step: FirstStep<'a>, facing: &[FirstStep<'a>]) -> bool {
+        let FirstStep::Action(refusal) = step else { return false };
+        let Some(Meaning::Message(message)) = self.resolution.names.get(&refusal.message.text) else {
+            return false;
+        };
+        let table = self.resolution.declarations.message(*message).map(|message| message.table.kind);
+        let Some(Kind::Refusal { request }) = table else { return false };
+        let is = |step: &FirstStep<'a>, message: MessageIndex| match step {
+            FirstStep::Action(action) => {
+                let named = self.resolution.names.get(&action.message.text);
+                matches!(named, Some(Meaning::Message(named)) if *named == message)
+            }
+            _ => false,
+        };
+        if facing.iter().any(|step| is(step, *message)) {
+            return false;
+        }
+        let back = self.heads(graph, refusal.next);
+        back.is_some_and(|steps| steps.iter().any(|step| is(step, request)))
     }
 
     /// Actions that stand in the same place.

@@ -142,3 +142,26 @@ fn channels_that_start_in_another_order_are_the_same_channels() {
     accepted(&format!("{declarations}(rec a . !A . a, rec b . !B . b)\n"));
     accepted(&format!("{declarations}(rec b . !B . b, rec a . !A . a)\n"));
 }
+
+#[test]
+fn a_refusal_that_one_role_writes_and_the_other_implies_is_not_a_difference_of_the_texts() {
+    let text = |reply: &str| {
+        format!(
+            "protocol Test \"1\"\ntypes wire\nrequest Ask \"ask\" (_) -> Told (_)\n\
+             request Split \"split\" (_) -> Whole (_) | Halves (_) if late\n\
+             request Late \"late\" (_) -> Came (_)\nnotification Note \"note\" (_)\n\
+             client C compatible\nserver S\nS::Last = ?Note . End\nC::Last = !Note . End\n\
+             S = rec again .\n    ( !Ask . {reply}\n\
+             \x20   ⊕ !Split . ( ?Whole . again & ?Halves . (Last, *( !Late . Last )) ) )\n\
+             C = ?Ask . !reply . C\n    \
+             & ?Split . ( !Whole . C ⊕ !Halves . (Last, *( ?Late . !reply . End )) )\n"
+        )
+    };
+    let errors =
+        [text("?Told . again"), text("( ?Told . again & ?AskError . again )")].map(|text| errors(&text));
+    for errors in errors {
+        // `write ?reply in place of ?Note` mends all that is wrong.
+        assert_eq!(errors.matches("error[").count(), 1, "{errors}");
+        assert!(errors.contains("error[S0305]") && errors.contains("in place of `?Note`"), "{errors}");
+    }
+}
