@@ -104,12 +104,13 @@ struct Pairing {
 impl<'a> TextWalk<'a> {
     fn places(&mut self, own: NodeId, other: NodeId, behind: Option<usize>) {
         let (own_graph, other_graph) = (self.own, self.other);
+        let (own_place, other_place) = (own, other);
         let (Some(mut own), Some(mut other)) = (self.heads(own_graph, own), self.heads(other_graph, other))
         else {
             return self.apart(behind);
         };
-        own.retain(|step| !self.is_implied(own_graph, *step, &other));
-        other.retain(|step| !self.is_implied(other_graph, *step, &own));
+        own.retain(|step| !self.is_implied(own_graph, own_place, *step, &other));
+        other.retain(|step| !self.is_implied(other_graph, other_place, *step, &own));
         let matched = self.matched(&own, &other, |walk, own, other| walk.fits(own, other, DEPTH));
         if matched.incomplete {
             self.apart(behind);
@@ -128,27 +129,34 @@ impl<'a> TextWalk<'a> {
         }
     }
 
-    /// Whether a step is the refusal of a request that leads back to where the request is sent. A text in which it is not
-    /// written, as in that of the other role, means the same.
-    fn is_implied(&mut self, graph: &'a Graph<'a>, step: FirstStep<'a>, facing: &[FirstStep<'a>]) -> bool {
+    /// Whether a step at a node is the refusal of the request before it, and leads back to where that is sent. A text in
+    /// which it is not written, as in that of the other role, means the same.
+    fn is_implied(
+        &mut self,
+        graph: &'a Graph<'a>,
+        place: NodeId,
+        step: FirstStep<'a>,
+        facing: &[FirstStep<'a>],
+    ) -> bool {
         let FirstStep::Action(refusal) = step else { return false };
         let Some(Meaning::Message(message)) = self.resolution.names.get(&refusal.message.text) else {
             return false;
         };
         let table = self.resolution.declarations.message(*message).map(|message| message.table.kind);
         let Some(Kind::Refusal { request }) = table else { return false };
-        let is = |step: &FirstStep<'a>, message: MessageIndex| match step {
+        let of = |step: &FirstStep<'a>, message: MessageIndex| match *step {
             FirstStep::Action(action) => {
                 let named = self.resolution.names.get(&action.message.text);
-                matches!(named, Some(Meaning::Message(named)) if *named == message)
+                matches!(named, Some(Meaning::Message(named)) if *named == message).then_some(action)
             }
-            _ => false,
+            _ => None,
         };
-        if facing.iter().any(|step| is(step, *message)) {
+        if facing.iter().any(|step| of(step, *message).is_some()) {
             return false;
         }
-        let back = self.heads(graph, refusal.next);
-        back.is_some_and(|steps| steps.iter().any(|step| is(step, request)))
+        let back = self.heads(graph, refusal.next).unwrap_or_default();
+        let mut asked = back.iter().filter_map(|step| of(step, request));
+        asked.any(|asked| followed(graph, asked.next) == followed(graph, place))
     }
 
     /// Actions that stand in the same place.
@@ -322,4 +330,15 @@ impl<'a> TextWalk<'a> {
         }
         Some(heads)
     }
+}
+
+/// The node that a name stands for.
+fn followed(graph: &Graph<'_>, mut node: NodeId) -> NodeId {
+    let mut seen: Set<NodeId> = Set::default();
+    while let Node::Reference(to) = graph.get(node)
+        && seen.insert(node)
+    {
+        node = *to;
+    }
+    node
 }
