@@ -57,7 +57,7 @@ const CONSEQUENCES: [(Code, Cause); 18] = [
     (unused::UNUSED_MESSAGE, Cause::Finding(declarations::UNUSED_DEFINITION)),
     // What a name that nothing declares would have asked for, or tied.
     (replies::WITHOUT_REQUEST, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
-    (channels::UNTIED_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
+    (channels::KEYLESS_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
     // What seems unused may only be waiting for something else to be mended.
     (declarations::UNUSED_DEFINITION, Cause::Error),
     (relation::CLOSED, Cause::Error),

@@ -41,6 +41,6 @@ pub use hash::IdTable;
 pub use id::{KeyValue, Limits, RequestId, SubSessionNumber, Token};
 pub use lookup::Lookup;
 pub use protocol::{Capability, Protocol};
-pub use sub_sessions::{Meant, Ties};
+pub use sub_sessions::{Correlation, Meant};
 pub use tables::{ProtocolRef, TableError};
 pub use violation::{Details, Expected, Got, Violation, ViolationKind};

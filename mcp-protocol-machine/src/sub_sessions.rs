@@ -15,7 +15,7 @@ use crate::trail::{Crossed, Evidence, Left, Trail, said};
 
 /// What ties a message to a running sub-session, as the reader of the wire finds it.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Ties<'a> {
+pub struct Correlation<'a> {
     /// The values of the keys that the message carries.
     pub keys: &'a [(KeyIndex, KeyValue)],
     /// What the message is meant for, if its sender knows.
@@ -34,10 +34,10 @@ pub enum Meant {
     New,
 }
 
-impl<'a> Ties<'a> {
+impl<'a> Correlation<'a> {
     /// The values of keys, as they were read from a message.
-    pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Ties<'a> {
-        Ties { keys, meant: Meant::Anything }
+    pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Correlation<'a> {
+        Correlation { keys, meant: Meant::Anything }
     }
 }
 

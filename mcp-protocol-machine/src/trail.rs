@@ -84,9 +84,9 @@ impl Evidence<'_> {
         !edges.any(|edge| edge.direction == direction && edge.origin != Origin::Closure)
     }
 
-    fn rests(&self, state: Option<StateIndex>, direction: Direction) -> bool {
+    fn is_suspended(&self, state: Option<StateIndex>, direction: Direction) -> bool {
         let table = state.and_then(|state| self.role?.state(state));
-        table.is_some_and(|table| table.only.rests(direction))
+        table.is_some_and(|table| table.only.suspends(direction))
     }
 }
 
@@ -134,8 +134,8 @@ impl Trail {
     pub(crate) fn awake(&mut self, by: Direction, evidence: &Evidence<'_>) {
         let behind = self.behind.get_mut(by);
         if evidence.ordered && !behind.is_empty() {
-            let resting = behind.iter().take_while(|known| evidence.rests(known.state, by)).count();
-            behind.drain(..resting);
+            let suspended = behind.iter().take_while(|known| evidence.is_suspended(known.state, by)).count();
+            behind.drain(..suspended);
         }
     }
 

@@ -128,7 +128,7 @@ pub enum ViolationKind {
         token: Token,
     },
     /// A notification that must name a request, and names none.
-    Untied,
+    RequestUnnamed,
     /// A message that belongs to something running under a key, with a value under which nothing ever ran.
     UnknownKey {
         /// The name of the key.

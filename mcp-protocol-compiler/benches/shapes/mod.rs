@@ -370,7 +370,7 @@ fn keyed(size: usize) -> Part {
     part(items, "*B@".to_owned())
 }
 
-/// The same, and each step may stand alone.
+/// The same, and each step may be uncorrelated.
 fn open_key(size: usize) -> Part {
     let mut keyed = keyed(size);
     keyed.items = keyed.items.replace("key k@", "open key k@");
@@ -457,7 +457,7 @@ fn imports(size: usize) -> Part {
     part
 }
 
-/// States in which sub-sessions rest.
+/// States in which sub-sessions are suspended.
 fn only(size: usize) -> Part {
     let steps = many(size, |at| format!("{}M{} . ", sign(at), at % 4));
     let watch = "request Watch \"watch\" (String) -> Watching\nnotification Say \"say\" (String)\n\

@@ -153,11 +153,11 @@ pub(super) fn explore(
     if explorer.broken {
         return None;
     }
-    explorer.resting();
+    explorer.useless_marks();
     if errors(explorer.findings) == 0 {
         explorer.unanswered();
         super::sub_sessions::no_steps(&explorer.states, &resolution.declarations, explorer.findings);
-        super::sub_sessions::untied(&explorer.states, &resolution.declarations, explorer.findings);
+        super::sub_sessions::keyless(&explorer.states, &resolution.declarations, explorer.findings);
         let open = (explorer.open.as_slice(), &explorer.open_sets);
         let missing = super::replies::missing(&explorer.states, open, &resolution.declarations);
         explorer.findings.extend(missing);
@@ -245,7 +245,7 @@ impl Explorer<'_> {
             self.findings.push(found);
             return None;
         }
-        let only = self.rest(end, marked, via);
+        let only = self.suspension(end, marked, via);
         match head {
             Head::Broken => {
                 self.broken = true;

@@ -129,7 +129,7 @@ pub(super) enum FindingKind {
     /// A `*` body that may end without a message.
     BodyMayStop,
     /// Steps that nothing ties to their sub-session, with the keys that it has and what opened it.
-    UntiedSteps {
+    KeylessSteps {
         action: Step,
         others: Vec<(Span, Step)>,
         held: Vec<KeyIndex>,

@@ -66,8 +66,8 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
                     .collect(),
             };
             for step in &known {
-                let rests = states.get(state).is_some_and(|place| place.only.rests(step.direction));
-                if !rests && known_here.insert((step.direction, step.message)) {
+                let suspended = states.get(state).is_some_and(|place| place.only.suspends(step.direction));
+                if !suspended && known_here.insert((step.direction, step.message)) {
                     added.push(step.clone());
                 }
             }

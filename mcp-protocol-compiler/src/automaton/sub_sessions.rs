@@ -35,7 +35,7 @@ pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, finding
 ///
 /// All of this is judged by what can come before and after a step, so that an unfolded loop gets the verdict of the
 /// folded one. What asks whether a step leads back to where it is waits for the minimal automaton: [`confused`].
-pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
+pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
     if !states.iter().any(|place| place.in_body()) {
         return;
     }
@@ -45,8 +45,8 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
     let mut held = None;
     let mut opened = None;
     let mut seen: BTreeSet<Span> = BTreeSet::new();
-    // The untied steps of each sub-session, for one key mends all of them.
-    let mut untied: Vec<Untied> = Vec::new();
+    // The keyless steps of each sub-session, for one key mends all of them.
+    let mut keyless: Vec<Keyless> = Vec::new();
     for (state, place) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
             findings.push(FindingKind::BodyMayStop.at(place.span));
@@ -72,12 +72,12 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
                 let held: Vec<KeyIndex> = held.into_iter().flatten().copied().collect();
                 let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
                 let opener = opened.map(|opener| (opener.message, opener.span));
-                let same = |other: &&mut Untied| {
+                let same = |other: &&mut Keyless| {
                     (other.opener.map(|(_, at)| at), &other.held) == (opener.map(|(_, at)| at), &held)
                 };
-                match untied.iter_mut().find(same) {
+                match keyless.iter_mut().find(same) {
                     Some(other) => other.steps.push((edge.span, action)),
-                    None => untied.push(Untied { opener, held, steps: vec![(edge.span, action)] }),
+                    None => keyless.push(Keyless { opener, held, steps: vec![(edge.span, action)] }),
                 }
                 continue;
             }
@@ -94,17 +94,17 @@ pub(super) fn untied(states: &[RawState], declarations: &Declarations, findings:
             }
         }
     }
-    for Untied { opener, held, mut steps } in untied {
+    for Keyless { opener, held, mut steps } in keyless {
         steps.sort_by_key(|(span, _)| *span);
         if let Some(((at, action), others)) = steps.split_first() {
             let others = others.to_vec();
-            findings.push(FindingKind::UntiedSteps { action: *action, others, held, opener }.at(*at));
+            findings.push(FindingKind::KeylessSteps { action: *action, others, held, opener }.at(*at));
         }
     }
 }
 
 /// The steps of a sub-session that nothing ties to it.
-struct Untied {
+struct Keyless {
     /// What opens it.
     opener: Option<(MessageIndex, Span)>,
     /// The keys that it has.

@@ -346,27 +346,27 @@ fn what_ties_the_steps_of_a_sub_session() {
             "key k = A.x | M.x  C = *D  D = !A . ( ?R . ?M . End & ?AError . ?M . End )",
         ),
         (
-            "stands alone wherever instances open",
+            "uncorrelated wherever instances open",
             "open key k = A.x | M.x | B.x  C = (E, *D)  E = !N . End  D = !A . ?R . rec w . ( ?M . w & !B . ?S . End )",
         ),
         (
-            "stands alone on either side",
+            "uncorrelated on either side",
             "open key k = A.x | B.x  C = *D  D = !A . ?R . To  To = !B . ?S . From  From = ?B . !S . To",
         ),
         (
-            "stands alone where it is written",
+            "uncorrelated where it is written",
             "open key k = A.x | M.x  C = (E, *D)  E = !N . F  F = *( ?M . End )  D = !A . ?R . rec w . ?M . w",
         ),
         (
-            "stands alone twice",
+            "uncorrelated twice",
             "open key k = A.x | M.x  C = (*( ?M . End ), *D, *( ?M . End ))  D = !A . ?R . rec w . ?M . w",
         ),
         (
-            "stands alone and in a channel",
+            "uncorrelated and in a channel",
             "open key k = A.x | M.x  C = (rec x . ?M . x, *D)  D = !A . ?R . rec w . ?M . w",
         ),
         (
-            "stands alone with a key that is not open",
+            "uncorrelated with a key that is not open",
             "key k = A.x | M.x  C = (*( ?M . End ), *D)  D = !A . ?R . rec w . ?M . w",
         ),
         ("goes on or opens", "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . w & !A . ?R . w )"),

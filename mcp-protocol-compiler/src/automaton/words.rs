@@ -150,12 +150,12 @@ impl Words<'_> {
             FindingKind::BodyMayBeEmpty => channels::body_may_be_empty(at),
             FindingKind::ChannelsInBody => channels::channels_in_body(at),
             FindingKind::BodyMayStop => channels::body_may_stop(at),
-            FindingKind::UntiedSteps { action: step, others, held, opener } => {
+            FindingKind::KeylessSteps { action: step, others, held, opener } => {
                 let others: Vec<(Span, String)> =
                     others.iter().map(|(span, step)| (*span, action(step))).collect();
                 let held: Vec<&str> = held.iter().map(|key| self.key(key)).collect();
                 let opener = opener.map(|(message, span)| (self.name(message), span));
-                channels::untied_step((at, &action(step)), &others, &held, opener)
+                channels::keyless_step((at, &action(step)), &others, &held, opener)
             }
             FindingKind::StepOpensToo { action: step, first, key } => {
                 channels::step_opens_too(at, &action(step), *first, key.as_ref().map(|key| self.key(key)))

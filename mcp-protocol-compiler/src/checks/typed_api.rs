@@ -59,16 +59,12 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                     .get(usize::from(edge.message.0))
                     .map_or("", |message| &message.table.name);
                 found.push(
-                    Diagnostic::error(
-                        LONG_SUB_SESSION,
-                        edge.span,
-                        "an instance with a life of its own needs a name",
-                    )
-                    .label(format!("what `{name}` opens is more than a request and its reply"))
-                    .help(format!(
-                        "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
-                        sign(edge)
-                    )),
+                    Diagnostic::error(LONG_SUB_SESSION, edge.span, "a sub-session needs a name")
+                        .label(format!("what `{name}` opens is more than a request and its reply"))
+                        .help(format!(
+                            "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
+                            sign(edge)
+                        )),
                 );
             }
         }

@@ -13,7 +13,7 @@ pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
 pub const CHANNELS_IN_BODY: Code = Code("S0404");
 
 /// A later step of a sub-session that nothing ties to it.
-pub const UNTIED_STEP: Code = Code("S0406");
+pub const KEYLESS_STEP: Code = Code("S0406");
 
 /// A later step of a sub-session that could be meant for something before it.
 pub const COULD_BE_ANOTHER: Code = Code("S0407");
@@ -106,7 +106,7 @@ pub fn body_may_stop(span: Span) -> Diagnostic {
 /// `first` is the message that opens the sub-session, and where.
 ///
 /// `others` are further steps of the sub-session that nothing ties, for one key has to be declared with all of them.
-pub fn untied_step(
+pub fn keyless_step(
     (span, action): (Span, &str),
     others: &[(Span, String)],
     held: &[&str],
@@ -119,7 +119,7 @@ pub fn untied_step(
             names.push(other);
         }
     }
-    let mut found = Diagnostic::error(UNTIED_STEP, span, format!("nothing ties `{action}` to its instance"))
+    let mut found = Diagnostic::error(KEYLESS_STEP, span, format!("nothing ties `{action}` to its instance"))
         .label("which of the running instances is it for?");
     for (other, action) in others {
         found = found.also(*other, format!("the same of `{action}`"));
@@ -163,7 +163,7 @@ pub fn untied_step(
 pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
     let name = action.trim_start_matches(['!', '?']);
     let found =
-        Diagnostic::error(UNTIED_STEP, span, format!("`{action}` goes on with an instance, and opens one"))
+        Diagnostic::error(KEYLESS_STEP, span, format!("`{action}` goes on with an instance, and opens one"))
             .label("goes on with an instance here")
             .also(first, "opens an instance here");
     match key {
@@ -189,7 +189,7 @@ pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) 
 /// `*( !Open . ?Begun . … )`: a `?Begun` under way when the sub-session is cancelled, and opened again.
 pub fn could_be_another(span: Span, action: &str, open: bool) -> Diagnostic {
     let before = match open {
-        true => "it may be meant to stand alone, for its sender may not know of the instance yet",
+        true => "it may be meant as uncorrelated, for its sender may not know of the instance yet",
         false => {
             "it may be late for an instance before this one, for its sender may not know of this instance yet"
         }

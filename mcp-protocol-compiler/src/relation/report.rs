@@ -171,16 +171,16 @@ fn explain(roles: &Roles<'_, '_>, code: Code, message: String, wanted: Wanted) -
                 Disagreement::GoesOn(_) => *who,
                 _ => who.other(),
             };
-            let rests = goes_on.other();
+            let suspends = goes_on.other();
             let whose = |side: Side| if side == *who { "its own" } else { "the other side's" };
             Diagnostic::error(code, roles.span(goes_on), message)
                 .label(format!("{} instances go on here, {}", whose(goes_on), roles.place(goes_on)))
-                .also(roles.span(rests), format!("they rest here, {}", roles.place(rests)))
+                .also(roles.span(suspends), format!("they are suspended here, {}", roles.place(suspends)))
                 .suggest(
                     format!(
                         "{}, or take `only` away {}",
                         words::mark_only(roles.machine(goes_on), roles.locations(goes_on)),
-                        roles.place(rests)
+                        roles.place(suspends)
                     ),
                     words::only_edit(roles.machine(goes_on), roles.locations(goes_on)),
                 )

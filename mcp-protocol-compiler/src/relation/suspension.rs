@@ -15,7 +15,7 @@ use super::product::{Extent, PairIndex, Walk};
 pub(super) fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
     let direction = if who == machine.side() { Direction::Send } else { Direction::Receive };
     let mut states = locations.iter().filter_map(|&location| machine.state(location));
-    !states.any(|state| state.only.rests(direction))
+    !states.any(|state| state.only.suspends(direction))
 }
 
 /// Whether sub-sessions are suspended in some state of a machine.

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::{
     Condition, Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side,
 };
-use mcp_protocol_machine::{About, Awaiting, Capabilities, Checker, RequestId, Step, Ties, Violation};
+use mcp_protocol_machine::{About, Awaiting, Capabilities, Checker, Correlation, RequestId, Step, Violation};
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,13 +45,13 @@ impl Event {
     /// Asks a checker.
     pub(crate) fn feed(&self, checker: &mut Checker, protocol: &Protocol) -> Result<Step, Violation> {
         let direction = self.direction(checker.side());
-        let (message, ties) = (self.message, Ties::keys(&self.keys));
+        let (message, correlation) = (self.message, Correlation::keys(&self.keys));
         let applies = |_: &Condition| self.urgent;
         let kind = protocol.message(message).unwrap().kind;
         let step = match kind {
             Kind::Request => {
                 let (id, token) = (self.id.as_ref().unwrap(), self.token.clone());
-                checker.request_tied(direction, message, id, token, ties, applies)
+                checker.request_correlated(direction, message, id, token, correlation, applies)
             }
             Kind::Notification => {
                 let table = protocol.message(message).unwrap();
@@ -60,17 +60,17 @@ impl Event {
                     (_, Some(token)) if table.reports.is_some() => About::Token(token),
                     _ => About::Nothing,
                 };
-                checker.notification_tied(direction, message, about, ties, applies)
+                checker.notification_correlated(direction, message, about, correlation, applies)
             }
             Kind::Reply { .. } | Kind::Refusal { .. } => {
                 let id = self.id.as_ref().unwrap();
                 match checker.awaiting(direction, id) {
-                    Awaiting::Request(_) => checker.reply_tied(direction, id, message, ties),
+                    Awaiting::Request(_) => checker.reply_correlated(direction, id, message, correlation),
                     _ => {
                         let retired = checker.retired(direction, id);
                         let own = matches!(kind, Kind::Reply { request } if retired == Some(request));
-                        let ties = if own { ties } else { Ties::default() };
-                        checker.reply_tied(direction, id, message, ties)
+                        let correlation = if own { correlation } else { Correlation::default() };
+                        checker.reply_correlated(direction, id, message, correlation)
                     }
                 }
             }

@@ -38,7 +38,7 @@ pub(crate) struct Counts {
     pub(crate) late: u64,
     pub(crate) stale: u64,
     pub(crate) distant: u64,
-    pub(crate) alone: u64,
+    pub(crate) uncorrelated: u64,
     pub(crate) advised: u64,
     pub(crate) estranged: u64,
     pub(crate) lost: u64,
@@ -124,7 +124,7 @@ impl<'a> Pair<'a> {
             (Verdict::Fine | Verdict::Late | Verdict::Wrong("NotNegotiated"), Some(Verdict::Wrong(kind))) => {
                 kind != "NotNegotiated"
             }
-            // It is one that stands alone, for in a sub-session the other role does not say it there.
+            // It is an uncorrelated one, for in a sub-session the other role does not say it there.
             (Verdict::Late, Some(Verdict::Fine)) => true,
             // It is wrong by the other role's text, too, which says only that its sender may be far behind.
             (Verdict::Fine | Verdict::Late, Some(Verdict::Distant)) => true,
@@ -266,7 +266,7 @@ impl Followed<'_> {
                 Err(what) => return Err(self.tell(seen, place, &what)),
             }
         }
-        counts.alone += pair.world.alone;
+        counts.uncorrelated += pair.world.uncorrelated;
         Ok(())
     }
 
@@ -370,7 +370,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
         counts.most_sub_sessions >= 2 && counts.advised > 100 && counts.late > 300 && counts.endings > 100,
         "{counts:?}"
     );
-    assert!(counts.alone > 20, "hardly anything stood alone: {counts:?}");
+    assert!(counts.uncorrelated > 20, "hardly anything was uncorrelated: {counts:?}");
     assert!(counts.mistaken > 500, "{counts:?}");
     for kind in [
         "NotPermitted",
@@ -384,7 +384,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
         "UnknownKey",
         "KeyInUse",
         "UnknownToken",
-        "Untied",
+        "RequestUnnamed",
     ] {
         assert!(counts.wrong.contains_key(kind), "{kind} was never seen: {counts:?}");
     }

@@ -195,7 +195,7 @@ fn tables_hold_every_edge_in_order() {
     }
 }
 
-/// Sub-sessions with a life of their own, tied by keys.
+/// Sub-sessions with session types of their own and correlation keys.
 const SUB_SESSIONS: &str = include_str!("../generate/sub_sessions.session");
 
 #[test]

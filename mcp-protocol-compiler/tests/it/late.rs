@@ -14,7 +14,7 @@ use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::generate::machine;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Origin, Protocol, Side};
-use mcp_protocol_machine::{About, Checker, RequestId, Step, StepKind, Ties, Violation};
+use mcp_protocol_machine::{About, Checker, Correlation, RequestId, Step, StepKind, Violation};
 
 fn protocol(text: &str) -> Protocol {
     let compilation = compile(Path::new("late.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
@@ -50,8 +50,8 @@ impl Seen {
         let (message, _) = self.protocol.indexed().find(|(_, table)| table.name == name).unwrap();
         let keyed = !self.protocol.message(message).unwrap().keys.is_empty();
         let keys = [(KeyIndex(0), RequestId::Number(1))];
-        let ties = if keyed { Ties::keys(&keys) } else { Ties::default() };
-        self.checker.notification_tied(direction, message, About::Nothing, ties, |_| true)
+        let correlation = if keyed { Correlation::keys(&keys) } else { Correlation::default() };
+        self.checker.notification_correlated(direction, message, About::Nothing, correlation, |_| true)
     }
 
     fn accepts(&mut self, actions: &[&str]) {
@@ -186,7 +186,14 @@ fn a_request_that_stands_alone_holds_no_key_whatever_is_late_in_its_state() {
         let keys = [(KeyIndex(0), RequestId::Number(1))];
         for id in [10, 11] {
             let id = RequestId::Number(id);
-            let step = seen.checker.request_tied(direction, publish, &id, None, Ties::keys(&keys), |_| true);
+            let step = seen.checker.request_correlated(
+                direction,
+                publish,
+                &id,
+                None,
+                Correlation::keys(&keys),
+                |_| true,
+            );
             assert!(step.is_ok(), "the {:?}'s machine refuses {id}: {step:?}", seen.side);
         }
     }

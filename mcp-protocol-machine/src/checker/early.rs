@@ -14,9 +14,9 @@ impl Checker {
     /// a request and is never early, nor is what belongs to a running sub-session.
     pub fn is_early(&self, direction: Direction, message: MessageIndex) -> bool {
         let (Some(role), Some(table)) = (self.role(), self.protocol.message(message)) else { return false };
-        let is_tied = table.cancels.is_some() || table.reports.is_some();
+        let names_a_request = table.cancels.is_some() || table.reports.is_some();
         if self.closed
-            || is_tied
+            || names_a_request
             || !matches!(table.kind, Kind::Request | Kind::Notification)
             || self.find(direction, message).is_some()
             || self.sub_sessions.later(direction, message).is_some()

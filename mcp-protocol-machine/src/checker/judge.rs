@@ -4,7 +4,7 @@ use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::id::RequestId;
 use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side, StateIndex};
-use crate::sub_sessions::Ties;
+use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
 use super::Checker;
@@ -49,9 +49,9 @@ impl Checker {
     }
 
     /// Whether running sub-sessions take no step in a direction, because of the state that the session is in.
-    pub(super) fn rests(&self, direction: Direction) -> bool {
+    pub(super) fn is_suspended(&self, direction: Direction) -> bool {
         let mut states = self.states().iter().filter_map(|state| self.state(*state));
-        states.any(|state| state.only.rests(direction))
+        states.any(|state| state.only.suspends(direction))
     }
 
     fn find_where(
@@ -126,7 +126,7 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: &RequestId,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Judged, Violation> {
         // The id comes first: whatever else is wrong, a used id leaves no way to tell the two exchanges apart.
@@ -135,7 +135,7 @@ impl Checker {
                 running.and_then(|running| self.protocol.message(running)).map(|table| table.method.clone());
             return Err(self.violation(direction, message, Some(id), ViolationKind::DuplicateId { running }));
         }
-        let found = self.judge_with(direction, message, Kind::Request, Some(id), ties, applies)?;
+        let found = self.judge_with(direction, message, Kind::Request, Some(id), correlation, applies)?;
         let limit = self.limits.running;
         if self.asked(direction).open() >= limit {
             return Err(self.violation(
@@ -154,10 +154,10 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         kind: Kind,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Judged, Violation> {
-        self.judge_with(direction, message, kind, None, ties, applies)
+        self.judge_with(direction, message, kind, None, correlation, applies)
     }
 
     fn judge_with(
@@ -166,7 +166,7 @@ impl Checker {
         message: MessageIndex,
         kind: Kind,
         id: Option<&RequestId>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Judged, Violation> {
         let not_permitted = || Err(self.violation(direction, message, id, ViolationKind::NotPermitted));
@@ -184,12 +184,12 @@ impl Checker {
             None => Some(Otherwise::Refused),
         };
         // Where sub-sessions are suspended, no message is one of their steps, late or not.
-        let rests = otherwise.is_some() && self.rests(direction);
-        if rests && found.is_none() && self.sub_sessions.later(direction, message).is_some() {
+        let suspended = otherwise.is_some() && self.is_suspended(direction);
+        if suspended && found.is_none() && self.sub_sessions.later(direction, message).is_some() {
             return Err(self.violation(direction, message, id, ViolationKind::Suspended));
         }
-        if let Some(otherwise) = otherwise.filter(|_| !rests)
-            && let Some(later) = self.judge_later(direction, message, id, ties, otherwise, applies)
+        if let Some(otherwise) = otherwise.filter(|_| !suspended)
+            && let Some(later) = self.judge_later(direction, message, id, correlation, otherwise, applies)
         {
             return later.map(Judged::Later);
         }
@@ -198,9 +198,10 @@ impl Checker {
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         let mut shows_state = true;
         if let Action::Spawn(start) = found.action {
-            self.judge_opening(start, direction, message, id, ties)?;
+            self.judge_opening(start, direction, message, id, correlation)?;
             let before = self.sub_sessions.later(direction, message);
-            let before = before.and_then(|channel| self.late_before(channel, direction, message, ties));
+            let before =
+                before.and_then(|channel| self.late_before(channel, direction, message, correlation));
             shows_state = before.is_none();
         }
         Ok(Judged::Found(Found { shows_state, ..found }))

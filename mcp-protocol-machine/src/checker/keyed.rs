@@ -10,7 +10,7 @@ use crate::capability::Capabilities;
 use crate::exchange::Place;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
-use crate::sub_sessions::{Meant, SubSessionStep, Ties};
+use crate::sub_sessions::{Correlation, Meant, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::{Checker, Late, Step, StepKind};
@@ -44,16 +44,17 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         otherwise: Otherwise,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Option<Result<Later, Violation>> {
         let channel = self.sub_sessions.later(direction, message)?;
-        let found = self.find_later(channel, direction, message, id, ties, otherwise).and_then(|later| {
-            self.gates(direction, message, &Capabilities::unknown(), applies)
-                .map_err(|kind| self.violation(direction, message, id, kind))?;
-            Ok(later)
-        });
+        let found =
+            self.find_later(channel, direction, message, id, correlation, otherwise).and_then(|later| {
+                self.gates(direction, message, &Capabilities::unknown(), applies)
+                    .map_err(|kind| self.violation(direction, message, id, kind))?;
+                Ok(later)
+            });
         found.transpose()
     }
 
@@ -63,35 +64,37 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         otherwise: Otherwise,
     ) -> Result<Option<Later>, Violation> {
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
-        let Some((key, value)) = ties.keys.first() else {
+        let Some((key, value)) = correlation.keys.first() else {
             return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
         };
-        if let Meant::SubSession(meant) = ties.meant
+        if let Meant::SubSession(meant) = correlation.meant
             && self.sub_sessions.get(meant).is_none()
         {
             // Who means it lags the wire, where it is over.
-            let ended = self.sub_sessions.ended(channel, ties.keys).next();
+            let ended = self.sub_sessions.ended(channel, correlation.keys).next();
             let here = Late { state: StateIndex(0), crossed: None, over: true };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for), None)));
         }
-        let holder = ties.keys.iter().find_map(|(key, value)| self.sub_sessions.holder(channel, *key, value));
-        let open = ties.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
+        let holder =
+            correlation.keys.iter().find_map(|(key, value)| self.sub_sessions.holder(channel, *key, value));
+        let open =
+            correlation.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
         let alone = open && otherwise == Otherwise::Alone;
         let Some(sub_session) = holder else {
-            let new = !matches!(ties.meant, Meant::SubSession(_));
+            let new = !matches!(correlation.meant, Meant::SubSession(_));
             if new && (alone || otherwise == Otherwise::Opens) {
                 return Ok(None);
             }
-            return match self.late_before(channel, direction, message, ties) {
+            return match self.late_before(channel, direction, message, correlation) {
                 Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
                 None => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
             };
         };
-        match ties.meant {
+        match correlation.meant {
             Meant::SubSession(meant) if meant != sub_session => {
                 return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
             }
@@ -100,13 +103,13 @@ impl Checker {
             }
             _ => {}
         }
-        self.fitting(sub_session, direction, message, id, ties)?;
+        self.fitting(sub_session, direction, message, id, correlation)?;
         let Some(running) = self.sub_sessions.get(sub_session) else { return Ok(None) };
         let from = running.state;
         let edge = self.state(from).and_then(|table| table.edge(direction, message));
         let crossed = || running.crossed(direction, message, &self.evidence()).map(|left| left.by);
         // It may cross the message that opened the sub-session.
-        let unknown = ties.meant == Meant::Anything && running.may_be_unknown(direction);
+        let unknown = correlation.meant == Meant::Anything && running.may_be_unknown(direction);
         match edge.map(|edge| (edge.action, edge.origin)) {
             Some((Action::Step(_), Origin::Closure)) if !self.ordered || crossed().is_some() => {
                 let crossed = crossed().flatten();
@@ -125,9 +128,9 @@ impl Checker {
             _ if unknown && alone => Ok(None),
             _ => {
                 // It may be meant for one that was before.
-                let mut before = ties.keys.iter().flat_map(|(key, _)| running.reused(*key));
+                let mut before = correlation.keys.iter().flat_map(|(key, _)| running.reused(*key));
                 let late = before.find(|ended| self.may_be_late_for(ended, direction, message));
-                match late.filter(|_| ties.meant == Meant::Anything) {
+                match late.filter(|_| correlation.meant == Meant::Anything) {
                     Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
                     None => Err(self.violation_in(from, direction, message, id)),
                 }
@@ -147,9 +150,9 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Result<(), Violation> {
-        for (key, value) in ties.keys {
+        for (key, value) in correlation.keys {
             match self.sub_sessions.value(sub_session, *key) {
                 Some(held) if held == value => {}
                 Some(_) => {
@@ -173,11 +176,11 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Result<(), Violation> {
         let Some(channel) = self.sub_sessions.starts(start) else { return Ok(()) };
-        self.complete(direction, message, id, ties)?;
-        for (key, value) in ties.keys {
+        self.complete(direction, message, id, correlation)?;
+        for (key, value) in correlation.keys {
             self.free(Some(channel), direction, message, id, *key, value)?;
         }
         let limit = self.limits.running;
@@ -193,10 +196,10 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Result<(), Violation> {
         let Some(table) = self.protocol.message(message) else { return Ok(()) };
-        let carried = |wanted: KeyIndex| ties.keys.iter().any(|(key, _)| *key == wanted);
+        let carried = |wanted: KeyIndex| correlation.keys.iter().any(|(key, _)| *key == wanted);
         match table.keys.iter().find(|declared| !carried(declared.key)) {
             None => Ok(()),
             Some(missing) => {
@@ -240,7 +243,7 @@ impl Checker {
         direction: Direction,
         message: MessageIndex,
         request: Option<(&RequestId, Option<crate::id::Token>)>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Step {
         let limits = self.limits;
         match later {
@@ -276,7 +279,7 @@ impl Checker {
                 if ended {
                     self.end_sub_session(sub_session, step);
                 } else {
-                    self.advance_sub_session(sub_session, to, step, ties.keys);
+                    self.advance_sub_session(sub_session, to, step, correlation.keys);
                 }
                 Step {
                     kind: StepKind::SubSession { ended },
@@ -357,7 +360,7 @@ impl Checker {
     /// Whether some sub-session is in a state that accepts a message.
     pub(super) fn some_sub_session_accepts(&self, direction: Direction, message: MessageIndex) -> bool {
         self.sub_sessions.later(direction, message).is_some()
-            && !self.rests(direction)
+            && !self.is_suspended(direction)
             && self.sub_sessions.states().any(|state| {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message));
                 edge.is_some_and(|edge| edge.origin != Origin::Closure)
@@ -389,7 +392,7 @@ impl Checker {
         direction: Direction,
         id: &RequestId,
         message: MessageIndex,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Result<Step, Violation> {
         let asker = direction.flip();
         let Some(running) = self.sub_sessions.get(sub_session) else {
@@ -407,8 +410,8 @@ impl Checker {
             None => return Err(self.violation_in(from, direction, message, Some(id))),
         };
         if !refusal {
-            self.complete(direction, message, Some(id), ties)?;
-            self.fitting(sub_session, direction, message, Some(id), ties)?;
+            self.complete(direction, message, Some(id), correlation)?;
+            self.fitting(sub_session, direction, message, Some(id), correlation)?;
         }
         let advice = self.advice(direction, message, from, Some(id));
         match to {
@@ -418,7 +421,7 @@ impl Checker {
         self.sub_sessions.answered(sub_session, asker, id);
         let step = self.sub_session_step(direction, message, None);
         match to {
-            Some(to) => self.advance_sub_session(sub_session, to, step, ties.keys),
+            Some(to) => self.advance_sub_session(sub_session, to, step, correlation.keys),
             None => self.end_sub_session(sub_session, step),
         }
         Ok(Step {

@@ -9,7 +9,7 @@ use crate::endings::Ended;
 use crate::fence::Fence;
 use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin};
-use crate::sub_sessions::{SubSessions, Ties};
+use crate::sub_sessions::{Correlation, SubSessions};
 use crate::trail::Evidence;
 
 use super::channels::Channels;
@@ -65,9 +65,9 @@ impl Checker {
         channel: u32,
         direction: Direction,
         message: MessageIndex,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Option<&Ended> {
-        let mut before = self.sub_sessions.before(channel, ties.keys);
+        let mut before = self.sub_sessions.before(channel, correlation.keys);
         before.find(|ended| self.may_be_late_for(ended, direction, message))
     }
 

@@ -36,7 +36,7 @@ use crate::id::{Limits, RequestId, SubSessionNumber, Token};
 use crate::protocol::{
     Action, Condition, Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
-use crate::sub_sessions::{Layout, SubSessions, Ties};
+use crate::sub_sessions::{Correlation, Layout, SubSessions};
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::trail::{Left, Trail};
 use crate::violation::Violation;
@@ -285,7 +285,7 @@ impl Checker {
         token: Option<Token>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
-        self.request_tied(direction, message, id, token, Ties::default(), applies)
+        self.request_correlated(direction, message, id, token, Correlation::default(), applies)
     }
 
     /// Refuses a request whose token belongs to a request that is still running, which keeps it.
@@ -306,19 +306,19 @@ impl Checker {
     ///
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
-    pub fn request_tied(
+    pub fn request_correlated(
         &mut self,
         direction: Direction,
         message: MessageIndex,
         id: &RequestId,
         token: Option<Token>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
         }
-        let found = match self.judge_request(direction, message, id, ties, &applies) {
+        let found = match self.judge_request(direction, message, id, correlation, &applies) {
             Ok(found) => found,
             Err(violation) => {
                 let limits = self.limits;
@@ -332,14 +332,14 @@ impl Checker {
                 if let keyed::Later::SubSession { .. } = later {
                     self.take_token(direction, message, id, token.as_ref())?;
                 }
-                return Ok(self.step_later(later, direction, message, Some((id, token)), ties));
+                return Ok(self.step_later(later, direction, message, Some((id, token)), correlation));
             }
         };
         let limits = self.limits;
         if let Some(late) = self.lateness(&found, true) {
             let opened = match found.action {
                 Action::Spawn(start) => {
-                    self.sub_sessions.open_late(start, direction, message, ties.keys, &limits)
+                    self.sub_sessions.open_late(start, direction, message, correlation.keys, &limits)
                 }
                 Action::Step(_) => None,
             };
@@ -361,7 +361,7 @@ impl Checker {
                 let ended = self.is_end(state);
                 let opener = || Some(id.clone());
                 let (_, sub_sessions, evidence) = self.with_evidence();
-                sub_session = sub_sessions.start(state, direction, opener(), ties.keys, &evidence);
+                sub_session = sub_sessions.start(state, direction, opener(), correlation.keys, &evidence);
                 let place = sub_session.map_or(Place::SubSession(state), Place::Keyed);
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);
@@ -499,11 +499,11 @@ impl Checker {
         &mut self,
         found: Found,
         direction: Direction,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Option<SubSessionNumber> {
         let Action::Spawn(state) = found.action else { return None };
         let (_, sub_sessions, evidence) = self.with_evidence();
-        sub_sessions.start(state, direction, None, ties.keys, &evidence)
+        sub_sessions.start(state, direction, None, correlation.keys, &evidence)
     }
 
     /// Moves a linear channel. A request is booked before.

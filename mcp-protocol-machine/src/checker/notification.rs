@@ -3,7 +3,7 @@
 use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
-use crate::sub_sessions::Ties;
+use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
 use super::judge::Judged;
@@ -25,19 +25,19 @@ impl Checker {
         about: About<'_>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
-        self.notification_tied(direction, message, about, Ties::default(), applies)
+        self.notification_correlated(direction, message, about, Correlation::default(), applies)
     }
 
     /// The same for a message that carries keys.
     ///
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
-    pub fn notification_tied(
+    pub fn notification_correlated(
         &mut self,
         direction: Direction,
         message: MessageIndex,
         about: About<'_>,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         if self.closed {
@@ -51,21 +51,21 @@ impl Checker {
             About::Request(id) if cancels => self.cancellation(direction, message, id, &applies),
             About::Token(token) if reports => self.report(direction, message, token, &applies),
             _ => {
-                let found = self.judge(direction, message, Kind::Notification, ties, &applies).map_err(
-                    |violation| {
+                let found = self
+                    .judge(direction, message, Kind::Notification, correlation, &applies)
+                    .map_err(|violation| {
                         // A notification about a request that says not which: the state is not what is wrong with it.
-                        let untied = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
-                        if untied {
-                            self.violation(direction, message, None, ViolationKind::Untied)
+                        let unnamed = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
+                        if unnamed {
+                            self.violation(direction, message, None, ViolationKind::RequestUnnamed)
                         } else {
                             violation
                         }
-                    },
-                )?;
+                    })?;
                 let found = match found {
                     Judged::Found(found) => found,
                     Judged::Later(later) => {
-                        return Ok(self.step_later(later, direction, message, None, ties));
+                        return Ok(self.step_later(later, direction, message, None, correlation));
                     }
                 };
                 if let Some(late) = self.lateness(&found, false) {
@@ -73,7 +73,7 @@ impl Checker {
                     return Ok(Step::plain(StepKind::Late(late), message));
                 }
                 let advice = self.advice(direction, message, found.state, None);
-                let sub_session = self.open_sub_session(found, direction, ties);
+                let sub_session = self.open_sub_session(found, direction, correlation);
                 let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), sub_session, advice })
             }

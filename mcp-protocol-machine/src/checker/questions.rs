@@ -44,9 +44,9 @@ impl Checker {
             return Ok(());
         }
         if !self.allows(direction, message, self.open(direction), self.open(direction.flip())) {
-            let kind = if self.is_tied(direction, message) {
+            let kind = if self.lacks_its_exchange(direction, message) {
                 ViolationKind::NothingRunning
-            } else if self.rests(direction) && self.sub_sessions.later(direction, message).is_some() {
+            } else if self.is_suspended(direction) && self.sub_sessions.later(direction, message).is_some() {
                 ViolationKind::Suspended
             } else {
                 ViolationKind::NotPermitted
@@ -112,7 +112,7 @@ impl Checker {
     /// The [`Violation`] that the message would be.
     pub fn sub_sessions_go_on(&self, direction: Direction, message: MessageIndex) -> Result<(), Violation> {
         let alone = self.find(direction, message).is_some();
-        if !alone && self.rests(direction) && self.sub_sessions.later(direction, message).is_some() {
+        if !alone && self.is_suspended(direction) && self.sub_sessions.later(direction, message).is_some() {
             return Err(self.violation(direction, message, None, ViolationKind::Suspended));
         }
         Ok(())
@@ -246,7 +246,7 @@ impl Checker {
     }
 
     /// Whether a message that is not permitted now belongs to an exchange, and no such exchange runs.
-    fn is_tied(&self, direction: Direction, message: MessageIndex) -> bool {
+    fn lacks_its_exchange(&self, direction: Direction, message: MessageIndex) -> bool {
         self.protocol.message(message).is_some_and(|table| match table.kind {
             Kind::Request => false,
             Kind::Notification => table.cancels.is_some() || table.reports.is_some(),

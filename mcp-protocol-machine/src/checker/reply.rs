@@ -3,7 +3,7 @@
 use crate::exchange::{Past, Place, Standing};
 use crate::id::RequestId;
 use crate::protocol::{Direction, Kind, MessageIndex};
-use crate::sub_sessions::Ties;
+use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
 use super::{Awaiting, Checker, Step, StepKind};
@@ -13,7 +13,7 @@ use super::{Awaiting, Checker, Step, StepKind};
 struct Heard<'a> {
     direction: Direction,
     id: &'a RequestId,
-    ties: Ties<'a>,
+    correlation: Correlation<'a>,
 }
 
 impl Checker {
@@ -41,21 +41,21 @@ impl Checker {
         id: &RequestId,
         message: MessageIndex,
     ) -> Result<Step, Violation> {
-        self.reply_tied(direction, id, message, Ties::default())
+        self.reply_correlated(direction, id, message, Correlation::default())
     }
 
     /// The same for a reply that carries keys.
     ///
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
-    pub fn reply_tied(
+    pub fn reply_correlated(
         &mut self,
         direction: Direction,
         id: &RequestId,
         message: MessageIndex,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Result<Step, Violation> {
-        self.hear(Heard { direction, id, ties }, Some(message), |checker, heard| {
+        self.hear(Heard { direction, id, correlation }, Some(message), |checker, heard| {
             checker.judge_reply(heard, message)
         })
     }
@@ -78,7 +78,7 @@ impl Checker {
     }
 
     fn judge_reply(&mut self, heard: Heard<'_>, message: MessageIndex) -> Result<Step, Violation> {
-        let Heard { direction, id, ties } = heard;
+        let Heard { direction, id, correlation } = heard;
         let asker = direction.flip();
         let Standing::Running(request, place) = self.asked(asker).standing(id) else {
             return self.stray(heard, Some(message));
@@ -107,7 +107,7 @@ impl Checker {
                 let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
-            Place::Keyed(sub_session) => self.reply_keyed(sub_session, direction, id, message, ties),
+            Place::Keyed(sub_session) => self.reply_keyed(sub_session, direction, id, message, correlation),
             Place::SubSession(state) => {
                 let advice = self.advice(direction, message, state, Some(id));
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
@@ -140,7 +140,7 @@ impl Checker {
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn stray_reply(&mut self, direction: Direction, id: &RequestId) -> Result<Step, Violation> {
-        self.stray_reply_tied(direction, id, Ties::default())
+        self.stray_reply_correlated(direction, id, Correlation::default())
     }
 
     /// The same for a reply that carries keys, which are those of the request that [`retired`](Self::retired) names:
@@ -148,13 +148,13 @@ impl Checker {
     ///
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
-    pub fn stray_reply_tied(
+    pub fn stray_reply_correlated(
         &mut self,
         direction: Direction,
         id: &RequestId,
-        ties: Ties<'_>,
+        correlation: Correlation<'_>,
     ) -> Result<Step, Violation> {
-        self.hear(Heard { direction, id, ties }, None, |checker, heard| checker.stray(heard, None))
+        self.hear(Heard { direction, id, correlation }, None, |checker, heard| checker.stray(heard, None))
     }
 
     /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
@@ -164,7 +164,7 @@ impl Checker {
     }
 
     fn stray(&mut self, heard: Heard<'_>, message: Option<MessageIndex>) -> Result<Step, Violation> {
-        let Heard { direction, id, ties } = heard;
+        let Heard { direction, id, correlation } = heard;
         let limits = self.limits;
         let asked = self.asked_mut(direction.flip());
         match asked.standing(id) {
@@ -172,7 +172,7 @@ impl Checker {
                 let opened = asked.opened(id);
                 asked.swallow(id);
                 if let Some(opened) = opened {
-                    self.sub_sessions.retire(opened.channel, opened.ended, ties.keys, &limits);
+                    self.sub_sessions.retire(opened.channel, opened.ended, correlation.keys, &limits);
                     let kind =
                         message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
                     // The followed role answers what it finds late with an error.

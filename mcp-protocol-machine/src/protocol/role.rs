@@ -91,7 +91,7 @@ impl Only {
     pub const NONE: Only = Only { outward: false, inward: false };
 
     /// Whether sub-sessions take no step in a direction.
-    pub const fn rests(self, direction: Direction) -> bool {
+    pub const fn suspends(self, direction: Direction) -> bool {
         match direction {
             Direction::Send => self.outward,
             Direction::Receive => self.inward,

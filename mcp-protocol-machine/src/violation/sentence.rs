@@ -40,7 +40,7 @@ impl Details {
             ViolationKind::Suspended => {
                 write!(
                     formatter,
-                    "{got} would go on with what was opened before, which rests in {states}: the {sender} "
+                    "{got} would go on with what was opened before, which is suspended in {states}: the {sender} "
                 )?;
                 self.instead(formatter)
             }
@@ -108,7 +108,9 @@ impl Details {
                     "{got} carries the token {token}, which belongs to a request that is still running"
                 )
             }
-            ViolationKind::Untied => write!(formatter, "{got} does not say which request it is about"),
+            ViolationKind::RequestUnnamed => {
+                write!(formatter, "{got} does not say which request it is about")
+            }
             ViolationKind::UnknownKey { key, value } => {
                 write!(formatter, "{got} carries the {key} {value}, and nothing is running under it")
             }

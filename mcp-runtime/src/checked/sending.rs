@@ -14,7 +14,7 @@ use crate::clock::now;
 use crate::engine::{Caller, Engine, Moved, id_at};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
-use crate::typed::{Call, Patient, Uncancellable, Wanted, permits, room, sub_sessions};
+use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, permits, room, sub_sessions};
 
 /// Where a message goes.
 enum SendTarget {
@@ -58,7 +58,7 @@ impl CheckedSession {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
         if let SendTarget::Linear(place) = self.way(message)? {
             return self
-                .put(place, message, written, &mut Patient::default())
+                .put(place, message, written, &mut LazyTimer::default())
                 .await
                 .map(|id| RequestId::Number(id.unwrap_or_default()));
         }
@@ -105,9 +105,9 @@ impl CheckedSession {
     ) -> Result<T, Error> {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
         if let SendTarget::Linear(place) = self.way(message)? {
-            let mut patient = Patient::default();
-            let id = self.put(place, message, written, &mut patient).await?;
-            let reply = self.reply_to(place, message, &mut patient).await;
+            let mut timer = LazyTimer::default();
+            let id = self.put(place, message, written, &mut timer).await?;
+            let reply = self.reply_to(place, message, &mut timer).await;
             if !matches!(reply, Err(Error::Timeout { .. })) {
                 id.and_then(|id| self.answered(id));
             }
@@ -125,13 +125,13 @@ impl CheckedSession {
         &mut self,
         place: usize,
         request: MessageIndex,
-        patient: &mut Patient,
+        timer: &mut LazyTimer,
     ) -> Result<T, Error> {
         poll_fn(|context| {
             let Some(part) = self.parts.get_mut(place) else { return Poll::Ready(Err(Error::Closed)) };
             match part.poll_take_here(context, Wanted::ReplyTo(request)) {
                 Poll::Pending => {
-                    patient.poll_overdue(context, &self.link, request, TimeoutKind::Reply).map(Err)
+                    timer.poll_overdue(context, &self.link, request, TimeoutKind::Reply).map(Err)
                 }
                 taken => taken,
             }
@@ -174,7 +174,7 @@ impl CheckedSession {
         // A report goes with its request, wherever the session stands.
         if table.reports.is_none() {
             if let SendTarget::Linear(place) = self.way(message)? {
-                return self.put(place, message, written, &mut Patient::default()).await.map(drop);
+                return self.put(place, message, written, &mut LazyTimer::default()).await.map(drop);
             }
             if self.opens_sub_session(message) {
                 return Err(self.opens(message));
@@ -313,7 +313,7 @@ impl CheckedSession {
                 MismatchError::FitsNone(replies.filter_map(|reply| reply.condition.clone()).collect());
             return Err(Error::Mismatch { message: self.name_of(request), problem });
         };
-        self.put(place, reply, written, &mut Patient::default()).await.map(drop)
+        self.put(place, reply, written, &mut LazyTimer::default()).await.map(drop)
     }
 
     /// Answers a request of the peer with an error.
@@ -404,10 +404,10 @@ impl CheckedSession {
         place: usize,
         message: MessageIndex,
         written: String,
-        patient: &mut Patient,
+        timer: &mut LazyTimer,
     ) -> Result<Option<i64>, Error> {
         let Some(part) = self.parts.get_mut(place) else { return Err(Error::Closed) };
-        let id = part.put_within(message, &Ok(written), patient).await?;
+        let id = part.put_within(message, &Ok(written), timer).await?;
         self.asked.extend(id.map(|id| (id, place)));
         Ok(id)
     }

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
-use mcp_protocol_machine::{About, Awaiting, RequestId, Step, StepKind, SubSessionNumber, Ties};
+use mcp_protocol_machine::{About, Awaiting, Correlation, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::alternatives::applies;
 use super::calls::Progress;
@@ -150,9 +150,15 @@ impl Engine {
         }
         let token = self.token(params);
         let keys = Names::keys(&self.protocol, message, Some(&id), params);
-        let ties = Ties::keys(&keys);
-        let judged =
-            self.checker.request_tied(Direction::Receive, message, &id, token.clone(), ties, applies(params));
+        let correlation = Correlation::keys(&keys);
+        let judged = self.checker.request_correlated(
+            Direction::Receive,
+            message,
+            &id,
+            token.clone(),
+            correlation,
+            applies(params),
+        );
         let step = match judged {
             Ok(step) => step,
             Err(violation) => return self.refused(inbound, Some(&id), violation),
@@ -219,9 +225,14 @@ impl Engine {
         let reported =
             token.as_ref().and_then(|token| self.checker.reported(Direction::Receive, token)).cloned();
         let keys = Names::keys(&self.protocol, message, None, params);
-        let ties = Ties::keys(&keys);
-        let judged =
-            self.checker.notification_tied(Direction::Receive, message, about, ties, applies(params));
+        let correlation = Correlation::keys(&keys);
+        let judged = self.checker.notification_correlated(
+            Direction::Receive,
+            message,
+            about,
+            correlation,
+            applies(params),
+        );
         let step = match judged {
             Ok(step) => step,
             Err(violation) => return self.refused(inbound, None, violation),

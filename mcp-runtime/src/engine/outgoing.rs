@@ -1,7 +1,7 @@
 //! Messages of this side. Nothing is written that the checker refuses.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
-use mcp_protocol_machine::{About, Awaiting, Meant, RequestId, Step, Ties, Token};
+use mcp_protocol_machine::{About, Awaiting, Correlation, Meant, RequestId, Step, Token};
 
 use super::alternatives::applies;
 use super::batches::ReplyTo;
@@ -60,8 +60,15 @@ impl Engine {
         // A refused request has used its id up as far as the checker is concerned.
         self.calls.use_id();
         let keys = Names::keys(&protocol, message, Some(&id), params);
-        let ties = Ties { keys: &keys, meant };
-        let step = self.checker.request_tied(Direction::Send, message, &id, token, ties, applies(params))?;
+        let correlation = Correlation { keys: &keys, meant };
+        let step = self.checker.request_correlated(
+            Direction::Send,
+            message,
+            &id,
+            token,
+            correlation,
+            applies(params),
+        )?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so no answer would come.
             return Err(self.closed(caller).unwrap_or(Error::Cancelled));
@@ -127,8 +134,14 @@ impl Engine {
         let params = on_the_wire(table, written);
         self.check_told_apart(message, params)?;
         let keys = Names::keys(&protocol, message, None, params);
-        let ties = Ties { keys: &keys, meant };
-        let step = self.checker.notification_tied(Direction::Send, message, about, ties, applies(params))?;
+        let correlation = Correlation { keys: &keys, meant };
+        let step = self.checker.notification_correlated(
+            Direction::Send,
+            message,
+            about,
+            correlation,
+            applies(params),
+        )?;
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
             write::notification(self.outbox.composing(), &table.method, params);
@@ -289,7 +302,7 @@ impl Engine {
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
         let keys = Names::keys(&protocol, message, Some(id), Some(result));
-        let step = self.checker.reply_tied(Direction::Send, id, message, Ties::keys(&keys))?;
+        let step = self.checker.reply_correlated(Direction::Send, id, message, Correlation::keys(&keys))?;
         let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
         self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {

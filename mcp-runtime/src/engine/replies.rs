@@ -1,7 +1,7 @@
 //! Replies of the peer.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{Awaiting, RequestId, StepKind, Ties};
+use mcp_protocol_machine::{Awaiting, Correlation, RequestId, StepKind};
 
 use super::calls::Answer;
 use super::context::{Accepted, Inbound};
@@ -31,7 +31,8 @@ impl Engine {
             let keys = message.map_or_else(Vec::new, |message| {
                 Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
             });
-            return match self.checker.stray_reply_tied(Direction::Receive, id, Ties::keys(&keys)) {
+            return match self.checker.stray_reply_correlated(Direction::Receive, id, Correlation::keys(&keys))
+            {
                 Ok(_) => Received::default(),
                 Err(violation) => self.refused(inbound, None, violation),
             };
@@ -43,8 +44,10 @@ impl Engine {
         let judged = match (message, self.names.any_reply(request)) {
             (Some(message), _) => {
                 let keys = Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied());
-                let ties = Ties::keys(&keys);
-                self.checker.reply_tied(Direction::Receive, id, message, ties).map(|step| (step, message))
+                let correlation = Correlation::keys(&keys);
+                self.checker
+                    .reply_correlated(Direction::Receive, id, message, correlation)
+                    .map(|step| (step, message))
             }
             (None, Some(reply)) if outcome.is_ok() => {
                 self.checker.fits_none(Direction::Receive, reply, Some(id)).map(|step| (step, request))

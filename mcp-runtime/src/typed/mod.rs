@@ -76,5 +76,5 @@ pub use responder::Responder;
 pub use session::Session;
 pub(crate) use session::{checker_at, permits, permitted};
 pub use step::{InRole, InState, NotTaken, Step, Typed};
-pub(crate) use timer::{Patient, room};
+pub(crate) use timer::{LazyTimer, room};
 pub use unhandled::{Unhandled, is_unhandled};

@@ -10,7 +10,7 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 
 use super::call::{Within, written};
-use super::timer::Patient;
+use super::timer::LazyTimer;
 use crate::engine::{Caller, Engine, Link, Waiter};
 use crate::error::{Error, TimeoutKind};
 
@@ -39,7 +39,7 @@ pub struct Notify<'a> {
     written: Result<String, Error>,
     /// It was written, in a batch.
     sent: bool,
-    patient: Patient,
+    timer: LazyTimer,
     waiter: Waiter,
     marker: PhantomData<&'a ()>,
 }
@@ -53,7 +53,7 @@ impl Notify<'_> {
             within: None,
             written,
             sent: false,
-            patient: Patient::default(),
+            timer: LazyTimer::default(),
             waiter: Waiter::default(),
             marker: PhantomData,
         }
@@ -99,7 +99,7 @@ impl Future for Notify<'_> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Notify { link, message, within, written, patient, waiter, .. } = self.get_mut();
+        let Notify { link, message, within, written, timer, waiter, .. } = self.get_mut();
         let written = match written {
             Ok(written) => &**written,
             Err(error) => return Poll::Ready(Err(error.clone())),
@@ -113,7 +113,7 @@ impl Future for Notify<'_> {
         });
         match polled {
             Poll::Ready(outcome) => Poll::Ready(outcome),
-            Poll::Pending => patient.poll_overdue(context, link, *message, TimeoutKind::Room).map(Err),
+            Poll::Pending => timer.poll_overdue(context, link, *message, TimeoutKind::Room).map(Err),
         }
     }
 }

@@ -13,7 +13,7 @@ use serde::Serialize;
 use super::call::written;
 use super::failure::StepFailure;
 use super::session::Session;
-use super::timer::Patient;
+use super::timer::LazyTimer;
 use crate::engine::Moved;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -93,7 +93,7 @@ impl Session {
         message: MessageIndex,
         written: Result<String, Error>,
     ) -> Result<Option<i64>, Error> {
-        self.put_within(message, &written, &mut Patient::default()).await
+        self.put_within(message, &written, &mut LazyTimer::default()).await
     }
 
     /// The same within the time of something that goes on behind it.
@@ -101,13 +101,13 @@ impl Session {
         &mut self,
         message: MessageIndex,
         written: &Result<String, Error>,
-        patient: &mut Patient,
+        timer: &mut LazyTimer,
     ) -> Result<Option<i64>, Error> {
         poll_fn(|context| match self.poll_put(context, message, written) {
             Poll::Ready(outcome) => Poll::Ready(outcome),
             Poll::Pending => {
                 let what = self.held_up_by();
-                patient.poll_overdue(context, &self.seat.link, message, what).map(Err)
+                timer.poll_overdue(context, &self.seat.link, message, what).map(Err)
             }
         })
         .await

@@ -71,9 +71,9 @@ pub(crate) fn limit_of(link: &Link) -> Option<Duration> {
 
 /// The time that something may take which seldom waits: there is a timer once it does.
 #[derive(Debug, Default)]
-pub(crate) struct Patient(Option<Timer>);
+pub(crate) struct LazyTimer(Option<Timer>);
 
-impl Patient {
+impl LazyTimer {
     /// Starts the time of the session, if it has not begun; then waits until it has passed, and gives the error.
     pub(crate) fn poll_overdue(
         &mut self,
@@ -89,10 +89,10 @@ impl Patient {
 
 /// Waits until there is room for a message, no longer than the session's calls may take.
 pub(crate) async fn room(link: &Link, message: MessageIndex) -> Result<(), Error> {
-    let (mut patient, mut waiter) = (Patient::default(), Waiter::default());
+    let (mut timer, mut waiter) = (LazyTimer::default(), Waiter::default());
     poll_fn(|context| match link.with(|engine| engine.poll_room(context, &mut waiter)) {
         Poll::Ready(()) => Poll::Ready(Ok(())),
-        Poll::Pending => patient.poll_overdue(context, link, message, TimeoutKind::Room).map(Err),
+        Poll::Pending => timer.poll_overdue(context, link, message, TimeoutKind::Room).map(Err),
     })
     .await
 }

@@ -103,7 +103,7 @@ impl Explorer<'_> {
         let bodies = self.running.get(running).map(Vec::as_slice).unwrap_or_default();
         let edges = || {
             let edges = bodies.iter().filter_map(|body| self.bodies.get(body)).flatten();
-            edges.filter(|edge| !only.rests(edge.direction))
+            edges.filter(|edge| !only.suspends(edge.direction))
         };
         self.count += edges().count();
         if self.count <= MOST_EDGES {

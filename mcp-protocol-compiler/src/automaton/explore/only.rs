@@ -23,7 +23,7 @@ impl Explorer<'_> {
     }
 
     /// In which directions sub-sessions are suspended in a place.
-    pub(super) fn rest(&self, end: NodeId, marked: Option<usize>, via: Via) -> Only {
+    pub(super) fn suspension(&self, end: NodeId, marked: Option<usize>, via: Via) -> Only {
         match via.before {
             // A loop enters nothing.
             Some((_, node, before)) if marked.is_some() && node == end => before,
@@ -57,7 +57,7 @@ impl Explorer<'_> {
     }
 
     /// Reports `only` in parallel with another linear channel, and where it does not suspend anything.
-    pub(super) fn resting(&mut self) {
+    pub(super) fn useless_marks(&mut self) {
         let definitions = &self.resolution.definitions;
         let mut found = Vec::new();
         let mut told: BTreeSet<usize> = BTreeSet::new();
@@ -72,7 +72,7 @@ impl Explorer<'_> {
                 found.push(FindingKind::OnlyWithParallelChannel(definition.name.text.clone()).at(span));
             }
         }
-        let rests: BTreeSet<usize> = self
+        let suspended: BTreeSet<usize> = self
             .states
             .iter()
             .zip(&self.only)
@@ -85,7 +85,7 @@ impl Explorer<'_> {
             };
             let Some(span) = definition.only else { continue };
             let no_bodies = self.bodies.is_empty();
-            if (no_bodies || !rests.contains(index)) && told.insert(*index) {
+            if (no_bodies || !suspended.contains(index)) && told.insert(*index) {
                 let name = definition.name.text.clone();
                 found.push(FindingKind::OnlyStopsNothing { name, no_bodies }.at(span));
             }

@@ -128,11 +128,12 @@ fn dual_by_definition(client: &Automaton, server: &Automaton) -> bool {
     let mut waiting = vec![start];
     while let Some((one, other, body)) = waiting.pop() {
         let (ours, theirs) = (edges(client, &one, false), edges(server, &other, true));
-        let rests = |role: &Automaton, at: &At, direction: Direction| {
-            at.iter().any(|state| role.states[state.0 as usize].only.rests(direction))
+        let suspended = |role: &Automaton, at: &At, direction: Direction| {
+            at.iter().any(|state| role.states[state.0 as usize].only.suspends(direction))
         };
         let ways = [(Direction::Send, Direction::Receive), (Direction::Receive, Direction::Send)];
-        if ways.into_iter().any(|(way, back)| rests(client, &one, way) != rests(server, &other, back)) {
+        if ways.into_iter().any(|(way, back)| suspended(client, &one, way) != suspended(server, &other, back))
+        {
             return false;
         }
         let lines =

@@ -11,8 +11,8 @@ const DOCUMENT: &str =
 
 #[test]
 fn where_sub_sessions_rest_is_part_of_what_the_roles_say() {
-    let rests = format!("{DOCUMENT}; 1 only !; 2 only !?; 3 only !?");
-    let mut roles = Roles::with_dual("", &rests);
+    let suspending = format!("{DOCUMENT}; 1 only !; 2 only !?; 3 only !?");
+    let mut roles = Roles::with_dual("", &suspending);
     assert!(roles.dual() && roles.added(Side::Server).is_empty());
     assert!(roles.races().is_empty() && roles.safe());
     // The client goes on where the server does not expect it, or the other way round.
@@ -23,10 +23,10 @@ fn where_sub_sessions_rest_is_part_of_what_the_roles_say() {
     let found = roles.finding(Wanted::Compatible);
     let expected = "after `!stop`, the client may go on with instances, which the server does not expect";
     assert!(found.ends_with(expected), "{found}");
-    let roles = Roles::new("", &rests, server);
+    let roles = Roles::new("", &suspending, server);
     assert!(!roles.compatible() && !roles.safe(), "the server remarks after `stopped`");
     // A client that does less than the server would take is compatible.
-    let roles = Roles::new("", &rests, &format!("{server}; 2 only !; 3 only !"));
+    let roles = Roles::new("", &suspending, &format!("{server}; 2 only !; 3 only !"));
     assert!(roles.compatible() && !roles.dual() && roles.safe());
     let found = roles.finding(Wanted::Dual);
     assert!(

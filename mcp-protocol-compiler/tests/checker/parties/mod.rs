@@ -209,7 +209,8 @@ impl Session<'_> {
                 (self.protocol.indexed().find(refusal).unwrap().0, None)
             }
         };
-        let alone = matches!(&choice, Choice::Open(body, _) if self.parties[who].reading.is_alone(*body));
+        let uncorrelated =
+            matches!(&choice, Choice::Open(body, _) if self.parties[who].reading.is_uncorrelated(*body));
         let mut event = Event::new(side, message);
         let table = self.protocol.message(message).unwrap();
         match (&choice, table.kind) {
@@ -245,7 +246,7 @@ impl Session<'_> {
                     sub_session.and_then(|sub_session| self.held.get(&sub_session)).into_iter().flatten();
                 let other = match held.clone().any(|(known, _)| *known == key) {
                     true => None,
-                    false if alone => self.other_value(random, who, key),
+                    false if uncorrelated => self.other_value(random, who, key),
                     false => self.value_again(random, who, key),
                 };
                 let value = match other {

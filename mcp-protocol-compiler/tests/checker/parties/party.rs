@@ -61,7 +61,7 @@ impl Party<'_> {
             for (place, thread) in program.threads.iter().enumerate() {
                 let awake = |step: &Move| {
                     let kind = protocol.message(step.message).unwrap().kind;
-                    !self.program.rests[way(Direction::Send)]
+                    !self.program.suspended[way(Direction::Send)]
                         || matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. })
                 };
                 let moves = self.reading.moves(thread).into_iter().filter(may).filter(awake);

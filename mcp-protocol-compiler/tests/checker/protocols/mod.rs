@@ -29,7 +29,7 @@ struct Draft<'r> {
     small: bool,
     next: usize,
     /// Whether sub-sessions rest in some states.
-    rests: bool,
+    suspends: bool,
     /// Chooses the open keys, so that nothing else of a seed depends on them.
     keys_random: Random,
 }
@@ -79,7 +79,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
-    let rests = random.percent(30);
+    let suspends = random.percent(30);
     let keys_random = random.fork();
     let mut draft = Draft {
         random,
@@ -89,7 +89,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         gated,
         small,
         next: 0,
-        rests,
+        suspends,
         keys_random,
     };
     let main = draft.top();
@@ -222,7 +222,7 @@ impl Draft<'_> {
     fn top(&mut self) -> String {
         match self.random.below(4) {
             // One linear channel with sub-sessions, which its states may suspend.
-            _ if self.rests => format!("( {}, {} )", self.ring(), self.stars()),
+            _ if self.suspends => format!("( {}, {} )", self.ring(), self.stars()),
             // Channels that end soon, in parallel with others.
             _ if self.random.percent(30) => {
                 let other = match self.random.percent(50) {
@@ -270,7 +270,7 @@ impl Draft<'_> {
         stars.join(", ")
     }
 
-    /// A step with an open key of what was defined since then, written where it stands alone.
+    /// A step with an open key of what was defined since then, written where it is uncorrelated.
     fn written_alone(&mut self, before: usize) -> Option<String> {
         let open = self.keys.lines().filter(|line| line.starts_with("open key"));
         let open: HashSet<&str> = open.flat_map(|line| line.split([' ', '.'])).collect();
@@ -289,7 +289,7 @@ impl Draft<'_> {
         let (out, back) = (sign(send), sign(!send));
         let cancellable = if self.random.percent(50) { " cancellable" } else { "" };
         match self.random.below(7) {
-            _ if self.rests && self.random.percent(60) => format!("*{}", self.keyed(send, cancellable)),
+            _ if self.suspends && self.random.percent(60) => format!("*{}", self.keyed(send, cancellable)),
             0 => format!("*( {out}{} . End )", self.note(None)),
             1 => {
                 let (request, _) = self.request(None, cancellable);
@@ -305,7 +305,7 @@ impl Draft<'_> {
         }
     }
 
-    /// A sub-session with a life of its own.
+    /// A sub-session with a session type of its own.
     fn keyed(&mut self, send: bool, cancellable: &str) -> String {
         let key = self.fresh("k");
         let (out, back) = (sign(send), sign(!send));

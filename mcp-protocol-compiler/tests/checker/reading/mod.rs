@@ -8,8 +8,8 @@
 //! choice is there as long as a thread is at that choice. A sub-session of a `*` body is a program of its own.
 
 mod ahead;
-mod alone;
 mod tree;
+mod uncorrelated;
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
@@ -49,14 +49,14 @@ pub(crate) struct Asked {
     pub(crate) request: MessageIndex,
     pub(crate) id: RequestId,
     back: Place,
-    /// What rests there.
-    rests: Rests,
+    /// In which directions sub-sessions are suspended there.
+    suspended: Suspensions,
 }
 
 /// Which ways sub-sessions rest: what goes in direction `Send`, and in direction `Receive`.
-pub(crate) type Rests = [bool; 2];
+pub(crate) type Suspensions = [bool; 2];
 
-/// The place of a direction in [`Rests`].
+/// The place of a direction in [`Suspensions`].
 pub(crate) fn way(direction: Direction) -> usize {
     usize::from(direction == Direction::Receive)
 }
@@ -73,7 +73,7 @@ pub(crate) struct Thread {
 pub(crate) struct Program {
     pub(crate) threads: Vec<Thread>,
     pub(crate) stars: Vec<Place>,
-    pub(crate) rests: Rests,
+    pub(crate) suspended: Suspensions,
 }
 
 /// What a thread may do.
@@ -87,7 +87,7 @@ pub(crate) struct Move {
     rule: Option<String>,
     next: Place,
     /// For an implied refusal: what is suspended in the state that it leads back to.
-    rests: Option<Rests>,
+    suspended: Option<Suspensions>,
 }
 
 /// The messages that can come from a place on.
@@ -107,8 +107,8 @@ pub(crate) struct Reading<'a> {
     in_only: bool,
     /// The bodies of which sub-sessions can be opened in some state that the role can come to.
     opened: HashSet<Place>,
-    /// What a step of a sub-session is where it stands alone, because its key is open.
-    alone: HashMap<(Direction, MessageIndex), Place>,
+    /// What a step of a sub-session is where it is uncorrelated, because its key is open.
+    uncorrelated: HashMap<(Direction, MessageIndex), Place>,
 }
 
 /// From whose point of view text is read.
@@ -130,12 +130,12 @@ impl<'a> Reading<'a> {
             only_definitions: HashSet::new(),
             in_only: false,
             opened: HashSet::new(),
-            alone: HashMap::new(),
+            uncorrelated: HashMap::new(),
         };
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
         reading.start = reading.named(&role.name.text, View { side, flipped: false });
         reading.opened = reading.find_opened();
-        reading.stand_alone();
+        reading.find_uncorrelated();
         reading
     }
 
@@ -175,14 +175,20 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// What rests after a message.
-    fn rest(&self, before: Rests, at: Place, direction: Direction, next: Place) -> Rests {
+    /// In which directions sub-sessions are suspended after a message.
+    fn suspended_after(
+        &self,
+        before: Suspensions,
+        at: Place,
+        direction: Direction,
+        next: Place,
+    ) -> Suspensions {
         if next == NOWHERE || !self.is_only(next) {
             return [false; 2];
         }
-        let mut rests = before;
-        rests[way(direction)] |= self.settle(next) != at;
-        rests
+        let mut suspended = before;
+        suspended[way(direction)] |= self.settle(next) != at;
+        suspended
     }
 
     /// The threads and stars that run once a place is reached.
@@ -269,7 +275,7 @@ impl<'a> Reading<'a> {
                     id,
                     rule: rule.clone(),
                     next: *next,
-                    rests: None,
+                    suspended: None,
                 });
             }
         };
@@ -278,8 +284,8 @@ impl<'a> Reading<'a> {
             let refusal = declarations.refusal(asked.request).unwrap();
             if !moves.iter().any(|known| known.message == refusal) {
                 let (direction, id) = (asked.direction.flip(), Some(asked.id.clone()));
-                let rests = Some(asked.rests);
-                moves.push(Move { direction, message: refusal, id, rule: None, next: asked.back, rests });
+                let suspended = Some(asked.suspended);
+                moves.push(Move { direction, message: refusal, id, rule: None, next: asked.back, suspended });
             }
         }
         moves
@@ -296,13 +302,15 @@ impl<'a> Reading<'a> {
     ) -> Program {
         let mut after = program.clone();
         let Thread { at, mut asked } = after.threads.remove(thread);
-        after.rests = step.rests.unwrap_or_else(|| self.rest(program.rests, at, step.direction, step.next));
+        after.suspended = step
+            .suspended
+            .unwrap_or_else(|| self.suspended_after(program.suspended, at, step.direction, step.next));
         match self.kind(step.message) {
             Kind::Request => {
                 let back = if opens { NOWHERE } else { at };
                 let (direction, request) = (step.direction, step.message);
-                let rests = program.rests;
-                asked.push(Asked { direction, request, id: id.unwrap().clone(), back, rests });
+                let suspended = program.suspended;
+                asked.push(Asked { direction, request, id: id.unwrap().clone(), back, suspended });
             }
             Kind::Notification => {}
             Kind::Reply { .. } | Kind::Refusal { .. } => {
@@ -366,28 +374,32 @@ impl<'a> Reading<'a> {
         // It leads where the answers lead, which is mostly back.
         let answer = self.moves(&thread).into_iter().find(|step| step.id.as_ref() == Some(id));
         let leads_on = |step: &Move| {
-            asked.back != NOWHERE && step.rests.is_none() && self.settle(step.next) != self.settle(asked.back)
+            asked.back != NOWHERE
+                && step.suspended.is_none()
+                && self.settle(step.next) != self.settle(asked.back)
         };
         let on = answer.filter(leads_on);
         thread.asked.remove(open);
-        let (rests, next) = match on {
-            Some(step) => (self.rest(program.rests, thread.at, step.direction, step.next), step.next),
-            None => (asked.rests, asked.back),
+        let (suspended, next) = match on {
+            Some(step) => {
+                (self.suspended_after(program.suspended, thread.at, step.direction, step.next), step.next)
+            }
+            None => (asked.suspended, asked.back),
         };
-        after.rests = rests;
+        after.suspended = suspended;
         self.land(next, &mut after, thread.asked);
         Some(after)
     }
 
-    /// The bodies of which sub-sessions may start now, with what they start with; steps that may stand alone are among
+    /// The bodies of which sub-sessions may start now, with what they start with; steps that may be uncorrelated are among
     /// them.
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
         let running = self.first_steps(&program.stars).into_iter();
-        let running = running.filter(|(_, step)| !program.rests[way(step.direction)]);
+        let running = running.filter(|(_, step)| !program.suspended[way(step.direction)]);
         let at_choices = program.threads.iter().flat_map(|thread| self.openers_at(thread));
         let mut openers: Vec<(Place, Move)> = running.chain(at_choices).collect();
-        let alone = self.uncorrelated_bodies(&openers).into_iter();
-        openers.extend(alone.filter(|(_, step)| !program.rests[way(step.direction)]));
+        let uncorrelated = self.uncorrelated_bodies(&openers).into_iter();
+        openers.extend(uncorrelated.filter(|(_, step)| !program.suspended[way(step.direction)]));
         openers
     }
 
@@ -451,7 +463,7 @@ impl<'a> Reading<'a> {
         };
         let bodies: Vec<Place> = self.bodies().filter(opens).collect();
         if bodies.is_empty() {
-            self.alone.get(&(direction, message)).into_iter().copied().collect()
+            self.uncorrelated.get(&(direction, message)).into_iter().copied().collect()
         } else {
             bodies
         }

@@ -102,8 +102,9 @@ impl World<'_> {
                 && self.reading.moves(thread).iter().all(|step| step.direction != own)
                 && self.reading.openers_at(thread).iter().all(|(_, step)| step.direction != own)
         });
-        // So may be a step that stands alone, which the other side's rest takes away.
-        let silent = silent && next.as_ref().is_none_or(|next| !self.reading.loses_alone(known, next, own));
+        // So may be a step that is uncorrelated, which the suspension of the other side takes away.
+        let silent =
+            silent && next.as_ref().is_none_or(|next| !self.reading.loses_uncorrelated(known, next, own));
         let at_once = silent || next.as_ref().is_none_or(|next| next == known);
         let mut after = config.clone();
         after.inbox[program].remove(place);

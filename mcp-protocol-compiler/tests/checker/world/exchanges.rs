@@ -24,9 +24,9 @@ impl World<'_> {
                 false => Verdict::Wrong("UnknownToken"),
             };
         }
-        let tied = table.cancels.is_some() || table.reports.is_some();
+        let names_a_request = table.cancels.is_some() || table.reports.is_some();
         match self.plain(event, direction).0 {
-            Verdict::Wrong("NotPermitted") if tied => Verdict::Wrong("Untied"),
+            Verdict::Wrong("NotPermitted") if names_a_request => Verdict::Wrong("RequestUnnamed"),
             verdict => verdict,
         }
     }

@@ -123,8 +123,8 @@ pub(crate) struct World<'a> {
     answered: [u64; 2],
     /// Which of all messages went in each direction.
     written: [Vec<u64>; 2],
-    /// How many steps of sub-sessions stood alone.
-    pub(crate) alone: u64,
+    /// How many steps of sub-sessions were uncorrelated.
+    pub(crate) uncorrelated: u64,
     /// Where a sender is may be less certain for the checker than for the text.
     is_vague: bool,
     /// The rules that the last message may have broken, with `None` where it broke none.
@@ -166,7 +166,7 @@ impl<'a> World<'a> {
             seen: 0,
             answered: [0; 2],
             written: Default::default(),
-            alone: 0,
+            uncorrelated: 0,
             is_vague: false,
             advice: RefCell::default(),
             torn: Cell::new(false),
@@ -307,16 +307,16 @@ impl<'a> World<'a> {
             return (if late { Verdict::Late } else { Verdict::Fine }, None);
         }
         let opening = self.opening(direction, message);
-        let alone = opening.as_ref().is_some_and(|(body, _)| self.reading.is_alone(*body));
+        let uncorrelated = opening.as_ref().is_some_and(|(body, _)| self.reading.is_uncorrelated(*body));
         let is_step = |sub_session: &SubSession| {
             sub_session.over.is_none() && self.may_go_on(sub_session, event, direction)
         };
         match opening {
             // What opens sub-sessions and goes on with them goes on with one where it can.
-            Some(opening) if !alone && !self.sub_sessions.iter().any(is_step) => {
+            Some(opening) if !uncorrelated && !self.sub_sessions.iter().any(is_step) => {
                 self.open(event, item, opening)
             }
-            opening => self.later(event, item, opening.filter(|_| alone)),
+            opening => self.later(event, item, opening.filter(|_| uncorrelated)),
         }
     }
 
@@ -338,7 +338,7 @@ impl<'a> World<'a> {
         opened
     }
 
-    /// A new sub-session, or something that stands alone and holds no value.
+    /// A new sub-session, or something that is uncorrelated and holds no value.
     fn open(&mut self, event: &Event, item: Item, (body, configs): Opening) -> (Verdict, Option<usize>) {
         let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
         if !self.gates(event) {
@@ -373,7 +373,7 @@ impl<'a> World<'a> {
         let before = Config { programs: [sub_session.clone(), sub_session], inbox: Default::default() };
         let opener = item.id.clone().map(|id| (direction, id));
         let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
-        self.alone += u64::from(self.reading.is_alone(body));
+        self.uncorrelated += u64::from(self.reading.is_uncorrelated(body));
         let keys = if keyed { event.keys.clone() } else { Vec::new() };
         // What is answered with an error was over at once.
         let over = refused.then_some(Over { by: direction.flip(), at: u64::MAX });
@@ -415,19 +415,24 @@ impl<'a> World<'a> {
             && self.reading.later(sub_session.body).contains(&(direction, event.message))
     }
 
-    /// A later message of a sub-session, which a key ties to it, or one that stands alone.
-    fn later(&mut self, event: &Event, item: Item, alone: Option<Opening>) -> (Verdict, Option<usize>) {
+    /// A later message of a sub-session, which a key ties to it, or one that is uncorrelated.
+    fn later(
+        &mut self,
+        event: &Event,
+        item: Item,
+        uncorrelated: Option<Opening>,
+    ) -> (Verdict, Option<usize>) {
         let direction = item.direction;
         // Who sends it must be where sub-sessions do not rest.
-        let sender = |config: &Config| config.programs[index(direction)].rests[way(direction)];
+        let sender = |config: &Config| config.programs[index(direction)].suspended[way(direction)];
         let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
         if awake.is_empty() && self.reading.is_of_sub_sessions(direction, event.message) {
-            // As a branch of a choice it stands alone also where sub-sessions rest.
-            if let Some(alone) = alone {
-                return self.open(event, item, alone);
+            // As a branch of a choice it is uncorrelated also where sub-sessions are suspended.
+            if let Some(uncorrelated) = uncorrelated {
+                return self.open(event, item, uncorrelated);
             }
             let opened = self.reading.opened_by(direction, event.message);
-            let opens = opened.into_iter().any(|body| !self.reading.is_alone(body));
+            let opens = opened.into_iter().any(|body| !self.reading.is_uncorrelated(body));
             let kind = if opens { "NotPermitted|Suspended" } else { "Suspended" };
             return (Verdict::Wrong(kind), None);
         }
@@ -441,9 +446,9 @@ impl<'a> World<'a> {
             let after = self.sent(&self.sub_sessions[number].configs, &item);
             if after.is_empty() {
                 let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
-                return match alone {
+                return match uncorrelated {
                     // By who has not heard that the value is held.
-                    Some(alone) if unheard => self.open(event, item, alone),
+                    Some(uncorrelated) if unheard => self.open(event, item, uncorrelated),
                     Some(_) => (Verdict::Wrong("NotPermitted"), None),
                     // It may be meant for one before it, by who has not heard of either's fate.
                     None => match self.late_for(&fitting, event, &item) {
@@ -467,12 +472,12 @@ impl<'a> World<'a> {
                 self.let_go(number, direction);
             }
             self.settle(number, direction);
-            // What leaves the sub-session where it is may stand alone, by who has not heard of the sub-session.
+            // What leaves the sub-session where it is may be uncorrelated, by who has not heard of the sub-session.
             self.sub_sessions[number].known &= known;
             return (Verdict::Fine, Some(number));
         }
-        if let Some(alone) = alone.filter(|_| !event.keys.is_empty()) {
-            return self.open(event, item, alone);
+        if let Some(uncorrelated) = uncorrelated.filter(|_| !event.keys.is_empty()) {
+            return self.open(event, item, uncorrelated);
         }
         if let Some(verdict) = self.late_for(&fitting, event, &item) {
             if verdict == Verdict::Late {

@@ -140,8 +140,8 @@ fn only_own_cancellable_requests_that_ran_can_be_cancelled() {
     let ping = checker.cancel_request(Send, small.cancelled, 5).unwrap_err();
     assert_eq!(ping.kind, ViolationKind::NotCancellable { request: "ping".into() });
     checker.answer(Receive, 5, small.ping.reply).unwrap();
-    let untied = checker.tell(Send, small.cancelled).unwrap_err();
-    assert_eq!(untied.to_string(), "`cancelled` does not say which request it is about");
+    let unnamed = checker.tell(Send, small.cancelled).unwrap_err();
+    assert_eq!(unnamed.to_string(), "`cancelled` does not say which request it is about");
 }
 
 #[test]

@@ -4,7 +4,7 @@ use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{ENDED, accepted, id, is_late, linear, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Role, Side, StateIndex, StateKind, Strictness};
-use crate::{About, Checker, KeyValue, Late, Limits, Step, StepKind, Ties, Violation, ViolationKind};
+use crate::{About, Checker, Correlation, KeyValue, Late, Limits, Step, StepKind, Violation, ViolationKind};
 
 /// `Idle = ?Prompt . Turn`, `Turn = !Done . Idle & ?Cancel . Turn`, in parallel with `*( !Look . ?reply . End )`, as
 /// the agent sees it, with what closing the diamond adds.
@@ -159,7 +159,14 @@ impl Watching {
     fn watch(&mut self, number: i64, uri: &str) {
         let keys = [(KEY, KeyValue::from(uri))];
         let message = self.watch.request;
-        accepted(self.checker.request_tied(Send, message, &id(number), None, Ties::keys(&keys), never));
+        accepted(self.checker.request_correlated(
+            Send,
+            message,
+            &id(number),
+            None,
+            Correlation::keys(&keys),
+            never,
+        ));
     }
 
     fn answer(&mut self, number: i64) {
@@ -173,7 +180,13 @@ impl Watching {
 
     fn tell(&mut self, direction: Direction, message: MessageIndex, uri: &str) -> Result<Step, Violation> {
         let keys = [(KEY, KeyValue::from(uri))];
-        self.checker.notification_tied(direction, message, About::Nothing, Ties::keys(&keys), never)
+        self.checker.notification_correlated(
+            direction,
+            message,
+            About::Nothing,
+            Correlation::keys(&keys),
+            never,
+        )
     }
 
     fn changed(&mut self, uri: &str) -> Result<StepKind, Violation> {
@@ -211,11 +224,15 @@ fn a_late_request_is_answered_with_an_error_and_its_id_is_spent() {
     watching.answer(1);
     watching.leave("a");
     let keys = [(KEY, KeyValue::from("a"))];
-    let (ask, ties) = (watching.ask, Ties::keys(&keys));
-    let late = accepted(watching.checker.request_tied(Receive, ask.request, &id(1), None, ties, never));
+    let (ask, correlation) = (watching.ask, Correlation::keys(&keys));
+    let late =
+        accepted(watching.checker.request_correlated(Receive, ask.request, &id(1), None, correlation, never));
     assert!(is_late(late.kind));
     assert_eq!(watching.checker.answer(Send, 1, ask.refusal).unwrap(), StepKind::Swallowed);
-    let again = watching.checker.request_tied(Receive, ask.request, &id(1), None, ties, never).unwrap_err();
+    let again = watching
+        .checker
+        .request_correlated(Receive, ask.request, &id(1), None, correlation, never)
+        .unwrap_err();
     assert!(matches!(again.kind, ViolationKind::DuplicateId { .. }));
 }
 

@@ -5,8 +5,8 @@ use crate::checker::tests::{accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Side, StateKind};
 use crate::{
-    About, Awaiting, Checker, KeyValue, Limits, Meant, Step, StepKind, SubSessionNumber, Ties, Violation,
-    ViolationKind,
+    About, Awaiting, Checker, Correlation, KeyValue, Limits, Meant, Step, StepKind, SubSessionNumber,
+    Violation, ViolationKind,
 };
 
 /// `*( !subscribe . ?result . rec w . ( ?updated . w & !unsubscribe . ?result . End ) )`, from the client's side,
@@ -76,7 +76,7 @@ fn watching() -> Watching {
 impl Watching {
     fn ask(&mut self, message: MessageIndex, number: i64, uri: &str) -> Result<Step, Violation> {
         let keys = [(URI, KeyValue::from(uri))];
-        self.checker.request_tied(Send, message, &id(number), None, Ties::keys(&keys), never)
+        self.checker.request_correlated(Send, message, &id(number), None, Correlation::keys(&keys), never)
     }
 
     fn subscribe(&mut self, number: i64, uri: &str) -> SubSessionNumber {
@@ -100,8 +100,8 @@ impl Watching {
 
     fn tell(&mut self, direction: Direction, uri: &str) -> Result<Step, Violation> {
         let keys = [(URI, KeyValue::from(uri))];
-        let ties = Ties::keys(&keys);
-        self.checker.notification_tied(direction, self.updated, About::Nothing, ties, never)
+        let correlation = Correlation::keys(&keys);
+        self.checker.notification_correlated(direction, self.updated, About::Nothing, correlation, never)
     }
 
     fn updated(&mut self, uri: &str) -> Result<Step, Violation> {
@@ -249,9 +249,10 @@ fn a_sender_that_means_another_sub_session_gets_a_violation() {
     let mut watching = watching();
     let (a, _) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
     let keys = [(URI, KeyValue::from("b"))];
-    let ties = Ties { keys: &keys, meant: Meant::SubSession(a) };
+    let correlation = Correlation { keys: &keys, meant: Meant::SubSession(a) };
     let message = watching.unsubscribe.request;
-    let wrong = watching.checker.request_tied(Send, message, &id(3), None, ties, never).unwrap_err();
+    let wrong =
+        watching.checker.request_correlated(Send, message, &id(3), None, correlation, never).unwrap_err();
     assert!(matches!(wrong.kind, ViolationKind::WrongKey { .. }));
 }
 
@@ -281,9 +282,10 @@ fn what_is_to_stand_alone_is_none_of_a_sub_session_s() {
     let mut watching = watching_with(true);
     watching.subscribe(1, "a");
     let keys = [(URI, KeyValue::from("a"))];
-    let ties = Ties { keys: &keys, meant: Meant::New };
+    let correlation = Correlation { keys: &keys, meant: Meant::New };
     let message = watching.unsubscribe.request;
-    let taken = watching.checker.request_tied(Send, message, &id(2), None, ties, never).unwrap_err();
+    let taken =
+        watching.checker.request_correlated(Send, message, &id(2), None, correlation, never).unwrap_err();
     assert!(matches!(taken.kind, ViolationKind::KeyInUse { .. }), "{taken}");
 }
 
@@ -327,7 +329,14 @@ fn a_message_may_go_on_with_a_sub_session_or_open_one() {
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let mut ask = |number: i64, uri: &str, reply| {
         let keys = [(URI, KeyValue::from(uri))];
-        let step = checker.request_tied(Send, subscribe.request, &id(number), None, Ties::keys(&keys), never);
+        let step = checker.request_correlated(
+            Send,
+            subscribe.request,
+            &id(number),
+            None,
+            Correlation::keys(&keys),
+            never,
+        );
         let answered = checker.reply(Receive, &id(number), reply);
         (accepted(step).kind, accepted(answered).sub_session)
     };
@@ -358,7 +367,13 @@ fn a_notification_opens_a_sub_session_and_its_memory_is_bounded() {
     let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap().with_limits(limits);
     let mut tell = |message: MessageIndex, number: i64| {
         let keys = [(URI, KeyValue::from(number))];
-        let step = checker.notification_tied(Receive, message, About::Nothing, Ties::keys(&keys), never);
+        let step = checker.notification_correlated(
+            Receive,
+            message,
+            About::Nothing,
+            Correlation::keys(&keys),
+            never,
+        );
         (step.map(|step| step.kind), checker.sub_sessions.remembered())
     };
     for number in 0..1_000 {
@@ -389,7 +404,7 @@ fn each_channel_has_values_of_its_own_under_one_key() {
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let mut tell = |direction, message| {
         let keys = [(URI, KeyValue::from("a"))];
-        checker.notification_tied(direction, message, About::Nothing, Ties::keys(&keys), never)
+        checker.notification_correlated(direction, message, About::Nothing, Correlation::keys(&keys), never)
     };
     let (editing, watching) =
         (accepted(tell(Send, open)).sub_session, accepted(tell(Send, watch)).sub_session);
@@ -416,15 +431,16 @@ fn the_id_of_a_request_is_a_value_like_any_other() {
     let mut sub_sessions = Vec::new();
     for value in [KeyValue::from(1), KeyValue::from("1")] {
         let keys = [(URI, value.clone())];
-        let step = checker.request_tied(Send, run.request, &value, None, Ties::keys(&keys), never);
+        let step =
+            checker.request_correlated(Send, run.request, &value, None, Correlation::keys(&keys), never);
         accepted(checker.reply(Receive, &value, run.reply));
         let sub_session = accepted(step).sub_session.unwrap();
         assert_eq!(checker.sub_session_opener(sub_session), Some(&value));
         sub_sessions.push((sub_session, keys));
     }
     for (sub_session, keys) in sub_sessions.iter().rev() {
-        let ties = Ties::keys(keys);
-        let step = checker.notification_tied(Receive, output, About::Nothing, ties, never);
+        let correlation = Correlation::keys(keys);
+        let step = checker.notification_correlated(Receive, output, About::Nothing, correlation, never);
         assert_eq!(accepted(step).sub_session, Some(*sub_session), "`1` is not `\"1\"`");
     }
 }

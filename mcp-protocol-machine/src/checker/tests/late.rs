@@ -4,7 +4,7 @@ use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{ENDED, accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Origin, Side, StateKind};
-use crate::{About, Checker, KeyValue, StepKind, Ties, ViolationKind};
+use crate::{About, Checker, Correlation, KeyValue, StepKind, ViolationKind};
 
 #[test]
 fn a_cancel_that_names_no_request_does_not_take_the_edge_of_one() {
@@ -27,7 +27,7 @@ fn a_cancel_that_names_no_request_does_not_take_the_edge_of_one() {
     let mut checker = Checker::new(protocol, Side::Client).unwrap();
     checker.ask(Send, call.request, 1).unwrap();
     let before = checker.states().to_vec();
-    assert_eq!(checker.tell(Send, cancelled).unwrap_err().kind, ViolationKind::Untied);
+    assert_eq!(checker.tell(Send, cancelled).unwrap_err().kind, ViolationKind::RequestUnnamed);
     assert_eq!(checker.states(), before);
     checker.cancel_request(Send, cancelled, 1).unwrap();
 }
@@ -45,8 +45,8 @@ fn a_sub_session_whose_id_was_misused_can_still_be_cancelled() {
     let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap();
     let keys = [(KeyIndex(0), KeyValue::from("a"))];
     let mut watch_it = || {
-        let ties = Ties::keys(&keys);
-        checker.request_tied(Receive, watch.request, &id(1), None, ties, never)
+        let correlation = Correlation::keys(&keys);
+        checker.request_correlated(Receive, watch.request, &id(1), None, correlation, never)
     };
     accepted(watch_it());
     assert!(matches!(watch_it().unwrap_err().kind, ViolationKind::DuplicateId { .. }));
@@ -70,11 +70,11 @@ fn what_follows_a_late_reply_under_the_key_that_it_brought_is_late_too() {
     assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), ENDED);
     assert_eq!(checker.retired(Receive, &id(1)), Some(make.request));
     let keys = [(KeyIndex(0), KeyValue::from("t"))];
-    let late = accepted(checker.stray_reply_tied(Receive, &id(1), Ties::keys(&keys)));
+    let late = accepted(checker.stray_reply_correlated(Receive, &id(1), Correlation::keys(&keys)));
     assert_eq!((late.kind, checker.retired(Receive, &id(1))), (StepKind::Swallowed, None));
     let mut tell = |value: &str| {
         let keys = [(KeyIndex(0), KeyValue::from(value))];
-        checker.notification_tied(Receive, done, About::Nothing, Ties::keys(&keys), never)
+        checker.notification_correlated(Receive, done, About::Nothing, Correlation::keys(&keys), never)
     };
     assert!(is_late(accepted(tell("t")).kind));
     assert!(matches!(tell("other").unwrap_err().kind, ViolationKind::UnknownKey { .. }));
@@ -95,7 +95,7 @@ fn what_crosses_the_end_of_its_sub_session_and_the_refusal_of_the_step_before_is
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let request = |checker: &mut Checker, direction, message, number, uri: &str| {
         let keys = [(KeyIndex(0), KeyValue::from(uri))];
-        checker.request_tied(direction, message, &id(number), None, Ties::keys(&keys), never)
+        checker.request_correlated(direction, message, &id(number), None, Correlation::keys(&keys), never)
     };
     for (number, uri) in [(1, "a"), (2, "b")] {
         accepted(request(&mut checker, Send, watch.request, number, uri));
@@ -128,12 +128,13 @@ fn what_asks_again_after_the_answer_that_ended_its_sub_session_is_not_late() {
     tables.state("End", StateKind::End, &[]);
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let keys = [(KeyIndex(0), KeyValue::from("a"))];
-    let ties = Ties::keys(&keys);
-    accepted(checker.request_tied(Send, watch.request, &id(1), None, ties, never));
+    let correlation = Correlation::keys(&keys);
+    accepted(checker.request_correlated(Send, watch.request, &id(1), None, correlation, never));
     checker.answer(Receive, 1, watch.reply).unwrap();
-    accepted(checker.request_tied(Receive, ask.request, &id(10), None, ties, never));
+    accepted(checker.request_correlated(Receive, ask.request, &id(10), None, correlation, never));
     assert_eq!(checker.answer(Send, 10, ask.reply).unwrap(), ENDED);
-    let again = checker.request_tied(Receive, ask.request, &id(11), None, ties, never).unwrap_err();
+    let again =
+        checker.request_correlated(Receive, ask.request, &id(11), None, correlation, never).unwrap_err();
     assert!(matches!(again.kind, ViolationKind::UnknownKey { .. }));
 }
 
@@ -152,17 +153,21 @@ fn what_follows_a_late_reply_is_late_for_its_own_sub_session_and_not_for_the_one
     tables.state("End", StateKind::End, &[]);
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let keys = [(KeyIndex(0), KeyValue::from("t"))];
-    let ties = Ties::keys(&keys);
+    let correlation = Correlation::keys(&keys);
     checker.ask(Send, make.request, 1).unwrap();
-    accepted(checker.reply_tied(Receive, &id(1), make.reply, ties));
-    accepted(checker.notification_tied(Receive, step, About::Nothing, ties, never));
+    accepted(checker.reply_correlated(Receive, &id(1), make.reply, correlation));
+    accepted(checker.notification_correlated(Receive, step, About::Nothing, correlation, never));
     assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), ENDED);
     // The other side has heard of that, and gives the value again, to a sub-session that it does not know to be over.
     checker.ask(Send, make.request, 2).unwrap();
     assert_eq!(checker.cancel_request(Send, cancelled, 2).unwrap(), ENDED);
-    assert_eq!(accepted(checker.stray_reply_tied(Receive, &id(2), ties)).kind, StepKind::Swallowed);
+    assert_eq!(
+        accepted(checker.stray_reply_correlated(Receive, &id(2), correlation)).kind,
+        StepKind::Swallowed
+    );
     for message in [step, done] {
-        let late = accepted(checker.notification_tied(Receive, message, About::Nothing, ties, never));
+        let late =
+            accepted(checker.notification_correlated(Receive, message, About::Nothing, correlation, never));
         assert!(is_late(late.kind));
     }
 }
@@ -208,13 +213,14 @@ impl Making {
     fn reply(&mut self, number: i64) -> StepKind {
         let keys = [(KeyIndex(0), KeyValue::from("t"))];
         let reply = self.make.reply;
-        accepted(self.checker.reply_tied(Receive, &id(number), reply, Ties::keys(&keys))).kind
+        accepted(self.checker.reply_correlated(Receive, &id(number), reply, Correlation::keys(&keys))).kind
     }
 
     fn tell(&mut self, direction: Direction, message: MessageIndex) -> Result<StepKind, ViolationKind> {
         let keys = [(KeyIndex(0), KeyValue::from("t"))];
-        let ties = Ties::keys(&keys);
-        let told = self.checker.notification_tied(direction, message, About::Nothing, ties, never);
+        let correlation = Correlation::keys(&keys);
+        let told =
+            self.checker.notification_correlated(direction, message, About::Nothing, correlation, never);
         told.map(|step| step.kind).map_err(|violation| violation.kind.clone())
     }
 }

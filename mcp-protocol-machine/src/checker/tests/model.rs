@@ -248,8 +248,9 @@ impl Model {
             About::Request(id) if table.cancels.is_some() => self.cancel(direction, message, id, applies),
             About::Token(token) if table.reports.is_some() => self.report(direction, message, token, applies),
             _ => {
-                let tied = table.cancels.is_some() || table.reports.is_some();
-                let nothing = if tied { ViolationKind::Untied } else { ViolationKind::NotPermitted };
+                let names_a_request = table.cancels.is_some() || table.reports.is_some();
+                let nothing =
+                    if names_a_request { ViolationKind::RequestUnnamed } else { ViolationKind::NotPermitted };
                 let (channel, action) = self.taker(None, direction, message).ok_or(nothing)?;
                 self.gates(direction, message, applies)?;
                 Ok(self.follow(channel, action))

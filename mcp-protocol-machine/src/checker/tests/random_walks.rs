@@ -240,7 +240,7 @@ fn the_checker_and_the_slow_model_agree() {
         "SecondReply",
         "WrongReply",
         "UnknownToken",
-        "Untied",
+        "RequestUnnamed",
         "NotRunning",
         "NotYours",
         "NotCancellable",

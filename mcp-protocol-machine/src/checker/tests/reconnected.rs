@@ -4,7 +4,7 @@ use crate::checker::tests::tables::{Tables, To};
 use crate::checker::tests::{active, id, linear, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{KeyIndex, Side, StateKind};
-use crate::{Awaiting, Checker, KeyValue, StepKind, Ties, ViolationKind};
+use crate::{Awaiting, Checker, Correlation, KeyValue, StepKind, ViolationKind};
 
 #[test]
 fn ids_tokens_and_what_could_come_late_are_forgotten_and_calls_go_on_that_are_named() {
@@ -43,7 +43,7 @@ fn sub_sessions_are_forgotten_but_those_that_have_heard_nothing() {
     let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
     let watched = |checker: &mut Checker, number: i64, uri: &str| {
         let keys = [(KeyIndex(0), KeyValue::from(uri))];
-        checker.request_tied(Send, watch.request, &id(number), None, Ties::keys(&keys), never)
+        checker.request_correlated(Send, watch.request, &id(number), None, Correlation::keys(&keys), never)
     };
     let first = watched(&mut checker, 1, "a").unwrap().sub_session.unwrap();
     checker.answer(Receive, 1, watch.reply).unwrap();

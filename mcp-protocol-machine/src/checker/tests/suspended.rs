@@ -4,7 +4,7 @@ use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Only, Side, StateKind, Strictness, Text};
-use crate::{About, Checker, KeyValue, Step, StepKind, Ties, Violation, ViolationKind};
+use crate::{About, Checker, Correlation, KeyValue, Step, StepKind, Violation, ViolationKind};
 
 const URI: KeyIndex = KeyIndex(0);
 
@@ -64,7 +64,13 @@ fn editor() -> Editor {
 impl Editor {
     fn tell(&mut self, direction: Direction, message: MessageIndex, uri: &str) -> Result<Step, Violation> {
         let keys = [(URI, KeyValue::from(uri))];
-        self.checker.notification_tied(direction, message, About::Nothing, Ties::keys(&keys), never)
+        self.checker.notification_correlated(
+            direction,
+            message,
+            About::Nothing,
+            Correlation::keys(&keys),
+            never,
+        )
     }
 
     fn ask(
@@ -75,7 +81,14 @@ impl Editor {
         uri: &str,
     ) -> Result<Step, Violation> {
         let keys = [(URI, KeyValue::from(uri))];
-        self.checker.request_tied(direction, asked.request, &id(number), None, Ties::keys(&keys), never)
+        self.checker.request_correlated(
+            direction,
+            asked.request,
+            &id(number),
+            None,
+            Correlation::keys(&keys),
+            never,
+        )
     }
 
     fn shutdown(&mut self, number: i64) {
@@ -118,7 +131,7 @@ fn the_sender_of_the_last_message_takes_no_further_step() {
     let violation = rest(editor.tell(Send, change, "a"));
     assert_eq!(
         violation.to_string(),
-        "`change` would go on with what was opened before, which rests in `Stopped`: the client may send `exit` \
+        "`change` would go on with what was opened before, which is suspended in `Stopped`: the client may send `exit` \
          now (rule nothing but exit, must)"
     );
     assert_eq!(violation.strictness(), Strictness::Must);

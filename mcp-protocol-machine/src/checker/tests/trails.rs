@@ -4,7 +4,7 @@ use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, Side, StateKind};
-use crate::{About, Checker, KeyValue, StepKind, Ties, Violation, ViolationKind};
+use crate::{About, Checker, Correlation, KeyValue, StepKind, Violation, ViolationKind};
 
 /// `Open = ?log . Open & ?both . Open & !stop . Closed`, `Closed = ?note . Closed & ?both . Closed`: after `stop` a `log` is
 /// late.
@@ -127,16 +127,17 @@ impl Observer {
     /// A `watch` that comes late here.
     fn watch(&mut self) {
         let (keys, message) = ([(KeyIndex(0), KeyValue::from("a"))], self.watch.request);
-        let step = self.checker.request_tied(Receive, message, &id(1), None, Ties::keys(&keys), never);
+        let step =
+            self.checker.request_correlated(Receive, message, &id(1), None, Correlation::keys(&keys), never);
         assert!(is_late(accepted(step).kind));
         self.checker.tell(Send, self.free).unwrap();
     }
 
     fn changed(&mut self, direction: Direction) -> Result<StepKind, Violation> {
         let keys = [(KeyIndex(0), KeyValue::from("a"))];
-        let ties = Ties::keys(&keys);
+        let correlation = Correlation::keys(&keys);
         self.checker
-            .notification_tied(direction, self.changed, About::Nothing, ties, never)
+            .notification_correlated(direction, self.changed, About::Nothing, correlation, never)
             .map(|step| step.kind)
     }
 }
@@ -176,10 +177,10 @@ fn a_value_is_in_use_only_for_sub_sessions_that_share_a_message() {
         tables.state("End", StateKind::End, &[]);
         let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap();
         let keys = [(KeyIndex(0), KeyValue::from("a"))];
-        let ties = Ties::keys(&keys);
-        accepted(checker.notification_tied(Send, open, About::Nothing, ties, never));
+        let correlation = Correlation::keys(&keys);
+        accepted(checker.notification_correlated(Send, open, About::Nothing, correlation, never));
         checker.tell(Send, go).unwrap();
-        let second = checker.notification_tied(Send, open, About::Nothing, ties, never);
+        let second = checker.notification_correlated(Send, open, About::Nothing, correlation, never);
         match second {
             Ok(_) => assert!(!shared),
             Err(violation) => {

@@ -1,4 +1,4 @@
-//! Sub-sessions with a life of their own: side by side, each with its inputs, dropped, refused, cancelled, from both
+//! Sub-sessions with session types of their own: side by side, each with its inputs, dropped, refused, cancelled, from both
 //! sides.
 
 #![allow(clippy::indexing_slicing, reason = "the payloads are the test's own")]

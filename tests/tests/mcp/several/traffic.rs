@@ -5,7 +5,8 @@ use mcp_protocol_machine::protocol::{
     Condition, Direction, KeyIndex, KeyPlace, Message, MessageIndex, Path, Protocol, Side, Text,
 };
 use mcp_protocol_machine::{
-    About, Awaiting, Capabilities, Checker, KeyValue, Lookup, RequestId, Said, Ties, Violation, ViolationKind,
+    About, Awaiting, Capabilities, Checker, Correlation, KeyValue, Lookup, RequestId, Said, Violation,
+    ViolationKind,
 };
 use mcp_protocols::{REVISIONS, VERSIONS};
 use serde_json::{Value, json};
@@ -119,8 +120,8 @@ impl Observer {
                 };
                 let keys = self.keys(request, Some(own), params);
                 let token = id(&params["_meta"]["progressToken"]);
-                let ties = Ties::keys(&keys);
-                self.checker.request_tied(direction, request, own, token, ties, applies)?;
+                let correlation = Correlation::keys(&keys);
+                self.checker.request_correlated(direction, request, own, token, correlation, applies)?;
                 self.announce(request, params);
                 Ok(())
             }
@@ -137,8 +138,10 @@ impl Observer {
                     (None, None) => About::Nothing,
                 };
                 let keys = self.keys(notification, None, params);
-                let ties = Ties::keys(&keys);
-                self.checker.notification_tied(direction, notification, about, ties, applies).map(drop)
+                let correlation = Correlation::keys(&keys);
+                self.checker
+                    .notification_correlated(direction, notification, about, correlation, applies)
+                    .map(drop)
             }
             (None, Some(own)) => {
                 let Awaiting::Request(request) = self.checker.awaiting(direction, own) else {
@@ -150,7 +153,7 @@ impl Observer {
                     None => self.pick(self.lookup.replies(request), result).unwrap(),
                 };
                 let keys = self.keys(reply, Some(own), result);
-                self.checker.reply_tied(direction, own, reply, Ties::keys(&keys))?;
+                self.checker.reply_correlated(direction, own, reply, Correlation::keys(&keys))?;
                 self.announce(reply, result);
                 Ok(())
             }

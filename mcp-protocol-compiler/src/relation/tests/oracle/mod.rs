@@ -219,8 +219,8 @@ impl Oracle<'_> {
     }
 
     /// Whether sub-sessions take no step in a direction, for one side.
-    fn rests(&self, side: usize, world: &World, direction: Direction) -> bool {
-        world.main[side].iter().any(|state| self.role(side).states[state.0 as usize].only.rests(direction))
+    fn is_suspended(&self, side: usize, world: &World, direction: Direction) -> bool {
+        world.main[side].iter().any(|state| self.role(side).states[state.0 as usize].only.suspends(direction))
     }
 
     fn name(&self, message: MessageIndex) -> &str {
@@ -268,7 +268,7 @@ impl Oracle<'_> {
                 let sends: Vec<(StateIndex, Edge)> =
                     self.edges(side, at, Direction::Send).map(|(from, edge)| (from, edge.clone())).collect();
                 for (from, edge) in sends.iter().filter(|(_, edge)| edge.origin != Origin::Closure) {
-                    if self.is_step(edge.message) && self.rests(side, world, Direction::Send) {
+                    if self.is_step(edge.message) && self.is_suspended(side, world, Direction::Send) {
                         continue;
                     }
                     self.sub_session_lag(world, side, index, *from, edge)?;
@@ -370,7 +370,7 @@ impl Oracle<'_> {
             let index =
                 world.sub_sessions.iter().position(|sub_session| sub_session.number == number).unwrap();
             let opens = world.sub_sessions[index].lives[side] == Life::Unborn;
-            if !opens && self.is_step(item.message) && self.rests(side, world, Direction::Receive) {
+            if !opens && self.is_step(item.message) && self.is_suspended(side, world, Direction::Receive) {
                 return Err(unexpected());
             }
             match world.sub_sessions[index].lives[side].clone() {

@@ -56,7 +56,9 @@ impl Oracle<'_> {
             self.receive(&mut ahead, side, *item)?;
             self.receive(&mut behind, side, *item)?;
             let after = match &ahead.sub_sessions[index].lives[side] {
-                Life::At(_) if self.is_step(edge.message) && self.rests(side, &ahead, Direction::Send) => {
+                Life::At(_)
+                    if self.is_step(edge.message) && self.is_suspended(side, &ahead, Direction::Send) =>
+                {
                     None
                 }
                 Life::At(at) => match self.edge(side, at, Direction::Send, edge.message) {

@@ -52,7 +52,7 @@ fn body(random: &mut Random, states: &mut Vec<State>, opener: u16, way: Directio
         forks: false,
         requests: false,
         closes: false,
-        rests: false,
+        suspends: false,
         shared_ends: false,
     };
     let first = channel(random, shape, states, INNER..INNER + 2);

@@ -72,7 +72,7 @@ pub(in crate::relation::tests) struct Shape {
     pub(in crate::relation::tests) forks: bool,
     pub(in crate::relation::tests) requests: bool,
     pub(in crate::relation::tests) closes: bool,
-    pub(in crate::relation::tests) rests: bool,
+    pub(in crate::relation::tests) suspends: bool,
     pub(in crate::relation::tests) shared_ends: bool,
 }
 
@@ -86,7 +86,7 @@ impl Shape {
             forks: parallel || random.percent(25),
             requests: random.percent(30),
             closes: random.percent(40),
-            rests: random.percent(60),
+            suspends: random.percent(60),
             shared_ends: random.percent(80),
         }
     }
@@ -211,8 +211,8 @@ pub(in crate::relation::tests) fn client(random: &mut Random, shape: Shape) -> A
     let mut automaton = finish(Side::Client, states);
     // What sub-sessions are opened by is compared by body, so equal bodies are one.
     share_ends(&mut automaton, |state| state.body || shape.shared_ends);
-    if shape.rests && shape.spawns && !shape.forks {
-        suspension::rests(random, &mut automaton);
+    if shape.suspends && shape.spawns && !shape.forks {
+        suspension::mark_only(random, &mut automaton);
     }
     automaton
 }

@@ -7,7 +7,7 @@ use crate::automaton::Automaton;
 
 /// Suspends sub-sessions in some states, mostly as the text does it: the directions depend on the messages that lead
 /// there.
-pub(super) fn rests(random: &mut Random, automaton: &mut Automaton) {
+pub(super) fn mark_only(random: &mut Random, automaton: &mut Automaton) {
     let marked: Vec<bool> = automaton.states.iter().map(|state| !state.body && random.percent(60)).collect();
     for (state, marked) in automaton.states.iter_mut().zip(&marked).skip(1) {
         state.only = Only { outward: *marked, inward: *marked };

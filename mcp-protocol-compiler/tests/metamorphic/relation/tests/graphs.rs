@@ -11,7 +11,7 @@ use crate::declarations::Message;
 /// Writes a random protocol.
 pub(crate) fn write(seed: u64) -> String {
     let mut random = Random::new(seed);
-    let shape = Shape { rests: false, ..Shape::any(&mut random) };
+    let shape = Shape { suspends: false, ..Shape::any(&mut random) };
     let one = client(&mut random, shape);
     let mut other = dual(&mut random, &one);
     let compatible = match random.below(8) {

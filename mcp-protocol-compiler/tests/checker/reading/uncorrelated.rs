@@ -7,8 +7,8 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use super::{Branch, Move, Node, Place, Program, Reading};
 
 impl Reading<'_> {
-    /// Writes down what each step is that may stand alone.
-    pub(super) fn stand_alone(&mut self) {
+    /// Writes down what each step is that may be uncorrelated.
+    pub(super) fn find_uncorrelated(&mut self) {
         let bodies: Vec<Place> = self.bodies().collect();
         let first = self.first_steps(&bodies).into_iter();
         let opens: HashSet<(Direction, MessageIndex)> =
@@ -31,48 +31,48 @@ impl Reading<'_> {
             }
             let branch = Branch::Action { direction, name, next, rule: None };
             let body = self.add(Node::Choice(vec![branch], None));
-            self.alone.insert((direction, message), body);
+            self.uncorrelated.insert((direction, message), body);
         }
     }
 
-    /// The steps that may stand alone where sub-sessions can be opened, with these first steps.
+    /// The steps that may be uncorrelated where sub-sessions can be opened, with these first steps.
     pub(super) fn uncorrelated_bodies(&self, openers: &[(Place, Move)]) -> Vec<(Place, Move)> {
-        if self.alone.is_empty() {
+        if self.uncorrelated.is_empty() {
             return Vec::new();
         }
         let later = openers.iter().map(|(_, step)| self.alphabet(step.next));
-        let mut places: Vec<Place> = later.flat_map(|later| self.alone_of(&later)).collect();
+        let mut places: Vec<Place> = later.flat_map(|later| self.uncorrelated_of(&later)).collect();
         places.sort_unstable();
         places.dedup();
         self.first_steps(&places)
     }
 
-    /// Whether a program may no longer send something that stands alone, once it has come to be another.
-    pub(crate) fn loses_alone(&self, before: &Program, after: &Program, own: Direction) -> bool {
-        if self.alone.is_empty() {
+    /// Whether a program may no longer send something that is uncorrelated, once it has come to be another.
+    pub(crate) fn loses_uncorrelated(&self, before: &Program, after: &Program, own: Direction) -> bool {
+        if self.uncorrelated.is_empty() {
             return false;
         }
         let sent = |program: &Program| -> HashSet<MessageIndex> {
             let openers = self.openers(program).into_iter();
-            let own = openers.filter(|(body, step)| step.direction == own && self.is_alone(*body));
+            let own = openers.filter(|(body, step)| step.direction == own && self.is_uncorrelated(*body));
             own.map(|(_, step)| step.message).collect()
         };
         !sent(before).is_subset(&sent(after))
     }
 
-    fn alone_of(&self, steps: &HashSet<(Direction, MessageIndex)>) -> Vec<Place> {
-        steps.iter().filter_map(|step| self.alone.get(step).copied()).collect()
+    fn uncorrelated_of(&self, steps: &HashSet<(Direction, MessageIndex)>) -> Vec<Place> {
+        steps.iter().filter_map(|step| self.uncorrelated.get(step).copied()).collect()
     }
 
-    /// Whether a body is what a step is that stands alone, be it written or not.
-    pub(crate) fn is_alone(&self, body: Place) -> bool {
-        let stands_alone = |step: &(Direction, MessageIndex)| {
+    /// Whether a body is what a step is that is uncorrelated, be it written or not.
+    pub(crate) fn is_uncorrelated(&self, body: Place) -> bool {
+        let is_uncorrelated = |step: &(Direction, MessageIndex)| {
             self.is_open(step.1) && self.bodies().any(|other| self.later(other).contains(step))
         };
         let first = self.first_steps(&[body]);
-        self.alone.values().any(|alone| *alone == body)
+        self.uncorrelated.values().any(|other| *other == body)
             || !self.is_keyed(body)
-                && first.iter().any(|(_, step)| stands_alone(&(step.direction, step.message)))
+                && first.iter().any(|(_, step)| is_uncorrelated(&(step.direction, step.message)))
     }
 
     /// Whether keys tie the steps of a body together; what nothing follows holds no value.
