@@ -249,27 +249,28 @@ impl CheckedSession {
             Err(error) => return Poll::Ready(Some(Err(error))),
         };
         let LinearInput { message, id, answers, body, negotiation, .. } = input;
+        let asked = answers.map(RequestId::Number);
         if let Some(error) = negotiation {
             return Poll::Ready(match part.seat.cannot_work_with(id, before, *error) {
                 Ok(()) => None,
                 Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
-                    Some(Ok(Event::NegotiationFailed { id: self.asked_as(answers), error }))
+                    Some(Ok(Event::NegotiationFailed { id: asked, error }))
                 }
                 Err(error) => Some(Err(error)),
             });
         }
         let event = match (body, id) {
-            (Body::Rejected(error), _) => match self.asked_as(answers) {
+            (Body::Rejected(error), _) => match asked {
                 Some(id) => Event::Failed { id, error },
                 None => return Poll::Ready(Some(Err(error))),
             },
-            (Body::Refusal(error), _) => match self.asked_as(answers) {
+            (Body::Refusal(error), _) => match asked {
                 Some(id) => Event::Refused { id, error },
                 // A refusal answers a request; there is no other.
                 None => return Poll::Ready(None),
             },
             (Body::Payload(payload), Some(id)) => {
-                part.open.push((message, id.clone()));
+                part.open.took(message, id.clone());
                 if let Some(key) = key {
                     self.link.with(|engine| engine.hold(&id, key));
                 }
@@ -278,20 +279,13 @@ impl CheckedSession {
             }
             (Body::Payload(payload), None) => {
                 let payload = self.payload(message, payload);
-                match self.asked_as(answers) {
+                match asked {
                     Some(id) => Event::Reply { id, message, result: payload },
                     None => Event::Notification { message, method: self.method_of(message), params: payload },
                 }
             }
         };
         Poll::Ready(Some(Ok(event)))
-    }
-
-    /// The id of a linear request of this side that has its reply.
-    fn asked_as(&mut self, answers: Option<i64>) -> Option<RequestId> {
-        let id = answers?;
-        self.answered(id);
-        Some(RequestId::Number(id))
     }
 
     /// A replicated input.

@@ -106,12 +106,8 @@ impl CheckedSession {
         let (message, written) = self.named(request.into(), Kind::Request, params)?;
         if let SendTarget::Linear(place) = self.way(message)? {
             let mut timer = LazyTimer::default();
-            let id = self.put(place, message, written, &mut timer).await?;
-            let reply = self.reply_to(place, message, &mut timer).await;
-            if !matches!(reply, Err(Error::Timeout { .. })) {
-                id.and_then(|id| self.answered(id));
-            }
-            return reply;
+            self.put(place, message, written, &mut timer).await?;
+            return self.reply_to(place, message, &mut timer).await;
         }
         if self.opens_sub_session(message) {
             return Err(self.opens(message));
@@ -225,20 +221,14 @@ impl CheckedSession {
         };
         let is_cancelled = self.link.speak(|engine, caller| engine.cancel(caller, number, Some(extra)))?;
         if is_cancelled
-            && let Some(place) = self.answered(number)
-            && let Some(part) = self.parts.get_mut(place)
+            && let Some(part) =
+                self.parts.iter_mut().find_map(|part| part.open.replied(number).then_some(part))
             && let Some(target) = part.seat.target(Direction::Send, message)
         {
             // It leads back to where the request was sent.
             part.seat.move_to(target, Moved::Sent(message));
         }
         Ok(())
-    }
-
-    /// A linear request has its reply, or will have none. Gives the part that sent it.
-    pub(super) fn answered(&mut self, id: i64) -> Option<usize> {
-        let place = self.asked.iter().position(|(asked, _)| *asked == id)?;
-        Some(self.asked.swap_remove(place).1)
     }
 
     /// Opens a sub-session with its first message. Returns a session that stands for the sub-session alone.
@@ -355,10 +345,10 @@ impl CheckedSession {
 
     /// The part that holds a linear request, and which it is.
     pub(super) fn linear_request(&self, id: &RequestId) -> Option<(usize, MessageIndex)> {
-        self.parts.iter().enumerate().find_map(|(place, part)| {
-            let open = part.open.iter().find(|(_, open)| open == id);
-            open.map(|(request, _)| (place, *request))
-        })
+        self.parts
+            .iter()
+            .enumerate()
+            .find_map(|(place, part)| part.open.message_of(id).map(|request| (place, request)))
     }
 
     /// The message that is meant, and its payload as JSON.
@@ -408,7 +398,9 @@ impl CheckedSession {
     ) -> Result<Option<i64>, Error> {
         let Some(part) = self.parts.get_mut(place) else { return Err(Error::Closed) };
         let id = part.put_within(message, &Ok(written), timer).await?;
-        self.asked.extend(id.map(|id| (id, place)));
+        if let Some(id) = id {
+            part.open.asked(id);
+        }
         Ok(id)
     }
 

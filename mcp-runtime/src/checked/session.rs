@@ -43,8 +43,6 @@ pub struct CheckedSession {
     pub(super) seat: Option<MailboxGuard>,
     /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
     pub(super) within: Option<Arc<Capabilities>>,
-    /// The linear requests of this value that have no reply yet, with their parts. None is open across a fork.
-    pub(super) asked: Vec<(i64, usize)>,
     /// It was told that the peer has closed the session.
     pub(super) closed: bool,
 }
@@ -81,12 +79,12 @@ impl CheckedSession {
             let key = link.with(|engine| {
                 let key = engine.mailbox_opened();
                 // What the value has taken before is this one's to answer, and to learn of if it is cancelled.
-                session.open.iter().for_each(|(_, id)| engine.hold(id, key));
+                session.open.ids().for_each(|id| engine.hold(id, key));
                 key
             });
             MailboxGuard { link: link.clone(), key }
         });
-        CheckedSession { parts: vec![session], link, seat, within, asked: Vec::new(), closed: false }
+        CheckedSession { parts: vec![session], link, seat, within, closed: false }
     }
 
     /// The protocol that the session follows.

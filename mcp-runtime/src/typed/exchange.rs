@@ -76,9 +76,10 @@ impl<T, C> Exchange<'_, T, C> {
         let seat = &mut self.session.seat;
         let (request, sub_session) = (self.request, seat.sub_session);
         if !is_cancelled {
-            self.session.abandoned = seat
+            let abandoned = seat
                 .link
                 .speak(|engine, caller| engine.abandon_exchange(caller, request, id, sub_session, why));
+            self.session.open.abandon(abandoned);
         }
         // The reply leads back to here, whatever it says.
         seat.state = self.before;
@@ -313,7 +314,7 @@ impl Session {
 
     /// What keeps a step from being written.
     pub(super) fn held_up_by(&self) -> TimeoutKind {
-        if self.abandoned.is_some() { TimeoutKind::Turn } else { TimeoutKind::Room }
+        if self.open.abandoned().is_some() { TimeoutKind::Turn } else { TimeoutKind::Room }
     }
 
     fn advance<P: Serialize + ?Sized, Out, Back>(

@@ -243,7 +243,9 @@ impl Session {
             let text = text(&self.seat.link, message, payload.as_deref());
             match T::read_reply(Reply::new(message, text)) {
                 Ok(payload) => {
-                    self.open.extend(input.id.map(|id| (message, id)));
+                    if let Some(id) = input.id {
+                        self.open.took(message, id);
+                    }
                     return Poll::Ready(Ok(payload));
                 }
                 Err(error) => self.seat.unreadable(message, input.id, before, error)?,
@@ -272,6 +274,9 @@ impl Session {
             Some(input) => {
                 if let Some(target) = seat.target(Direction::Receive, input.message) {
                     self.seat.move_to(target, Moved::Took);
+                }
+                if let Some(id) = input.answers {
+                    self.open.replied(id);
                 }
                 Ok(Some(input))
             }
@@ -425,7 +430,9 @@ impl Input {
         let text = text(&self.link, input.message, body.as_deref());
         match T::read_reply(Reply::new(input.message, text)) {
             Ok(payload) => {
-                session.open.extend(input.id.map(|id| (input.message, id)));
+                if let Some(id) = input.id {
+                    session.open.took(input.message, id);
+                }
                 Ok(make(payload, session))
             }
             Err(error) => match session.seat.unreadable(input.message, input.id, self.before, error) {

@@ -5,7 +5,7 @@
 //!
 //! - `session.rs`: the value of a linear channel; `steps.rs`: what it sends; `inputs.rs`: what it takes;
 //!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one;
-//!   `failure.rs`: why a step did not happen.
+//!   `open_exchanges.rs`: which exchanges of a value are not over; `failure.rs`: why a step did not happen.
 //! - `call.rs`, `notify.rs`: requests and notifications of replicated channels; `batch.rs`: several in one batch;
 //!   `handle.rs`: the same from any task; `pages.rs`: lists in pages; `pending.rs`: calls that have been sent;
 //!   `cancelling.rs`: cancelling them; `timer.rs`: timeouts.
@@ -28,6 +28,7 @@ mod handling;
 mod incoming;
 mod inputs;
 mod notify;
+mod open_exchanges;
 mod overtime;
 mod pages;
 #[doc(hidden)]

@@ -6,9 +6,7 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, Side, State, StateIndex, StateKind,
 };
-use mcp_protocol_machine::{
-    Capabilities, Checker, ProtocolRef, RequestId, SubSessionNumber, TableError, Violation,
-};
+use mcp_protocol_machine::{Capabilities, Checker, ProtocolRef, SubSessionNumber, TableError, Violation};
 use serde::Serialize;
 
 use super::call::{Call, Within};
@@ -16,6 +14,7 @@ use super::closing::Closing;
 use super::handle::Handle;
 use super::incoming::IncomingQueue;
 use super::notify::Notify;
+use super::open_exchanges::OpenExchanges;
 use super::overtime::overtime;
 use super::reply::ReadReply;
 use crate::driver::{Endpoint, Outcome, Transport};
@@ -28,10 +27,7 @@ use crate::options::Options;
 #[derive(Debug)]
 pub struct Session {
     pub(crate) seat: Seat,
-    /// The linear requests of the peer that this value has taken and not answered.
-    pub(crate) open: Vec<(MessageIndex, RequestId)>,
-    /// A request of this value whose reply is abandoned; it must arrive before the next step.
-    pub(crate) abandoned: Option<i64>,
+    pub(crate) open: OpenExchanges,
     /// Its steps wait one at a time, so they share it.
     pub(crate) waiter: Waiter,
 }
@@ -178,8 +174,7 @@ impl Session {
         }
         Session {
             seat: Seat { link, state, channel: None, sub_session: None, within: None, left: false },
-            open: Vec::new(),
-            abandoned: None,
+            open: OpenExchanges::default(),
             waiter: Waiter::default(),
         }
     }
@@ -233,7 +228,7 @@ impl Session {
         link.with(|engine| engine.value_made());
         let channel = Some(inputs(link.protocol(), link.role(), state));
         let seat = Seat { link, state, channel, sub_session: None, within, left: false };
-        Session { seat, open: Vec::new(), abandoned: None, waiter: Waiter::default() }
+        Session { seat, open: OpenExchanges::default(), waiter: Waiter::default() }
     }
 
     /// Closes the session. Pending output is written, running calls fail with [`Error::Closed`](crate::Error::Closed),

@@ -60,15 +60,15 @@ impl Session {
     pub(crate) fn refuse_now(&mut self, request: MessageIndex, error: &RpcError) -> Result<(), Error> {
         let refusal = self.seat.link.with(|engine| engine.refusal_of(request));
         let target = refusal.and_then(|refusal| self.seat.target(Direction::Send, refusal));
-        let place = self.open.iter().position(|(open, _)| *open == request);
-        let (Some(target), Some(place)) = (target, place) else {
+        let (Some(target), Some(_)) = (target, self.open.id_of(request)) else {
             return Err(self.not_here(refusal.unwrap_or(request)));
         };
         if let Some(error) = self.seat.sub_session_over() {
             return Err(error);
         }
-        let (_, id) = self.open.remove(place);
-        self.seat.link.speak(|engine, caller| engine.reply_error(caller, &id, error))?;
+        let link = &self.seat.link;
+        let refuse = |id: &_| link.speak(|engine, caller| engine.reply_error(caller, id, error));
+        self.open.answer(request, refuse).unwrap_or(Ok(()))?;
         self.seat.move_to(target, Moved::Sent(refusal.unwrap_or(request)));
         Ok(())
     }
@@ -76,7 +76,7 @@ impl Session {
     /// Waits until the peer cancels a request that this value has to answer, or the session ends. Answer it all the
     /// same to move the value on; the peer ignores the answer.
     pub async fn cancelled(&self, request: MessageIndex) {
-        let open = self.open.iter().find(|(open, _)| *open == request).map(|(_, id)| id);
+        let open = self.open.id_of(request);
         let (link, sub_session) = (&self.seat.link, self.seat.sub_session);
         let waits = link.wait_as(|engine, caller, context, waiter| {
             match sub_session.and_then(|sub_session| engine.sub_session_over(sub_session)) {
@@ -149,22 +149,15 @@ impl Session {
                 );
             }
             Some(Kind::Reply { request } | Kind::Refusal { request }) => {
-                let Some(place) = self.open.iter().position(|(open, _)| *open == request) else {
-                    return Err(self.not_here(message));
-                };
-                let (_, open) = self.open.remove(place);
-                let refusal = matches!(kind, Some(Kind::Refusal { .. }));
-                let answered = if refusal {
-                    let error = serde_json::from_str(written)
-                        .unwrap_or_else(|_| RpcError::internal_error("the request was refused"));
-                    link.speak(|engine, caller| engine.reply_error(caller, &open, &error))
-                } else {
-                    link.speak(|engine, caller| engine.reply_with(caller, &open, Some(message), written))
-                };
-                if let Err(error) = answered {
-                    self.open.push((request, open));
-                    return Err(error);
-                }
+                let answered = self.open.answer(request, |open| {
+                    if matches!(kind, Some(Kind::Refusal { .. })) {
+                        let error = serde_json::from_str(written)
+                            .unwrap_or_else(|_| RpcError::internal_error("the request was refused"));
+                        return link.speak(|engine, caller| engine.reply_error(caller, open, &error));
+                    }
+                    link.speak(|engine, caller| engine.reply_with(caller, open, Some(message), written))
+                });
+                answered.unwrap_or_else(|| Err(self.not_here(message)))?;
             }
             _ => {
                 let (sub_session, stays) = (self.seat.sub_session, target == self.seat.state);
@@ -183,11 +176,11 @@ impl Session {
     }
 
     pub(crate) fn poll_abandoned(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
-        if let Some(id) = self.abandoned {
+        if let Some(id) = self.open.abandoned() {
             // The abandoned reply itself is ignored; only the end of the session matters.
             let Session { seat, waiter, .. } = &mut *self;
             ready!(seat.link.speak(|engine, caller| engine.poll_abandoned(caller, context, waiter, id)))?;
-            self.abandoned = None;
+            self.open.abandon(None);
         }
         Poll::Ready(Ok(()))
     }

@@ -7,6 +7,7 @@ use mcp_protocol_machine::{RequestId, SubSessionNumber};
 use serde::Serialize;
 
 use super::call::{Call, Within, written};
+use super::open_exchanges::OpenExchanges;
 use super::reply::ReadReply;
 use super::session::{Seat, Session};
 use super::step::InState;
@@ -53,8 +54,7 @@ impl Session {
     ) -> Session {
         Session {
             seat: Seat::of_sub_session(link, within, sub_session, state),
-            open,
-            abandoned: None,
+            open: OpenExchanges::to_answer(open),
             waiter: Waiter::default(),
         }
     }
@@ -101,13 +101,13 @@ impl Session {
     }
 
     /// Answers the open requests of this value with an error, and drops it.
-    pub fn decline(mut self, error: RpcError) {
+    pub fn decline(self, error: RpcError) {
         if self.seat.sub_session_over().is_some() {
             return;
         }
-        for (_, id) in std::mem::take(&mut self.open) {
+        for id in self.open.ids() {
             // If the session has ended, the error cannot be sent.
-            let _ = self.seat.link.speak(|engine, caller| engine.reply_error(caller, &id, &error));
+            let _ = self.seat.link.speak(|engine, caller| engine.reply_error(caller, id, &error));
         }
     }
 }

@@ -21,7 +21,7 @@ use super::options::ClientOptions;
 use super::posting;
 use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::reconnect::Handshake;
-use super::running::{Over, Requests};
+use super::running::{Over, RunningRequests};
 use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, OutletNotice, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
@@ -53,7 +53,7 @@ pub(super) struct ConversationState {
     /// A session that the server has begun in place of a lost one, and that is not this side's yet.
     pub(super) begun: Option<SessionIdentity>,
     /// What may end each request of this side.
-    pub(super) requests: Requests,
+    pub(super) requests: RunningRequests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
     pub(super) opened: bool,
     /// The version that was agreed on is known.
@@ -186,7 +186,7 @@ impl Conversation {
     ) -> impl Future<Output = Result<SessionIdentity, Error>> + Send {
         let mut identity = {
             let mut state = self.state();
-            state.requests.made_here(message.map_or(&[], PostMessage::asks));
+            state.requests.posted_here(message.map_or(&[], PostMessage::asks));
             state.identity.clone()
         };
         let provider = self.provider.clone();
@@ -217,7 +217,7 @@ impl Conversation {
             let mut state = self.state();
             state.identity = identity;
             state.begun = None;
-            state.requests.all(Over::Reconnected)
+            state.requests.all_over(Over::Reconnected)
         };
         wakers.into_iter().for_each(Waker::wake);
         self.epochs.send_replace(epoch);
@@ -407,7 +407,7 @@ impl Outlet for Posts {
             return state.waiting;
         }
         let message = PostMessage::new(outgoing);
-        state.requests.made(message.asks());
+        state.requests.begin(message.asks());
         let waiting = state.waiting.saturating_add(message.text.len());
         state.waiting = waiting;
         let in_parallel =
@@ -427,7 +427,7 @@ impl Outlet for Posts {
         let mut state = self.0.state();
         match notice {
             OutletNotice::NotAwaited(id) => state.requests.not_awaited(id).into_iter().for_each(wake),
-            OutletNotice::NoneAwaited => state.requests.all(Over::NotAwaited).into_iter().for_each(wake),
+            OutletNotice::NoneAwaited => state.requests.all_over(Over::NotAwaited).into_iter().for_each(wake),
             OutletNotice::PeerStepped => state.handshake.not_repeatable(),
             OutletNotice::Accepted(_)
             | OutletNotice::Settled(_)

@@ -37,20 +37,28 @@ impl Signal {
     }
 }
 
-/// The requests of this side that are not done with.
+/// The requests of this side whose POSTs are not done with: which POST asks for which answer is known over HTTP alone.
+///
+/// Invariants: a request stands here once, from when the session hands its message over until the delivery of the
+/// message is done or dropped. It is over at most for one reason: `NotAwaited` is final, and `Reconnected` is taken
+/// back where the message is posted once more in the new session.
 #[derive(Debug, Default)]
-pub(super) struct Requests(HashMap<i64, Signal>);
+pub(super) struct RunningRequests {
+    signals: HashMap<i64, Signal>,
+}
 
-impl Requests {
-    /// The session has made requests.
-    pub(super) fn made(&mut self, ids: &[i64]) {
-        self.0.extend(ids.iter().map(|id| (*id, Signal::default())));
+impl RunningRequests {
+    /// The session has handed over a message with these requests.
+    pub(super) fn begin(&mut self, ids: &[i64]) {
+        self.signals.extend(ids.iter().map(|id| (*id, Signal::default())));
     }
 
-    /// Requests are made in the session that there is now, perhaps once more.
-    pub(super) fn made_here(&mut self, ids: &[i64]) {
+    /// The message is posted in the present session, perhaps once more.
+    pub(super) fn posted_here(&mut self, ids: &[i64]) {
         for id in ids {
-            if let Some(signal) = self.0.get_mut(id).filter(|signal| signal.over == Some(Over::Reconnected)) {
+            if let Some(signal) =
+                self.signals.get_mut(id).filter(|signal| signal.over == Some(Over::Reconnected))
+            {
                 signal.over = None;
             }
         }
@@ -58,17 +66,49 @@ impl Requests {
 
     /// Whether a task waits for the reply to a request.
     pub(super) fn is_awaited(&self, id: i64) -> bool {
-        self.0.get(&id).is_some_and(|signal| signal.over != Some(Over::NotAwaited))
+        self.signals.get(&id).is_some_and(|signal| signal.over != Some(Over::NotAwaited))
     }
 
-    /// No task waits for the reply to a request any more.
+    /// No task waits for the reply to a request any more. Returns the waker of the task that posts it.
+    #[must_use]
     pub(super) fn not_awaited(&mut self, id: i64) -> Option<Waker> {
-        self.0.get_mut(&id)?.tell(Over::NotAwaited)
+        self.signals.get_mut(&id)?.tell(Over::NotAwaited)
     }
 
     /// The same is so for all requests.
-    pub(super) fn all(&mut self, over: Over) -> Vec<Waker> {
-        self.0.values_mut().filter_map(|signal| signal.tell(over)).collect()
+    #[must_use]
+    pub(super) fn all_over(&mut self, over: Over) -> Vec<Waker> {
+        self.signals.values_mut().filter_map(|signal| signal.tell(over)).collect()
+    }
+
+    /// Waits until all the requests of a message are over for another reason than the known one. A waker that was
+    /// replaced goes to `replaced`, to be dropped without the lock.
+    fn poll_over(
+        &mut self,
+        context: &Context<'_>,
+        ids: &[i64],
+        known: Option<Over>,
+        replaced: &mut Vec<Waker>,
+    ) -> Poll<Over> {
+        // Of several requests the last one counts that is not awaited any more; but a reconnect counts for all of them.
+        let over = ids.iter().map(|id| self.signals.get(id).and_then(|signal| signal.over)).min().flatten();
+        if let Some(over) = over.filter(|_| over != known) {
+            return Poll::Ready(over);
+        }
+        for id in ids {
+            let Some(signal) = self.signals.get_mut(id) else { continue };
+            match &signal.waker {
+                Some(waker) if waker.will_wake(context.waker()) => {}
+                _ => replaced.extend(signal.waker.replace(context.waker().clone())),
+            }
+        }
+        Poll::Pending
+    }
+
+    /// The delivery of a message is done. Returns what is to be dropped without the lock.
+    #[must_use]
+    fn end(&mut self, ids: &[i64]) -> Vec<Waker> {
+        ids.iter().filter_map(|id| self.signals.remove(id)?.waker).collect()
     }
 }
 
@@ -114,35 +154,78 @@ impl<'a> RunningPost<'a> {
         }
     }
 
-    /// Waits for the word that all its requests are over, if it is another one than that.
+    /// Waits until all its requests are over for another reason than the known one.
     fn poll_over(&self, context: &Context<'_>, known: Option<Over>) -> Poll<Over> {
-        let mut state = self.conversation.state();
-        let signals = &mut state.requests.0;
-        // Of several requests the last one counts that is not awaited any more; but a reconnect counts for all of them.
-        let over = self.ids.iter().map(|id| signals.get(id).and_then(|signal| signal.over)).min().flatten();
-        if let Some(over) = over.filter(|_| over != known) {
-            return Poll::Ready(over);
-        }
         let mut replaced = Vec::new();
-        for id in self.ids {
-            let Some(signal) = signals.get_mut(id) else { continue };
-            match &signal.waker {
-                Some(waker) if waker.will_wake(context.waker()) => {}
-                _ => replaced.extend(signal.waker.replace(context.waker().clone())),
-            }
-        }
+        let mut state = self.conversation.state();
+        let over = state.requests.poll_over(context, self.ids, known, &mut replaced);
         drop(state);
         // Dropping a waker may run foreign code, so it is not done under the lock.
         drop(replaced);
-        Poll::Pending
+        over
     }
 }
 
 impl Drop for RunningPost<'_> {
     fn drop(&mut self) {
         let mut state = self.conversation.state();
-        let gone: Vec<_> = self.ids.iter().filter_map(|id| state.requests.0.remove(id)).collect();
+        let gone = state.requests.end(self.ids);
         drop(state);
         drop(gone);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn poll(requests: &mut RunningRequests, ids: &[i64], known: Option<Over>) -> Poll<Over> {
+        requests.poll_over(&Context::from_waker(Waker::noop()), ids, known, &mut Vec::new())
+    }
+
+    #[test]
+    fn a_request_is_over_once_no_task_waits_for_it() {
+        let mut requests = RunningRequests::default();
+        requests.begin(&[1, 2]);
+        assert!(requests.is_awaited(1) && requests.is_awaited(2) && !requests.is_awaited(3));
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Pending);
+        // The task that posts it waits, and is woken once.
+        assert!(requests.not_awaited(1).is_some());
+        assert!(requests.not_awaited(1).is_none());
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Ready(Over::NotAwaited));
+        assert!(!requests.is_awaited(1) && requests.is_awaited(2));
+        // A list is over with its last request.
+        assert_eq!(poll(&mut requests, &[1, 2], None), Poll::Pending);
+        assert!(requests.not_awaited(2).is_some());
+        assert_eq!(poll(&mut requests, &[1, 2], None), Poll::Ready(Over::NotAwaited));
+    }
+
+    #[test]
+    fn a_request_goes_on_where_it_is_posted_again() {
+        let mut requests = RunningRequests::default();
+        requests.begin(&[1, 2]);
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Pending);
+        drop(requests.not_awaited(2));
+        assert_eq!(requests.all_over(Over::Reconnected).len(), 1);
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Ready(Over::Reconnected));
+        // Known already, it is waited for what comes after it.
+        assert_eq!(poll(&mut requests, &[1], Some(Over::Reconnected)), Poll::Pending);
+        assert!(requests.is_awaited(1), "it may be posted once more");
+        requests.posted_here(&[1, 2]);
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Pending);
+        // That no task waits is final.
+        assert_eq!(poll(&mut requests, &[2], None), Poll::Ready(Over::NotAwaited));
+    }
+
+    #[test]
+    fn nothing_is_kept_of_a_request_that_is_done_with() {
+        let mut requests = RunningRequests::default();
+        requests.begin(&[1, 2]);
+        assert_eq!(poll(&mut requests, &[1, 2], None), Poll::Pending);
+        assert_eq!(requests.end(&[1, 2]).len(), 2);
+        assert!(requests.signals.is_empty());
+        assert!(requests.not_awaited(1).is_none());
+        // A message without requests is never over.
+        assert_eq!(poll(&mut requests, &[], None), Poll::Pending);
     }
 }

@@ -131,14 +131,14 @@ const SECOND: Duration = Duration::from_secs(1);
 async fn what_is_over_has_its_time_left_and_no_more() {
     let conversation = nowhere();
     let message = request(7, Place::Replicated);
-    conversation.state().requests.made(message.asks());
+    conversation.state().requests.begin(message.asks());
     let running = RunningPost::new(&conversation, &message);
     let left = |over| match over {
         Over::Reconnected => SECOND * 10,
         Over::NotAwaited => SECOND,
     };
     let work = |seconds: u32| tokio::time::sleep(SECOND * seconds);
-    let over = |over| drop(conversation.state().requests.all(over));
+    let over = |over| drop(conversation.state().requests.all_over(over));
     // Before anything is over, it takes as long as it takes.
     assert_eq!(running.until_over(work(100), left).await, Ok(()));
     let began = tokio::time::Instant::now();
@@ -147,7 +147,7 @@ async fn what_is_over_has_its_time_left_and_no_more() {
     assert_eq!(running.until_over(work(11), left).await, Err(Over::Reconnected));
     assert_eq!(began.elapsed().as_secs(), 19);
     // In the next session it is not over.
-    conversation.state().requests.made_here(message.asks());
+    conversation.state().requests.posted_here(message.asks());
     assert_eq!(running.until_over(work(100), left).await, Ok(()));
     // `NotAwaited` replaces an earlier state, and is final.
     over(Over::Reconnected);
@@ -156,7 +156,7 @@ async fn what_is_over_has_its_time_left_and_no_more() {
         work(3).await;
         over(Over::NotAwaited);
         over(Over::Reconnected);
-        conversation.state().requests.made_here(message.asks());
+        conversation.state().requests.posted_here(message.asks());
     };
     let (ended, ()) = tokio::join!(running.until_over(work(100), left), later);
     assert_eq!((ended, began.elapsed().as_secs()), (Err(Over::NotAwaited), 4));
@@ -176,7 +176,7 @@ async fn a_list_is_over_with_its_last_request() {
     };
     let message = PostMessage::new(outgoing);
     assert_eq!(message.asks(), [1, 2]);
-    conversation.state().requests.made(message.asks());
+    conversation.state().requests.begin(message.asks());
     let running = RunningPost::new(&conversation, &message);
     drop(conversation.state().requests.not_awaited(1));
     let at_once = |_| Duration::ZERO;
