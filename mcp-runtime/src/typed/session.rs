@@ -1,6 +1,5 @@
 //! [`Session`]: the value of a linear channel.
 
-use std::future::Future;
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
@@ -118,7 +117,9 @@ impl Seat {
 }
 
 /// Carries a session until its transport has come to its end, which has limited time once the session is over.
-async fn carry(transport: impl Future<Output = ()>, link: Link) {
+async fn carry(transport: impl Transport, link: Link) {
+    // A future that is passed to another takes its place twice.
+    let transport = transport.run(Arc::new(link.clone()));
     let limit = link.options().close_timeout;
     tokio::select! {
         biased;
@@ -170,7 +171,7 @@ impl Session {
         let link = Link::new(engine, protocol, side, options, limits);
         if let (None, Ok(runtime)) = (hopeless, runtime) {
             link.tick(tokio::time::Instant::now().into_std());
-            runtime.spawn(carry(transport.run(Arc::new(link.clone())), link.clone()));
+            runtime.spawn(carry(transport, link.clone()));
         }
         Session {
             seat: Seat { link, state, channel: None, sub_session: None, within: None, left: false },

@@ -179,26 +179,21 @@ impl Conversation {
         RequestBuilder::from_parts(self.client.clone(), request)
     }
 
-    /// The session, as it is to be named in the next request. That a message is made in it counts from this call on.
-    pub(super) fn identity(
-        &self,
-        message: Option<&PostMessage>,
-    ) -> impl Future<Output = Result<SessionIdentity, Error>> + Send {
-        let mut identity = {
-            let mut state = self.state();
-            state.requests.posted_here(message.map_or(&[], PostMessage::asks));
-            state.identity.clone()
-        };
-        let provider = self.provider.clone();
-        async move {
-            if let Some(provider) = provider {
-                let id = provider.name().await.map_err(Error::SessionProvider)?;
-                let id =
-                    HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
-                identity.id = Some(secret(id));
-            }
-            Ok(identity)
-        }
+    /// The session, as it is to be named in the next request, unless a provider does. That a message is made in it
+    /// counts from this call on.
+    pub(super) fn identity(&self, message: Option<&PostMessage>) -> SessionIdentity {
+        let mut state = self.state();
+        state.requests.posted_here(message.map_or(&[], PostMessage::asks));
+        state.identity.clone()
+    }
+
+    /// Has the session provider name the session, if there is one.
+    pub(super) async fn name(&self, identity: &mut SessionIdentity) -> Result<(), Error> {
+        let Some(provider) = &self.provider else { return Ok(()) };
+        let id = provider.name().await.map_err(Error::SessionProvider)?;
+        let id = HeaderValue::from_str(&id).map_err(|error| Error::SessionProvider(Arc::new(error)))?;
+        identity.id = Some(secret(&id));
+        Ok(())
     }
 
     /// Hands a message of the server to the session, unless it came in one that the server has lost meanwhile.
@@ -298,12 +293,13 @@ impl Conversation {
                 }
                 [_, ..] => self.post_in_parallel(message),
                 [] => {
-                    posting::deliver(self, &message).await;
+                    // Seldom, so that it takes no memory while the session is idle.
+                    Box::pin(posting::deliver(self, &message)).await;
                     // Some servers lose messages that they send before the stream is open, even in the middle of a
                     // call. So later messages wait until the stream is open, up to a limit.
                     if self.listen() {
                         let listened = self.listened.notified();
-                        drop(tokio::time::timeout(self.options.listen_within, listened).await);
+                        drop(Box::pin(tokio::time::timeout(self.options.listen_within, listened)).await);
                     }
                 }
             }
@@ -358,7 +354,7 @@ impl Conversation {
         let tasks = std::mem::take(&mut *self.tasks.lock().unwrap_or_else(PoisonError::into_inner));
         drop(tasks);
         // A reconnection that failed, or was not waited for, leaves two.
-        tokio::join!(self.delete(identity), self.delete(begun));
+        Box::pin(async { tokio::join!(self.delete(identity), self.delete(begun)) }).await;
     }
 
     /// Tells the server that a session is over.
@@ -385,8 +381,10 @@ impl Conversation {
     }
 }
 
-/// Marks the id of a session as secret, because knowing it suffices to send in the session.
-pub(super) fn secret(mut id: HeaderValue) -> HeaderValue {
+/// Marks the id of a session as secret, because knowing it suffices to send in the session. It is copied, because a
+/// header is a part of the buffer that an answer was read into, and would keep all of it.
+pub(super) fn secret(id: &HeaderValue) -> HeaderValue {
+    let mut id = HeaderValue::from_bytes(id.as_bytes()).unwrap_or_else(|_| id.clone());
     id.set_sensitive(true);
     id
 }

@@ -9,6 +9,9 @@ use reqwest::header::HeaderValue;
 /// again, and servers take no long ones.
 const LONGEST_ID: usize = 1024;
 
+/// How many bytes of room are kept for the next event, behind a longer one.
+const KEPT: usize = 4 * 1024;
+
 /// An event is longer than permitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
@@ -68,6 +71,7 @@ impl EventReader {
             self.line_ended(&line, &mut each)?;
             self.line = line;
             self.line.clear();
+            self.line.shrink_to(KEPT);
         }
         self.keep(bytes)
     }
@@ -95,6 +99,7 @@ impl EventReader {
                 each(&self.data);
             }
             self.data.clear();
+            self.data.shrink_to(KEPT);
             return Ok(());
         }
         let colon = memchr::memchr(b':', line).unwrap_or(line.len());
@@ -174,6 +179,17 @@ mod tests {
         };
         assert_eq!(read(&longest), longest);
         assert_eq!(read(&(longest + "x")), "1");
+    }
+
+    #[test]
+    fn a_long_event_leaves_no_room_behind() {
+        let mut events = EventReader::new(1 << 20);
+        let mut seen = 0;
+        for piece in [b"data: ".as_slice(), &[b'x'; 100_000], b"\n\n"] {
+            events.feed(piece, |data| seen += data.len()).unwrap();
+        }
+        assert_eq!(seen, 100_000);
+        assert!(events.line.capacity() + events.data.capacity() <= 2 * KEPT);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reqwest::header::HeaderValue;
+use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 
 use super::conversation::Conversation;
@@ -26,16 +26,14 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
     loop {
         // Who waits for a call to go through must not miss one that does so before the stream is refused.
         let went = conversation.went_through.notified();
-        let identity = match conversation.identity(None).await {
-            Ok(identity) => identity,
-            Err(error) => {
-                let Error::SessionProvider(error) = error else { return };
-                conversation.undelivered(error.to_string());
-                // The session provider has no session until a call is accepted.
-                went.await;
-                continue;
-            }
-        };
+        let mut identity = conversation.identity(None);
+        if let Err(error) = conversation.name(&mut identity).await {
+            let Error::SessionProvider(error) = error else { return };
+            conversation.undelivered(error.to_string());
+            // The session provider has no session until a call is accepted.
+            went.await;
+            continue;
+        }
         if epoch.replace(identity.epoch) != Some(identity.epoch) {
             // Another session knows nothing of this one's events.
             (last, opened) = (None, false);
@@ -52,13 +50,13 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
         };
         conversation.listened.notify_one();
         match answer {
-            Ok(response) if response.status().is_success() => {
+            Ok(mut response) if response.status().is_success() => {
                 if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
                 (opened, refused) = (true, false);
                 let mut events = EventReader::new(conversation.options.max_message_bytes);
-                let came = read(conversation, response, &mut events, identity.epoch).await;
+                let came = read(conversation, &mut response, &mut events, identity.epoch).await;
                 last = events.last_id.or(last);
                 retry = events.retry.or(retry);
                 failures = if came { 0 } else { failures.saturating_add(1) };
@@ -87,7 +85,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                     let _ = epochs.wait_for(|now| *now > identity.epoch).await;
                     continue;
                 }
-                if !reconnect(conversation, identity.epoch).await {
+                if !Box::pin(reconnect(conversation, identity.epoch)).await {
                     return;
                 }
                 failures = failures.saturating_add(1);
@@ -110,12 +108,14 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
 /// Reads until the stream ends, or the session that it belongs to is lost; whether anything came.
 async fn read(
     conversation: &Arc<Conversation>,
-    mut response: reqwest::Response,
+    response: &mut reqwest::Response,
     events: &mut EventReader,
     epoch: Epoch,
 ) -> bool {
     let mut came = false;
     let mut epochs = conversation.epochs.subscribe();
+    // They are parts of the buffer that the head was read into, and would keep it for as long as the stream is open.
+    *response.headers_mut() = HeaderMap::new();
     loop {
         let piece = tokio::select! {
             piece = response.chunk() => piece,

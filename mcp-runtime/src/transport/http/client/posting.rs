@@ -1,5 +1,6 @@
 //! Posts one message and reads its answer to the end.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,15 +30,18 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
     let running = RunningPost::new(conversation, message);
     let mut again = false;
     loop {
-        let identity = conversation.identity(Some(message));
-        let posted = post(conversation, message, accepted.body(message), identity);
-        let asked = running.until_over(in_time(conversation, message, posted), |over| match over {
-            Over::NotAwaited => Duration::ZERO,
-            // It may yet be told that the session is lost, and is then made once more.
-            Over::Reconnected => conversation.options.replay_within,
-        });
-        let (identity, response) = match asked.await.unwrap_or_else(|over| Err(over.into())) {
-            Ok(asked) => asked,
+        let mut identity = conversation.identity(Some(message));
+        let asked = {
+            let posted = pin!(post(conversation, message, accepted.body(message), &mut identity));
+            let left = |over| match over {
+                Over::NotAwaited | Over::Late => Duration::ZERO,
+                // It may yet be told that the session is lost, and is then made once more.
+                Over::Reconnected => conversation.options.replay_within,
+            };
+            running.until_over(posted, left).await
+        };
+        let mut response = match asked.unwrap_or_else(|over| Err(over.into())) {
+            Ok(response) => response,
             Err(error) => return conversation.fail(message, error),
         };
         let (status, epoch) = (response.status(), identity.epoch);
@@ -49,7 +53,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
                 return conversation.invalid(ReconnectError::LostAgain);
             }
             // The call may have been dropped or cancelled meanwhile.
-            if !reconnect(conversation, identity.epoch).await
+            if !Box::pin(reconnect(conversation, identity.epoch)).await
                 || (!message.asks().is_empty() && !conversation.is_awaited(message))
             {
                 return;
@@ -64,17 +68,24 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
             // Before the next message goes: it may be told that the session is lost.
             conversation.state().handshake.record(message);
         }
+        if identity.id.is_none() && conversation.provider.is_none() {
+            // It is the first message, whose answer has named the session.
+            identity.id.clone_from(&conversation.state().identity.id);
+        }
         accepted.tell();
-        let answer = in_time(conversation, message, answered(conversation, message, identity, response));
-        let answer = running.until_over(answer, |over| match over {
-            Over::NotAwaited => END,
-            // It is an answer of the lost session, which nothing is taken from any more.
-            Over::Reconnected => Duration::ZERO,
-        });
-        if let Err(error) = answer.await.unwrap_or_else(|over| Err(over.into())) {
+        let answer = {
+            let answer = pin!(answered(conversation, message, &identity, &mut response));
+            let left = |over| match over {
+                Over::NotAwaited => END,
+                // It is an answer of the lost session, which nothing is taken from any more.
+                Over::Reconnected | Over::Late => Duration::ZERO,
+            };
+            running.until_over(answer, left).await
+        };
+        if let Err(error) = answer.unwrap_or_else(|over| Err(over.into())) {
             // This reconnects. The call itself was made in the lost session.
             if matches!(error.http(), Some(HttpError::SessionReplaced))
-                && !reconnect(conversation, epoch).await
+                && !Box::pin(reconnect(conversation, epoch)).await
             {
                 return;
             }
@@ -84,43 +95,30 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
     }
 }
 
-/// Runs the delivery of a message without requests, with a limit. Reconnecting has a limit of its own, and a call has
-/// the timeout of its caller.
-async fn in_time<T>(
-    conversation: &Conversation,
-    message: &PostMessage,
-    work: impl Future<Output = Result<T, Error>>,
-) -> Result<T, Error> {
-    if !message.asks().is_empty() {
-        return work.await;
-    }
-    let taken = tokio::time::timeout(conversation.options.post_within, work).await;
-    taken.unwrap_or_else(|_| Err(not_delivered(HttpError::Late)))
-}
-
 impl From<Over> for Error {
     fn from(over: Over) -> Error {
         not_delivered(match over {
             Over::Reconnected => HttpError::SessionReplaced,
             Over::NotAwaited => HttpError::NoReply,
+            Over::Late => HttpError::Late,
         })
     }
 }
 
-/// Posts a message; the session that it was posted in, and the head of the answer.
+/// Posts a message, and returns the head of the answer. A session provider names the session first.
 async fn post(
     conversation: &Conversation,
     message: &PostMessage,
     body: Body,
-    identity: impl Future<Output = Result<SessionIdentity, Error>>,
-) -> Result<(SessionIdentity, Response), Error> {
-    let identity = identity.await?;
+    identity: &mut SessionIdentity,
+) -> Result<Response, Error> {
+    conversation.name(identity).await?;
     if message.is_lost(identity.epoch) {
         // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
         return Err(Over::Reconnected.into());
     }
-    let response = conversation.send(Method::POST, &identity, |request| request.body(body)).await;
-    Ok((identity, response.map_err(not_delivered)?))
+    let response = conversation.send(Method::POST, identity, |request| request.body(body)).await;
+    response.map_err(not_delivered)
 }
 
 /// Notes once that a message is no longer on its way, at the latest when its delivery is dropped.
@@ -163,32 +161,29 @@ impl Drop for AcceptGuard<'_> {
 async fn answered(
     conversation: &Arc<Conversation>,
     message: &PostMessage,
-    mut identity: SessionIdentity,
-    response: Response,
+    identity: &SessionIdentity,
+    response: &mut Response,
 ) -> Result<(), Error> {
     let status = response.status();
     if message.asks().is_empty() {
         return if status.is_success() {
             Ok(())
         } else {
-            refused(conversation, message, &identity, response).await
+            Box::pin(refused(conversation, message, identity, response)).await
         };
     }
-    if identity.id.is_none() && conversation.provider.is_none() {
-        // It is the first message, whose answer has named the session.
-        identity.id.clone_from(&conversation.state().identity.id);
-    }
     if !status.is_success() {
-        refused(conversation, message, &identity, response).await?;
+        Box::pin(refused(conversation, message, identity, response)).await?;
     } else if status == StatusCode::ACCEPTED || status == StatusCode::NO_CONTENT {
         return Err(not_delivered(HttpError::NoReply));
-    } else if has_form(&response, JSON) {
+    } else if has_form(response, JSON) {
         let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;
-        hand_over(conversation, message, &identity, &body);
-    } else if has_form(&response, EVENT_STREAM) {
-        stream(conversation, message, &identity, response).await.map_err(not_delivered)?;
+        hand_over(conversation, message, identity, &body);
+    } else if has_form(response, EVENT_STREAM) {
+        let stream = Box::pin(stream(conversation, message, identity, response));
+        stream.await.map_err(not_delivered)?;
     } else {
-        return Err(not_delivered(HttpError::Form(form(&response).to_owned())));
+        return Err(not_delivered(HttpError::Form(form(response).to_owned())));
     }
     if conversation.is_awaited(message) { Err(not_delivered(HttpError::NoReply)) } else { Ok(()) }
 }
@@ -212,7 +207,7 @@ fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &Sess
 fn note_session(conversation: &Conversation, response: &Response) {
     let mut state = conversation.state();
     if let Some(id) = response.headers().get(SESSION_ID).filter(|_| state.identity.id.is_none()) {
-        state.identity.id = Some(secret(id.clone()));
+        state.identity.id = Some(secret(id));
     }
 }
 
@@ -228,7 +223,7 @@ pub(super) fn has_form(response: &Response, expected: &str) -> bool {
 }
 
 /// Reads an answer to its end.
-pub(super) async fn whole(mut response: Response, most: usize) -> Result<Bytes, HttpError> {
+pub(super) async fn whole(response: &mut Response, most: usize) -> Result<Bytes, HttpError> {
     let mut pieces = Pieces::default();
     while let Some(piece) = response.chunk().await? {
         if !pieces.add(piece, most) {
@@ -243,10 +238,10 @@ async fn refused(
     conversation: &Conversation,
     message: &PostMessage,
     identity: &SessionIdentity,
-    response: Response,
+    response: &mut Response,
 ) -> Result<(), Error> {
-    let failure = Failure::new(&response, identity);
-    let is_json = has_form(&response, JSON);
+    let failure = Failure::new(response, identity);
+    let is_json = has_form(response, JSON);
     let most = if is_json { conversation.options.max_message_bytes } else { SAID };
     let body = first_bytes(response, most).await;
     if let (true, [id]) = (is_json, message.asks()) {
@@ -260,7 +255,7 @@ async fn refused(
 }
 
 /// Reads what a server says with a failure, as far as it comes and up to so many bytes.
-pub(super) async fn first_bytes(mut response: Response, most: usize) -> Vec<u8> {
+pub(super) async fn first_bytes(response: &mut Response, most: usize) -> Vec<u8> {
     let mut body = Vec::new();
     while let Ok(Some(piece)) = response.chunk().await {
         let room = most.saturating_sub(body.len());
@@ -277,15 +272,15 @@ async fn stream(
     conversation: &Arc<Conversation>,
     message: &PostMessage,
     identity: &SessionIdentity,
-    response: Response,
+    response: &mut Response,
 ) -> Result<(), HttpError> {
-    let mut response = Some(response);
+    let mut resumed = true;
     let mut last: Option<HeaderValue> = None;
     let mut retry = None;
     let mut failures = 0;
     let mut outcome = Err(HttpError::NoReply);
     loop {
-        if let Some(response) = response.take() {
+        if std::mem::take(&mut resumed) {
             let mut events = EventReader::new(conversation.options.max_message_bytes);
             let mut came = false;
             outcome = read(conversation, message, identity, response, &mut events, &mut came).await;
@@ -311,20 +306,21 @@ async fn stream(
         let resuming =
             conversation.send(Method::GET, identity, |request| request.header(LAST_EVENT_ID, last));
         match resuming.await {
-            Ok(resumed) if resumed.status().is_success() && has_form(&resumed, EVENT_STREAM) => {
-                response = Some(resumed);
+            Ok(answer) if answer.status().is_success() && has_form(&answer, EVENT_STREAM) => {
+                *response = answer;
+                resumed = true;
             }
             // The server has lost the session in which the answer was to come.
-            Ok(resumed)
+            Ok(answer)
                 if identity.id.is_some()
                     && conversation.provider.is_none()
-                    && conversation.options.unknown_session.contains(&resumed.status().as_u16()) =>
+                    && conversation.options.unknown_session.contains(&answer.status().as_u16()) =>
             {
                 return Err(HttpError::SessionReplaced);
             }
-            Ok(resumed) => {
-                let (status, failure) = (resumed.status(), Failure::new(&resumed, identity));
-                let failure = failure.saying(&first_bytes(resumed, SAID).await);
+            Ok(mut answer) => {
+                let (status, failure) = (answer.status(), Failure::new(&answer, identity));
+                let failure = failure.saying(&first_bytes(&mut answer, SAID).await);
                 if !may_pass(status) {
                     return Err(failure);
                 }
@@ -347,7 +343,7 @@ async fn read(
     conversation: &Arc<Conversation>,
     message: &PostMessage,
     identity: &SessionIdentity,
-    mut response: Response,
+    response: &mut Response,
     events: &mut EventReader,
     came: &mut bool,
 ) -> Result<(), HttpError> {

@@ -108,14 +108,14 @@ async fn begin(
     for message in said {
         let said = message.text.clone();
         let response = conversation.send(Method::POST, &identity, |request| request.body(said)).await;
-        let response = response.map_err(undelivered)?;
+        let mut response = response.map_err(undelivered)?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
             return Err(ReconnectError::LostAgain);
         }
         if !status.is_success() {
             let failure = Failure::new(&response, &identity);
-            let body = first_bytes(response, conversation.options.max_message_bytes).await;
+            let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
             if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
                 return Err(ReconnectError::Refused(error));
             }
@@ -123,11 +123,11 @@ async fn begin(
         }
         let &[id] = message.asks() else { continue };
         if let Some(named) = response.headers().get(SESSION_ID) {
-            identity.id = Some(secret(named.clone()));
+            identity.id = Some(secret(named));
             // Whatever becomes of it, it is not left to the server.
             conversation.state().begun = Some(identity.clone());
         }
-        let reply = reply(conversation, &identity, id, response).await.map_err(undelivered)?;
+        let reply = reply(conversation, &identity, id, &mut response).await.map_err(undelivered)?;
         match parse(&reply, usize::MAX) {
             Ok(Envelope::Result { .. }) => {}
             Ok(Envelope::Error { error, .. }) => return Err(ReconnectError::Refused(error)),
@@ -159,14 +159,14 @@ async fn reply(
     conversation: &Conversation,
     identity: &SessionIdentity,
     id: i64,
-    mut response: reqwest::Response,
+    response: &mut reqwest::Response,
 ) -> Result<Bytes, HttpError> {
     let most = conversation.options.max_message_bytes;
-    if has_form(&response, JSON) {
+    if has_form(response, JSON) {
         return whole(response, most).await;
     }
-    if !has_form(&response, EVENT_STREAM) {
-        return Err(HttpError::Form(form(&response).to_owned()));
+    if !has_form(response, EVENT_STREAM) {
+        return Err(HttpError::Form(form(response).to_owned()));
     }
     let own = mcp_protocol_machine::RequestId::Number(id);
     let mut events = EventReader::new(most);

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::future::poll_fn;
+use std::pin::Pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -13,6 +14,8 @@ use super::message::PostMessage;
 /// Why there is nothing to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Over {
+    /// The server has not accepted the message in time.
+    Late,
     /// The server has lost the session in which the request was made, and another was begun.
     Reconnected,
     /// The reply is not awaited any more.
@@ -112,7 +115,7 @@ impl RunningRequests {
     }
 }
 
-/// What works on a message. One without requests is never over before it is delivered.
+/// The delivery of one message. It is a part of every running call, so it is polled in place and copies no futures.
 pub(super) struct RunningPost<'a> {
     conversation: &'a Conversation,
     ids: &'a [i64],
@@ -123,35 +126,35 @@ impl<'a> RunningPost<'a> {
         RunningPost { conversation, ids: message.asks() }
     }
 
-    /// Does something until it is done, or the request is over and the time is past that `left` then still gives it.
-    pub(super) async fn until_over<T>(
+    /// Works until that is done, or all requests of the message are over and the time is past that `left` then still
+    /// gives it. A message without requests is not over before it is delivered; it has a limit instead, `post_within`.
+    /// A call has the timeout of its caller.
+    pub(super) fn until_over<T>(
         &self,
-        work: impl Future<Output = T>,
+        mut work: Pin<&mut impl Future<Output = T>>,
         left: impl Fn(Over) -> Duration,
-    ) -> Result<T, Over> {
-        let mut work = std::pin::pin!(work);
-        let mut known: Option<(Over, Option<Instant>)> = None;
-        loop {
-            let before = known.map(|(over, _)| over);
-            let end = async {
-                match known {
-                    Some((_, Some(end))) => tokio::time::sleep_until(end).await,
-                    _ => std::future::pending().await,
+    ) -> impl Future<Output = Result<T, Over>> {
+        let limit = self.ids.is_empty().then_some(self.conversation.options.post_within);
+        let mut end = limit.map(|limit| Box::pin(tokio::time::sleep(limit)));
+        let mut known: Option<Over> = None;
+        poll_fn(move |context| {
+            while let Poll::Ready(over) = self.poll_over(context, known) {
+                let left = left(over);
+                if left.is_zero() {
+                    return Poll::Ready(Err(over));
                 }
-            };
-            tokio::select! {
-                biased;
-                over = poll_fn(|context| self.poll_over(context, before)) => {
-                    let left = left(over);
-                    if left.is_zero() {
-                        return Err(over);
-                    }
-                    known = Some((over, Instant::now().checked_add(left)));
-                }
-                done = &mut work => return Ok(done),
-                () = end => return Err(before.unwrap_or(Over::NotAwaited)),
+                known = Some(over);
+                let until = Instant::now().checked_add(left);
+                end = until.map(|until| Box::pin(tokio::time::sleep_until(until)));
             }
-        }
+            if let Poll::Ready(done) = work.as_mut().poll(context) {
+                return Poll::Ready(Ok(done));
+            }
+            match end.as_mut().map(|end| end.as_mut().poll(context)) {
+                Some(Poll::Ready(())) => Poll::Ready(Err(known.unwrap_or(Over::Late))),
+                _ => Poll::Pending,
+            }
+        })
     }
 
     /// Waits until all its requests are over for another reason than the known one.

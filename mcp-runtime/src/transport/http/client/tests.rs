@@ -82,7 +82,9 @@ impl SessionProvider for Fixed {
 async fn the_id_that_a_provider_names_is_kept_from_logs() {
     let client = HttpClient::new("http://127.0.0.1:1").unwrap().sessions_from(Fixed);
     let conversation = Conversation::new(client, Arc::new(Kept::default()));
-    let id = conversation.identity(None).await.unwrap().id.unwrap();
+    let mut identity = conversation.identity(None);
+    conversation.name(&mut identity).await.unwrap();
+    let id = identity.id.unwrap();
     assert_eq!((id.to_str().unwrap(), format!("{id:?}").as_str()), ("theirs", "Sensitive"));
 }
 
@@ -92,7 +94,7 @@ async fn what_comes_late_from_a_lost_session_is_not_taken_for_the_next_one_s() {
     let client = HttpClient::new("http://127.0.0.1:1").unwrap();
     let conversation = Conversation::new(client, Arc::new(kept.clone()));
     conversation.receive(b"before", Epoch::FIRST);
-    let id = Some(secret("s1".parse().unwrap()));
+    let id = Some(secret(&"s1".parse().unwrap()));
     conversation.reconnected(SessionIdentity { id, version: None, epoch: Epoch::FIRST.next() }, b"", b"");
     conversation.receive(b"late", Epoch::FIRST);
     conversation.receive(b"after", Epoch::FIRST.next());
@@ -125,6 +127,14 @@ fn nowhere() -> Arc<Conversation> {
     Conversation::new(HttpClient::new("http://127.0.0.1:1").unwrap(), Arc::new(Kept::default()))
 }
 
+async fn until_over<T>(
+    running: &RunningPost<'_>,
+    work: impl Future<Output = T>,
+    left: impl Fn(Over) -> Duration,
+) -> Result<T, Over> {
+    running.until_over(std::pin::pin!(work), left).await
+}
+
 const SECOND: Duration = Duration::from_secs(1);
 
 #[tokio::test(start_paused = true)]
@@ -135,20 +145,20 @@ async fn what_is_over_has_its_time_left_and_no_more() {
     let running = RunningPost::new(&conversation, &message);
     let left = |over| match over {
         Over::Reconnected => SECOND * 10,
-        Over::NotAwaited => SECOND,
+        Over::NotAwaited | Over::Late => SECOND,
     };
     let work = |seconds: u32| tokio::time::sleep(SECOND * seconds);
     let over = |over| drop(conversation.state().requests.all_over(over));
     // Before anything is over, it takes as long as it takes.
-    assert_eq!(running.until_over(work(100), left).await, Ok(()));
+    assert_eq!(until_over(&running, work(100), left).await, Ok(()));
     let began = tokio::time::Instant::now();
     over(Over::Reconnected);
-    assert_eq!(running.until_over(work(9), left).await, Ok(()));
-    assert_eq!(running.until_over(work(11), left).await, Err(Over::Reconnected));
+    assert_eq!(until_over(&running, work(9), left).await, Ok(()));
+    assert_eq!(until_over(&running, work(11), left).await, Err(Over::Reconnected));
     assert_eq!(began.elapsed().as_secs(), 19);
     // In the next session it is not over.
     conversation.state().requests.posted_here(message.asks());
-    assert_eq!(running.until_over(work(100), left).await, Ok(()));
+    assert_eq!(until_over(&running, work(100), left).await, Ok(()));
     // `NotAwaited` replaces an earlier state, and is final.
     over(Over::Reconnected);
     let began = tokio::time::Instant::now();
@@ -158,10 +168,10 @@ async fn what_is_over_has_its_time_left_and_no_more() {
         over(Over::Reconnected);
         conversation.state().requests.posted_here(message.asks());
     };
-    let (ended, ()) = tokio::join!(running.until_over(work(100), left), later);
+    let (ended, ()) = tokio::join!(until_over(&running, work(100), left), later);
     assert_eq!((ended, began.elapsed().as_secs()), (Err(Over::NotAwaited), 4));
-    assert_eq!(running.until_over(work(0), |_| Duration::ZERO).await, Err(Over::NotAwaited));
-    assert_eq!(running.until_over(work(100), |_| Duration::MAX).await, Ok(()));
+    assert_eq!(until_over(&running, work(0), |_| Duration::ZERO).await, Err(Over::NotAwaited));
+    assert_eq!(until_over(&running, work(100), |_| Duration::MAX).await, Ok(()));
 }
 
 #[tokio::test(start_paused = true)]
@@ -180,15 +190,29 @@ async fn a_list_is_over_with_its_last_request() {
     let running = RunningPost::new(&conversation, &message);
     drop(conversation.state().requests.not_awaited(1));
     let at_once = |_| Duration::ZERO;
-    assert_eq!(running.until_over(tokio::time::sleep(SECOND), at_once).await, Ok(()));
+    assert_eq!(until_over(&running, tokio::time::sleep(SECOND), at_once).await, Ok(()));
     let later = async {
         tokio::time::sleep(SECOND).await;
         // The caller wakes the task.
         let waker = conversation.state().requests.not_awaited(2);
         waker.unwrap().wake();
     };
-    let (ended, ()) = tokio::join!(running.until_over(std::future::pending::<()>(), at_once), later);
+    let (ended, ()) = tokio::join!(until_over(&running, std::future::pending::<()>(), at_once), later);
     assert_eq!(ended, Err(Over::NotAwaited));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_message_without_requests_has_a_limit() {
+    let conversation = nowhere();
+    let kind = MessageKind::Notification { place: Place::Replicated };
+    let message = PostMessage::new(Outgoing { message: b"{}", kind, in_reply_to: None, epoch: Epoch::FIRST });
+    let running = RunningPost::new(&conversation, &message);
+    let limit = conversation.options.post_within;
+    let began = tokio::time::Instant::now();
+    let ended = until_over(&running, std::future::pending::<()>(), |_| Duration::ZERO).await;
+    assert_eq!((ended, began.elapsed().as_secs()), (Err(Over::Late), limit.as_secs()));
+    let in_time = tokio::time::sleep(limit - SECOND);
+    assert_eq!(until_over(&running, in_time, |_| Duration::ZERO).await, Ok(()));
 }
 
 #[tokio::test]

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use axum::extract::OriginalUri;
 use axum::http::request::Parts;
-use axum::http::{Extensions, HeaderMap};
+use axum::http::{Extensions, HeaderMap, HeaderValue, Uri};
 
 use super::identity::ClientIdentity;
 use crate::budget::Permit;
@@ -58,8 +59,51 @@ impl fmt::Debug for RequestHead {
     }
 }
 
+/// Copies what a head has of the buffer that its connection was read into, and would keep all of. For heads that are
+/// kept for as long as a session.
+pub(super) fn detached(mut parts: Parts) -> Parts {
+    for value in parts.headers.values_mut() {
+        if let Ok(mut copy) = HeaderValue::from_bytes(value.as_bytes()) {
+            copy.set_sensitive(value.is_sensitive());
+            *value = copy;
+        }
+    }
+    let original = parts.extensions.get_mut().map(|OriginalUri(original)| original);
+    for uri in std::iter::once(&mut parts.uri).chain(original) {
+        if let Ok(copy) = Uri::try_from(uri.to_string()) {
+            *uri = copy;
+        }
+    }
+    parts
+}
+
 /// How many bytes a head has, about.
 pub(super) fn length(parts: &Parts) -> usize {
     let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
     parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + target
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::body::Bytes;
+    use axum::http::Request;
+
+    use super::*;
+
+    #[test]
+    fn a_detached_head_is_equal_and_holds_nothing_of_its_buffer() {
+        let buffer = Bytes::from(b"/weather?city=Oslo token".to_vec());
+        let uri = Uri::from_maybe_shared(buffer.slice(..18)).unwrap();
+        let mut secret = HeaderValue::from_maybe_shared(buffer.slice(19..)).unwrap();
+        secret.set_sensitive(true);
+        let request = Request::builder().uri(uri.clone()).header("authorization", secret);
+        let (parts, ()) = request.extension(OriginalUri(uri)).body(()).unwrap().into_parts();
+        assert!(!buffer.is_unique());
+        let parts = detached(parts);
+        assert!(buffer.is_unique());
+        assert_eq!(parts.uri, "/weather?city=Oslo");
+        assert_eq!(parts.extensions.get::<OriginalUri>().unwrap().0, "/weather?city=Oslo");
+        let kept = &parts.headers["authorization"];
+        assert!(kept == "token" && kept.is_sensitive());
+    }
 }

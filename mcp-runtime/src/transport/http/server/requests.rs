@@ -65,6 +65,8 @@ impl Server {
         match parts.method {
             Method::POST => {
                 let permit = caller.bytes().take(head::length(&parts).saturating_sub(head::UNCOUNTED))?;
+                let opens = !parts.headers.contains_key(&SESSION);
+                let parts = if opens { head::detached(parts) } else { parts };
                 let head = Arc::new(RequestHead { parts, identity, _permit: permit });
                 self.post(&head, body, &caller).await
             }
