@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use axum::body::Bytes;
 use axum::extract::OriginalUri;
 use axum::http::request::Parts;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Uri};
@@ -59,11 +60,16 @@ impl fmt::Debug for RequestHead {
     }
 }
 
-/// Copies what a head has of the buffer that its connection was read into, and would keep all of. For heads that are
-/// kept for as long as a session.
+/// Copies what a head has of the buffer that its connection was read into. The session keeps the head of the request
+/// that opened it, and a handler keeps that of its own request; as long as they share the buffer, the connection has to
+/// read on into another.
 pub(super) fn detached(mut parts: Parts) -> Parts {
+    let length = parts.headers.values().map(HeaderValue::len).sum();
+    let mut values = Vec::with_capacity(length);
+    parts.headers.values().for_each(|value| values.extend_from_slice(value.as_bytes()));
+    let mut values = Bytes::from(values);
     for value in parts.headers.values_mut() {
-        if let Ok(mut copy) = HeaderValue::from_bytes(value.as_bytes()) {
+        if let Ok(mut copy) = HeaderValue::from_maybe_shared(values.split_to(value.len())) {
             copy.set_sensitive(value.is_sensitive());
             *value = copy;
         }
@@ -85,7 +91,6 @@ pub(super) fn length(parts: &Parts) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use axum::body::Bytes;
     use axum::http::Request;
 
     use super::*;
@@ -97,6 +102,7 @@ mod tests {
         let mut secret = HeaderValue::from_maybe_shared(buffer.slice(19..)).unwrap();
         secret.set_sensitive(true);
         let request = Request::builder().uri(uri.clone()).header("authorization", secret);
+        let request = request.header("accept", "text/plain").header("accept", "text/html");
         let (parts, ()) = request.extension(OriginalUri(uri)).body(()).unwrap().into_parts();
         assert!(!buffer.is_unique());
         let parts = detached(parts);
@@ -105,5 +111,6 @@ mod tests {
         assert_eq!(parts.extensions.get::<OriginalUri>().unwrap().0, "/weather?city=Oslo");
         let kept = &parts.headers["authorization"];
         assert!(kept == "token" && kept.is_sensitive());
+        assert!(parts.headers.get_all("accept").iter().eq(["text/plain", "text/html"]));
     }
 }

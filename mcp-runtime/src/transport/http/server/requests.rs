@@ -1,6 +1,7 @@
 //! Handles POST, GET and DELETE.
 
-use std::future::poll_fn;
+use std::convert::Infallible;
+use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,21 +44,41 @@ const NO_SESSION: i64 = -32001;
 /// How an error begins that answers something whose id could not be read.
 const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
 
+/// What the head of a request leads to.
+enum HeadVerdict {
+    /// The request is answered, or refused.
+    Answered(Box<Result<Response, RequestRefusal>>),
+    /// A message is to be read.
+    Post(Arc<RequestHead>, ClientBudgets),
+}
+
 impl Server {
-    pub(super) async fn answer(self: &Arc<Server>, request: Request) -> Response {
+    /// Answers a request. Its head is judged before the future is made: as a part of the future it would be moved and
+    /// kept for as long as the answer takes.
+    pub(super) fn answer(
+        self: Arc<Server>,
+        request: Request,
+    ) -> impl Future<Output = Result<Response, Infallible>> + Send {
         let (parts, mut body) = request.into_parts();
         let expects = parts.headers.contains_key(EXPECT);
-        let answered = self.serve(parts, &mut body).await;
-        answered.unwrap_or_else(|refused| {
-            self.log(&refused);
-            if refused.status != StatusCode::REQUEST_TIMEOUT && !expects {
-                drain(body, self.options.drain_bytes, self.options.body_within);
-            }
-            refusal(&refused)
-        })
+        let judged = self.judge(parts);
+        let verdict = judged.unwrap_or_else(|refused| HeadVerdict::Answered(Box::new(Err(refused))));
+        async move {
+            let answered = match verdict {
+                HeadVerdict::Answered(answered) => *answered,
+                HeadVerdict::Post(head, caller) => self.post(&head, &mut body, &caller).await,
+            };
+            Ok(answered.unwrap_or_else(|refused| {
+                self.log(&refused);
+                if refused.status != StatusCode::REQUEST_TIMEOUT && !expects {
+                    drain(body, self.options.drain_bytes, self.options.body_within);
+                }
+                refusal(&refused)
+            }))
+        }
     }
 
-    async fn serve(self: &Arc<Server>, parts: Parts, body: &mut Body) -> Result<Response, RequestRefusal> {
+    fn judge(&self, parts: Parts) -> Result<HeadVerdict, RequestRefusal> {
         check_source(&parts, &self.options)?;
         let identity = ClientIdentity::of(&parts, &self.options);
         let caller = self.quotas.caller(identity.clients());
@@ -65,13 +86,11 @@ impl Server {
         match parts.method {
             Method::POST => {
                 let permit = caller.bytes().take(head::length(&parts).saturating_sub(head::UNCOUNTED))?;
-                let opens = !parts.headers.contains_key(&SESSION);
-                let parts = if opens { head::detached(parts) } else { parts };
-                let head = Arc::new(RequestHead { parts, identity, _permit: permit });
-                self.post(&head, body, &caller).await
+                let parts = head::detached(parts);
+                Ok(HeadVerdict::Post(Arc::new(RequestHead { parts, identity, _permit: permit }), caller))
             }
-            Method::GET => self.get(&parts, &identity),
-            Method::DELETE => self.delete(&parts, &identity),
+            Method::GET => Ok(HeadVerdict::Answered(Box::new(self.get(&parts, &identity)))),
+            Method::DELETE => Ok(HeadVerdict::Answered(Box::new(self.delete(&parts, &identity)))),
             _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
         }
     }

@@ -1,15 +1,19 @@
 //! [`HttpServer`]: the table of sessions, and how they begin and end.
 
+use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::extract::Request;
 use axum::http::StatusCode;
+use axum::response::Response;
 use axum::routing::MethodRouter;
+use tower_service::Service;
 
 use super::guard::{RequestRefusal, refused};
 use super::head::RequestHead;
@@ -84,11 +88,7 @@ impl HttpServer {
     /// # drop(app);
     /// ```
     pub fn method_router<S: Clone + Send + Sync + 'static>(&self) -> MethodRouter<S> {
-        let server = Arc::clone(&self.server);
-        axum::routing::any(move |request: Request| {
-            let server = Arc::clone(&server);
-            async move { server.answer(request).await }
-        })
+        axum::routing::any_service(HttpService(Arc::clone(&self.server)))
     }
 
     /// Returns the number of open sessions. A session that has ended is not counted here, but counts against
@@ -117,6 +117,24 @@ impl HttpServer {
             session.end(Ending::Gone);
         }
         ended
+    }
+}
+
+/// The server as axum calls it. The future of an axum handler would hold each request twice.
+#[derive(Clone)]
+struct HttpService(Arc<Server>);
+
+impl Service<Request> for HttpService {
+    type Response = Response;
+    type Error = Infallible;
+    type Future = Pin<Box<dyn Future<Output = Result<Response, Infallible>> + Send>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request) -> Self::Future {
+        Box::pin(Arc::clone(&self.0).answer(request))
     }
 }
 

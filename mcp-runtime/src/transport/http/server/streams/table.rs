@@ -290,6 +290,10 @@ impl Streams {
             stream.since = now();
         }
         self.waiting = self.waiting.saturating_add(event.message.len());
+        if last && stream.events.is_empty() {
+            // Most POSTs are answered by this message alone.
+            stream.events.reserve_exact(1);
+        }
         stream.events.push_back(event);
         if last { None } else { stream.waker.take() }
     }
