@@ -12,6 +12,15 @@ use super::reply::InvalidReply;
 use crate::jsonrpc::RpcError;
 
 /// What ended a session that this side did not close.
+///
+/// ```
+/// use mcp_runtime::{DisconnectReason, Error};
+///
+/// /// Whether the peer ended the session in order.
+/// fn was_closed_by_peer(error: &Error) -> bool {
+///     matches!(error, Error::Disconnected { reason: DisconnectReason::PeerClosed })
+/// }
+/// ```
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DisconnectReason {

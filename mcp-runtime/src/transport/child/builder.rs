@@ -147,6 +147,16 @@ impl ChildBuilder {
     /// Calls `on_line` with each line of the child's error output, without its end, and with what is not UTF-8
     /// replaced. A line of more than 64 KiB comes in pieces. The callback runs on the tokio runtime: it must not
     /// block.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::{Child, ChildBuilder, SpawnError};
+    /// use tokio::process::Command;
+    ///
+    /// fn start() -> Result<Child, SpawnError> {
+    ///     let server = ChildBuilder::new(Command::new("weather-server"));
+    ///     server.on_stderr_line(|line| println!("weather-server: {line}")).spawn()
+    /// }
+    /// ```
     pub fn on_stderr_line(mut self, on_line: impl FnMut(&str) + Send + 'static) -> Self {
         self.errors = Errors::Lines(Box::new(on_line));
         self

@@ -6,6 +6,18 @@ use std::path::Path;
 use tokio::process::Command;
 
 /// A child could not be started.
+///
+/// ```
+/// use mcp_runtime::transport::ChildBuilder;
+/// use tokio::process::Command;
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() {
+/// let error = ChildBuilder::new(Command::new("no-such-weather-server")).spawn().unwrap_err();
+/// assert_eq!(error.command(), "no-such-weather-server");
+/// assert_eq!(error.io_error().kind(), std::io::ErrorKind::NotFound);
+/// # }
+/// ```
 #[derive(Debug, thiserror::Error)]
 #[error("cannot start `{command}`: {source}{hint}")]
 pub struct SpawnError {

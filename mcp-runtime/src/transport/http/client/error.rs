@@ -183,6 +183,20 @@ impl fmt::Display for StatusText<'_> {
 impl Error {
     /// Returns the HTTP error behind this error, if there is one: for a call that was not delivered, and for a session
     /// that ended because a step of its handshake was not delivered.
+    ///
+    /// ```
+    /// use mcp_runtime::Error;
+    /// use mcp_runtime::transport::http::HttpError;
+    ///
+    /// /// Whether the same call may succeed later.
+    /// fn may_pass(error: &Error) -> bool {
+    ///     match error.http() {
+    ///         Some(HttpError::Request(_) | HttpError::Late) => true,
+    ///         Some(HttpError::Status { status, .. }) => *status >= 500,
+    ///         _ => error.is_timeout(),
+    ///     }
+    /// }
+    /// ```
     pub fn http(&self) -> Option<&HttpError> {
         match self {
             Error::NotDelivered(cause)

@@ -112,6 +112,44 @@ impl HttpServer {
     /// without TLS, with `TCP_NODELAY`; for anything else, serve the router by other means and call
     /// [`shutdown`](Self::shutdown) at the end.
     ///
+    /// ```no_run
+    /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+    /// use mcp_runtime::RpcError;
+    /// use mcp_runtime::transport::http::{HttpServer, HttpSession, ServerOptions};
+    /// use serde_json::{Value, json};
+    /// use weather::{WeatherServer, server};
+    ///
+    /// struct Service;
+    ///
+    /// impl server::Handler for Service {
+    ///     async fn forecast(&self, _: server::Context, params: Value) -> Result<Value, RpcError> {
+    ///         Ok(json!({ "city": params["city"], "celsius": 4 }))
+    ///     }
+    /// }
+    ///
+    /// /// One session, from its first message on.
+    /// async fn session(transport: HttpSession) -> Result<(), mcp_runtime::Error> {
+    ///     let (_params, server) = WeatherServer::new(transport).recv_open().await?;
+    ///     let server = server.send_opened(json!({ "name": "north" })).await?;
+    ///     server.incoming().serve(Service).await;
+    ///     Ok(())
+    /// }
+    ///
+    /// # #[tokio::main]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let options = ServerOptions::new().opens_with("weather/open");
+    /// let server = HttpServer::new(options, |transport| async move {
+    ///     if let Err(error) = session(transport).await {
+    ///         eprintln!("{error}");
+    ///     }
+    /// });
+    /// let app = axum::Router::new().route("/weather", server.method_router());
+    /// let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await?;
+    /// let stop = async { drop(tokio::signal::ctrl_c().await) };
+    /// server.serve(listener, app, stop).await
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// None at present but those of a listener that fails for good.
     pub async fn serve(

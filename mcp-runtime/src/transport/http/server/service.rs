@@ -105,6 +105,18 @@ impl HttpServer {
 
     /// Refuses new sessions and ends the present ones; running requests are still answered. Returns whether all
     /// sessions ended within that time. Their streams end, so that their connections can be closed.
+    /// [`serve`](Self::serve) does this by itself.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use mcp_runtime::transport::http::HttpServer;
+    ///
+    /// async fn stop(server: &HttpServer) {
+    ///     if !server.shutdown(Duration::from_secs(5)).await {
+    ///         eprintln!("some sessions were cut off");
+    ///     }
+    /// }
+    /// ```
     pub async fn shutdown(&self, within: Duration) -> bool {
         self.server.closing.store(true, Ordering::Release);
         let ending = self.server.sessions.all();
