@@ -114,7 +114,7 @@ async fn a_document_that_is_open_at_shutdown_rests() {
     let LanguageServerError::NotPermitted(violation) = late else { panic!("{late}") };
     assert_eq!(
         violation.to_string(),
-        "`textDocument/didChange` would go on with what was opened before, which rests in `Stopped`: the client may \
+        "`textDocument/didChange` would go on with what was opened before, which is suspended in `Stopped`: the client may \
          send `exit` now (rule nothing but exit after shutdown, must)"
     );
     assert!(a.send_did_close(closing("a")).await.is_err());
@@ -193,7 +193,7 @@ async fn a_client_that_changes_a_document_after_shutdown_gets_an_error_and_chang
     let reported = reports.lock().unwrap().clone();
     assert_eq!(reported.len(), 2, "{reported:#?}");
     for report in reported {
-        assert!(report.contains("the client") && report.contains("rests in"), "{report}");
+        assert!(report.contains("the client") && report.contains("is suspended in"), "{report}");
     }
 }
 

@@ -92,7 +92,7 @@ async fn a_guest_who_has_asked_for_the_bill_orders_nothing_and_receives_what_was
     else {
         panic!()
     };
-    assert!(violation.to_string().contains("rests in `Leaving`"), "{violation}");
+    assert!(violation.to_string().contains("is suspended in `Leaving`"), "{violation}");
     let late = ["`Cooked` is late: it crossed `Change`, and `AwaitingChanged` does not accept it"];
     assert_eq!(*reports.lock().unwrap(), late);
     let guest = guest.send_leave().await.unwrap();
@@ -114,7 +114,7 @@ async fn nothing_comes_of_a_dish_after_the_total() {
     guest.ended().await;
     let reports = reports.lock().unwrap().clone();
     assert!(
-        reports.iter().any(|report| report.contains("rests in `Leaving`: the server has to wait")),
+        reports.iter().any(|report| report.contains("is suspended in `Leaving`: the server has to wait")),
         "{reports:?}"
     );
     drop(dish);
@@ -158,7 +158,7 @@ async fn a_guest_with_wishes_after_the_bill_is_to_blame_and_what_was_asked_befor
     assert_eq!(guest.hear().await.unwrap().get("id"), Some(&json!(2)));
     let reports = reports.lock().unwrap().clone();
     assert_eq!(reports.len(), 1, "{reports:?}");
-    let words = ["the client", "rests in `Paying`", "rule no wishes after the bill, must"];
+    let words = ["the client", "is suspended in `Paying`", "rule no wishes after the bill, must"];
     assert!(words.iter().all(|word| reports.concat().contains(word)), "{reports:?}");
     guest.say(json!({"jsonrpc": "2.0", "method": "leave"})).await;
     let host = host.recv_leave().await.unwrap();
