@@ -128,6 +128,8 @@ fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Dire
 /// A sub-session that goes on.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
+    /// Its first state.
+    start: StateIndex,
     pub(crate) state: StateIndex,
     channel: u32,
     /// The request that opened it, and who sent that.
@@ -180,7 +182,7 @@ impl Running {
 
     /// What a message of the followed role is, if it may be late.
     pub(crate) fn sent(&self, message: MessageIndex, evidence: &Evidence<'_>) -> Option<Crossed> {
-        self.trail.sent(message, evidence)
+        self.trail.sent(self.start, message, evidence)
     }
 }
 
@@ -277,6 +279,7 @@ impl SubSessions {
         let sub_session = SubSessionNumber(self.next);
         self.next = self.next.wrapping_add(1);
         let running = Running {
+            start: state,
             state,
             channel,
             opener: opener.map(|id| (by, id)),

@@ -4,6 +4,8 @@
 //! of the other side has left, if the sender may not have received that step. A message is late if it is a step in such
 //! a state and not in the state of the wire.
 
+use std::collections::{HashSet, VecDeque};
+
 use crate::fence::{BothWays, Fence, Receipts};
 use crate::protocol::{Action, Direction, MessageIndex, Origin, Role, StateIndex, StateKind};
 
@@ -52,19 +54,35 @@ impl Evidence<'_> {
 
     /// Whether a side can write a message in a state.
     fn is_step(&self, state: Option<StateIndex>, direction: Direction, message: MessageIndex) -> bool {
-        state.is_none_or(|state| self.step(state, direction, message).is_some())
+        let step = |state| self.role?.state(state)?.edge(direction, message);
+        state.is_none_or(|state| step(state).is_some_and(|edge| edge.origin != Origin::Closure))
     }
 
-    /// Where a message leads that a side can write in a state.
+    /// Where a message leads that a side can write in a state. A cancel is not looked for: the request that it names says
+    /// whether it is late.
     fn step(&self, state: StateIndex, direction: Direction, message: MessageIndex) -> Option<Action> {
         let edge = self.role?.state(state)?.edge(direction, message)?;
-        (edge.origin != Origin::Closure).then_some(edge.action)
+        matches!(edge.origin, Origin::Written | Origin::Refusal).then_some(edge.action)
     }
 
-    /// Where a message leads in the first state in which a side can write it.
-    fn any_step(&self, direction: Direction, message: MessageIndex) -> Option<Action> {
-        let states = (0..).map(StateIndex).take(self.role?.states.len());
-        states.into_iter().find_map(|state| self.step(state, direction, message))
+    /// Where a message leads in a state of the channel, or the sub-session, that starts in a state: the first one in which
+    /// a side can write it.
+    fn any_step(&self, start: StateIndex, direction: Direction, message: MessageIndex) -> Option<Action> {
+        let mut seen = HashSet::from([start]);
+        let mut waiting = VecDeque::from([start]);
+        while let Some(state) = waiting.pop_front() {
+            let step = self.step(state, direction, message);
+            if step.is_some() {
+                return step;
+            }
+            let Some(table) = self.role?.state(state) else { continue };
+            let steps = table.edges.iter().filter_map(|edge| match edge.action {
+                Action::Step(to) => Some(to),
+                Action::Spawn(_) => None,
+            });
+            waiting.extend(steps.chain(table.parts.iter().copied()).filter(|to| seen.insert(*to)));
+        }
+        None
     }
 
     /// The state behind a message.
@@ -155,14 +173,19 @@ impl Trail {
     }
 
     /// The same for a message that the tables have no edge for in the present state, because the followed role needs
-    /// none to send along. Of a side that is in a state
-    /// which is not kept, any message is taken.
-    pub(crate) fn sent(&self, message: MessageIndex, evidence: &Evidence<'_>) -> Option<Crossed> {
+    /// none to send along. Of a side that is in a state which is not kept, any message is taken that the channel, or the
+    /// sub-session, has from its start on.
+    pub(crate) fn sent(
+        &self,
+        start: StateIndex,
+        message: MessageIndex,
+        evidence: &Evidence<'_>,
+    ) -> Option<Crossed> {
         let direction = Direction::Send;
         self.behind.get(direction).iter().rev().find_map(|known| {
             let action = match known.state {
                 Some(state) => evidence.step(state, direction, message),
-                None => evidence.any_step(direction, message),
+                None => evidence.any_step(start, direction, message),
             };
             let action = action.filter(|_| !evidence.is_past(direction.flip(), known.left.fence))?;
             Some(Crossed { action, left: known.left })

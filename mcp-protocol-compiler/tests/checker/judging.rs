@@ -354,6 +354,14 @@ fn what_failed_once_is_judged_right() {
         200_151_612,
         // The model: what the other role does not say, after more messages than the checker keeps states for.
         300_017_694,
+        // The checker: a step of a sub-session is not late for a linear channel whose sender may be anywhere.
+        600_027_187,
+        600_043_130,
+        // The checker: what its own side sends late, where its peer has the message as a step that is written.
+        600_047_896,
+        // The checker: a cancel that names no request is not late.
+        600_000_510,
+        600_001_347,
     ] {
         random_protocols(seed..seed + 1);
     }

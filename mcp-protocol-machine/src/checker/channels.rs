@@ -63,7 +63,7 @@ impl Channels {
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) -> Option<Crossed> {
-        self.trails.get(place).and_then(|trail| trail.sent(message, evidence))
+        self.trails.get(place).and_then(|trail| trail.sent(Role::START, message, evidence))
     }
 
     /// A message in a direction was accepted for the channel at a place, also as one that is late.

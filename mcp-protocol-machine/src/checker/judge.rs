@@ -99,10 +99,8 @@ impl Checker {
         state: StateIndex,
         message: MessageIndex,
     ) -> Option<Found> {
-        let crossed = self.channels.sent(place, message, &self.evidence())?;
-        if !self.is_late_somewhere(message) {
-            return None;
-        }
+        let crossed =
+            self.channels.sent(place, message, &self.evidence()).filter(|_| self.is_received(message))?;
         let action = match crossed.action {
             Action::Step(_) => Action::Step(state),
             Action::Spawn(body) => Action::Spawn(body),
@@ -111,13 +109,12 @@ impl Checker {
         Some(Found { place, channel, state, action, origin, crossed, shows_state: true })
     }
 
-    /// Whether the peer of the followed role accepts a message as one that comes late, in some state.
-    pub(super) fn is_late_somewhere(&self, message: MessageIndex) -> bool {
+    /// Whether the peer of the followed role has a message in some state. The tables of a role without its peer do not
+    /// say what may be late.
+    pub(super) fn is_received(&self, message: MessageIndex) -> bool {
         let peer = self.protocol.role(self.side.other());
-        let mut edges = peer.into_iter().flat_map(|peer| &*peer.states).flat_map(|state| &*state.edges);
-        edges.any(|edge| {
-            edge.message == message && edge.direction == Direction::Receive && edge.origin == Origin::Closure
-        })
+        let mut states = peer.into_iter().flat_map(|peer| &*peer.states);
+        states.any(|state| state.edge(Direction::Receive, message).is_some())
     }
 
     /// A request: a new id, a state that accepts it, open gates, and room.

@@ -119,11 +119,11 @@ impl Checker {
                 Ok(Some(Later::SubSession { sub_session, from, to }))
             }
             None if direction == Direction::Send
-                && running.sent(message, &self.evidence()).is_some()
-                && self.is_late_somewhere(message) =>
+                && let Some(sent) = running.sent(message, &self.evidence())
+                && self.is_received(message) =>
             {
-                let crossed = running.sent(message, &self.evidence()).and_then(|sent| sent.left.by);
-                Ok(Some(Later::Late(Late { state: from, crossed, over: false }, Some(sub_session))))
+                let late = Late { state: from, crossed: sent.left.by, over: false };
+                Ok(Some(Later::Late(late, Some(sub_session))))
             }
             _ if unknown && alone => Ok(None),
             _ => {
