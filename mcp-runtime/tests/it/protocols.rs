@@ -1,7 +1,7 @@
 //! The protocols of these tests, each expanded once.
 
-pub(crate) mod cellar {
-    mcp_runtime::protocol!("tests/sessions/cellar.session");
+pub(crate) mod restrictions {
+    mcp_runtime::protocol!("tests/sessions/restrictions.session");
 }
 
 pub(crate) mod help_desk {

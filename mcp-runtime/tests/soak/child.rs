@@ -1,4 +1,4 @@
-//! The seller in a process of its own, which talks to its parent over pipes, prints nonsense between the lines and on
+//! The service in a process of its own, which talks to its parent over pipes, prints nonsense between the lines and on
 //! its error output, and may die at any time.
 
 use std::io::Write;
@@ -11,14 +11,14 @@ use mcp_runtime::transport::{Child, stdio};
 use mcp_runtime::{DisconnectReason, Error, Outcome};
 use serde_json::json;
 
-use crate::bazaar::{Buyer, Seller};
-use crate::buyer::{Purse, ask, trade};
+use crate::caller::{Purse, active, ask};
+use crate::everything::{Caller, Service};
 use crate::ledger::{Ending, Ledger, Whose};
 use crate::noise::Noise;
-use crate::seller::{Stall, live};
+use crate::service::{ServiceState, live};
 use crate::wire::nonsense;
 
-/// Tasks of the buyer, and how many calls each makes.
+/// Tasks of the caller, and how many calls each makes.
 const TASKS: usize = 8;
 const CALLS: usize = 40;
 
@@ -33,9 +33,9 @@ impl Plan {
     fn new(noise: &mut Noise) -> Plan {
         let ending = match noise.below(8) {
             0 | 1 => Ending::Cut,
-            2 => Ending::BuyerCloses,
-            3 => Ending::BuyerAborts,
-            4 => Ending::SellerAborts,
+            2 => Ending::CallerCloses,
+            3 => Ending::CallerAborts,
+            4 => Ending::ServiceAborts,
             _ => Ending::InOrder,
         };
         Plan { ending, tight: noise.once_in(3), threads: noise.once_in(2) }
@@ -62,9 +62,9 @@ pub(crate) fn play(seed: u64) {
     let interrupt = interruption(plan.ending, noise.fork(), Arc::clone(&ledger));
     let runtime = plan.runtime();
     runtime.block_on(async {
-        let seller = Seller::with_options(stdio(), ledger.options(Whose::Seller));
-        let stall = Stall { ledger: Arc::clone(&ledger), noise: noise.fork().into(), interrupt };
-        live(seller, stall, TASKS * CALLS / 10, plan.ending).await;
+        let service = Service::with_options(stdio(), ledger.options(Whose::Service));
+        let topic = ServiceState { ledger: Arc::clone(&ledger), noise: noise.fork().into(), interrupt };
+        live(service, topic, TASKS * CALLS / 10, plan.ending).await;
     });
     for problem in ledger.problems() {
         eprintln!("problem: {problem}");
@@ -100,7 +100,7 @@ fn interruption(ending: Ending, mut noise: Noise, ledger: Arc<Ledger>) -> Box<dy
                 // In one piece, and between the lines of the session as long as the pipe does not fill up.
                 let mut output = std::io::stdout().lock();
                 if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_ok() {
-                    Ledger::add(&ledger.garbage[Whose::Buyer as usize]);
+                    Ledger::add(&ledger.garbage[Whose::Caller as usize]);
                 }
             }
         }
@@ -153,54 +153,54 @@ async fn play_out(
     let lines = Arc::clone(said);
     let child =
         Child::builder(command).on_stderr_line(move |line| lines.lock().unwrap().push(line.to_owned()));
-    let buyer = Buyer::with_options(child.spawn().unwrap(), ledger.options(Whose::Buyer));
-    if matches!(plan.ending, Ending::Cut | Ending::SellerAborts) {
+    let caller = Caller::with_options(child.spawn().unwrap(), ledger.options(Whose::Caller));
+    if matches!(plan.ending, Ending::Cut | Ending::ServiceAborts) {
         // The child does not announce its end.
         ledger.end();
     }
     let purse = Purse { ledger: Arc::clone(ledger), told: 0.into() };
-    let serving = tokio::spawn(buyer.incoming().serve(purse));
-    let (_, buyer) = buyer.hello(json!({ "capabilities": { "approval": {} } })).await.unwrap();
-    let handle = buyer.handle();
+    let serving = tokio::spawn(caller.incoming().serve(purse));
+    let (_, caller) = caller.hello(json!({ "capabilities": { "approval": {} } })).await.unwrap();
+    let handle = caller.handle();
     let tasks: Vec<_> = (0..TASKS)
-        .map(|stall| tokio::spawn(ask(buyer.handle(), Arc::clone(ledger), noise.fork(), stall, CALLS)))
+        .map(|topic| tokio::spawn(ask(caller.handle(), Arc::clone(ledger), noise.fork(), topic, CALLS)))
         .collect();
     let steps = match plan.ending {
         Ending::InOrder => CALLS,
-        Ending::SellerAborts => usize::MAX,
+        Ending::ServiceAborts => usize::MAX,
         _ => noise.below(CALLS),
     };
-    let buyer = trade(buyer, ledger, &mut noise, steps).await;
+    let caller = active(caller, ledger, &mut noise, steps).await;
     let finish = async {
         for task in tasks {
             task.await.unwrap();
         }
     };
-    match (plan.ending, buyer) {
-        (Ending::InOrder, Some(buyer)) => {
+    match (plan.ending, caller) {
+        (Ending::InOrder, Some(caller)) => {
             finish.await;
             // A ping arrives after everything that was sent before. Abandoned handlers end after a while.
             while !format!("{handle:?}").contains("running: 0, unanswered: 0") {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
-            buyer.ping().await.unwrap();
+            caller.ping().await.unwrap();
             ledger.end();
-            let closed = buyer.close().await;
+            let closed = caller.close().await;
             if !matches!(&closed, Ok(Outcome::Exited { status, .. }) if status.success()) {
                 ledger.problem(format!("closing gave {closed:?}"));
             }
         }
-        (Ending::BuyerCloses, Some(buyer)) => {
+        (Ending::CallerCloses, Some(caller)) => {
             ledger.end();
-            drop(buyer.close().await);
+            drop(caller.close().await);
             finish.await;
         }
-        (Ending::BuyerAborts, Some(buyer)) => {
+        (Ending::CallerAborts, Some(caller)) => {
             ledger.end();
-            buyer.abort();
+            caller.abort();
             finish.await;
         }
-        (Ending::Cut, buyer) => {
+        (Ending::Cut, caller) => {
             finish.await;
             // It may not have been asked often enough.
             while !matches!(handle.look(json!({})).await, Err(Error::Disconnected { .. })) {}
@@ -208,11 +208,11 @@ async fn play_out(
             if !matches!(&error, Error::Disconnected { reason: DisconnectReason::Exited(_) }) {
                 ledger.problem(format!("the child has died, and this is said to be why: {error}"));
             }
-            drop(buyer);
+            drop(caller);
         }
-        (_, buyer) => {
+        (_, caller) => {
             finish.await;
-            drop(buyer);
+            drop(caller);
         }
     }
     serving.await.unwrap();

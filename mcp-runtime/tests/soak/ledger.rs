@@ -13,9 +13,9 @@ pub(crate) enum Ending {
     InOrder,
     /// The wire is cut, or the child dies.
     Cut,
-    BuyerCloses,
-    BuyerAborts,
-    SellerAborts,
+    CallerCloses,
+    CallerAborts,
+    ServiceAborts,
 }
 
 /// The accounts of one session.
@@ -53,8 +53,8 @@ pub(crate) struct Ledger {
 /// Whose account.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Whose {
-    Buyer,
-    Seller,
+    Caller,
+    Service,
 }
 
 impl Ledger {

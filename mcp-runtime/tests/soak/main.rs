@@ -13,17 +13,17 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is its own harness")]
 
-mod bazaar {
-    mcp_runtime::protocol!("tests/sessions/bazaar.session");
+mod everything {
+    mcp_runtime::protocol!("tests/sessions/everything.session");
 }
 
-mod buyer;
+mod caller;
 mod calls;
 mod child;
 mod ledger;
 mod memory;
 mod noise;
-mod seller;
+mod service;
 mod wire;
 
 /// What is run by default.

@@ -8,14 +8,14 @@ use std::time::Duration;
 use mcp_runtime::Outcome;
 use serde_json::json;
 
-use crate::bazaar::{Buyer, Seller};
-use crate::buyer::{Purse, ask, trade};
+use crate::caller::{Purse, active, ask};
+use crate::everything::{Caller, Service};
 use crate::ledger::{Ending, Ledger, Whose};
 use crate::noise::Noise;
-use crate::seller::{Stall, live};
+use crate::service::{ServiceState, live};
 use crate::wire::{Middle, between};
 
-/// Tasks of the buyer, and how many calls each makes.
+/// Tasks of the caller, and how many calls each makes.
 const TASKS: usize = 8;
 const CALLS: usize = 40;
 
@@ -54,20 +54,21 @@ pub(crate) fn round(seed: u64) {
 async fn play(ledger: &Arc<Ledger>, mut noise: Noise) -> Ending {
     let ending = match noise.below(10) {
         0 | 1 => Ending::Cut,
-        2 => Ending::BuyerCloses,
-        3 => Ending::BuyerAborts,
-        4 => Ending::SellerAborts,
+        2 => Ending::CallerCloses,
+        3 => Ending::CallerAborts,
+        4 => Ending::ServiceAborts,
         _ => Ending::InOrder,
     };
     ledger.tight.store(noise.once_in(3), Ordering::SeqCst);
     let (near, far, middle) = between(ledger, &mut noise);
-    let buyer = Buyer::with_options(near, ledger.options(Whose::Buyer));
-    let seller = Seller::with_options(far, ledger.options(Whose::Seller));
-    let stall = Stall { ledger: Arc::clone(ledger), noise: noise.fork().into(), interrupt: Box::new(|| {}) };
-    let sellers = seller.handle();
-    let selling = tokio::spawn(live(seller, stall, TASKS * CALLS / 10, ending));
+    let caller = Caller::with_options(near, ledger.options(Whose::Caller));
+    let service = Service::with_options(far, ledger.options(Whose::Service));
+    let topic =
+        ServiceState { ledger: Arc::clone(ledger), noise: noise.fork().into(), interrupt: Box::new(|| {}) };
+    let service_handle = service.handle();
+    let selling = tokio::spawn(live(service, topic, TASKS * CALLS / 10, ending));
     let purse = Purse { ledger: Arc::clone(ledger), told: 0.into() };
-    let serving = tokio::spawn(buyer.incoming().serve(purse));
+    let serving = tokio::spawn(caller.incoming().serve(purse));
     let Middle { cut, task: carrying } = middle;
     if ending == Ending::Cut {
         let (ledger, moment) = (Arc::clone(ledger), Duration::from_millis(noise.below(200) as u64));
@@ -77,39 +78,39 @@ async fn play(ledger: &Arc<Ledger>, mut noise: Noise) -> Ending {
             cut.notify_one();
         });
     }
-    match buyer.hello(json!({ "capabilities": { "approval": {} } })).await {
-        Ok((_, buyer)) => {
+    match caller.hello(json!({ "capabilities": { "approval": {} } })).await {
+        Ok((_, caller)) => {
             let tasks: Vec<_> = (0..TASKS)
-                .map(|stall| {
-                    tokio::spawn(ask(buyer.handle(), Arc::clone(ledger), noise.fork(), stall, CALLS))
+                .map(|topic| {
+                    tokio::spawn(ask(caller.handle(), Arc::clone(ledger), noise.fork(), topic, CALLS))
                 })
                 .collect();
             let steps = match ending {
                 Ending::InOrder => CALLS,
                 // Until it ends.
-                Ending::SellerAborts => usize::MAX,
+                Ending::ServiceAborts => usize::MAX,
                 _ => noise.below(CALLS),
             };
-            let buyer = trade(buyer, ledger, &mut noise, steps).await;
-            match (ending, buyer) {
-                (Ending::BuyerCloses, Some(buyer)) => {
+            let caller = active(caller, ledger, &mut noise, steps).await;
+            match (ending, caller) {
+                (Ending::CallerCloses, Some(caller)) => {
                     ledger.end();
-                    drop(buyer.close().await);
+                    drop(caller.close().await);
                 }
-                (Ending::BuyerAborts, Some(buyer)) => {
+                (Ending::CallerAborts, Some(caller)) => {
                     ledger.end();
-                    buyer.abort();
+                    caller.abort();
                 }
-                (Ending::InOrder, buyer) => {
+                (Ending::InOrder, caller) => {
                     for task in tasks {
                         task.await.unwrap();
                     }
                     // Messages on their way arrive, and abandoned handlers end.
                     tokio::time::sleep(Duration::from_secs(1)).await;
-                    let Some(buyer) = buyer else { return ending };
-                    agree(ledger, &format!("{:?}", buyer.handle()), &format!("{sellers:?}"));
+                    let Some(caller) = caller else { return ending };
+                    agree(ledger, &format!("{:?}", caller.handle()), &format!("{service_handle:?}"));
                     ledger.end();
-                    let closed = buyer.close().await;
+                    let closed = caller.close().await;
                     if !matches!(closed, Ok(Outcome::Closed)) {
                         ledger.problem(format!("closing gave {closed:?}"));
                     }
@@ -118,10 +119,10 @@ async fn play(ledger: &Arc<Ledger>, mut noise: Noise) -> Ending {
                     carrying.await.unwrap();
                     return ending;
                 }
-                (_, buyer) => {
+                (_, caller) => {
                     // The end comes from elsewhere, or has come; until then the value stays.
-                    if let Some(buyer) = buyer {
-                        buyer.ended().await;
+                    if let Some(caller) = caller {
+                        caller.ended().await;
                     }
                 }
             }
@@ -142,9 +143,9 @@ async fn play(ledger: &Arc<Ledger>, mut noise: Noise) -> Ending {
 }
 
 /// Both sides are in the same states, and neither waits for the other.
-fn agree(ledger: &Ledger, buyer: &str, seller: &str) {
+fn agree(ledger: &Ledger, caller: &str, service: &str) {
     let states = |text: &str| text.split_once("Session").map(|(_, states)| states.to_owned());
-    if states(buyer) != states(seller) || !buyer.contains("running: 0, unanswered: 0") {
-        ledger.problem(format!("the sides do not agree: {buyer} and {seller}"));
+    if states(caller) != states(service) || !caller.contains("running: 0, unanswered: 0") {
+        ledger.problem(format!("the sides do not agree: {caller} and {service}"));
     }
 }

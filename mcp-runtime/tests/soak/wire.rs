@@ -59,14 +59,14 @@ type Free = Arc<Mutex<HashSet<u64>>>;
 
 pub(crate) fn between(ledger: &Arc<Ledger>, noise: &mut Noise) -> (Wire, Wire, Middle) {
     let capacity = noise.pick(&[60, 300, 4096, 65_536]);
-    let (buyer, here) = duplex(capacity);
-    let (seller, there) = duplex(capacity);
+    let (caller, here) = duplex(capacity);
+    let (service, there) = duplex(capacity);
     let ((from_buyer, to_buyer), (from_seller, to_seller)) = (split(here), split(there));
     let (asked_up, asked_down) = (Free::default(), Free::default());
     let mut up = Direction {
         noise: noise.fork(),
         ledger: Arc::clone(ledger),
-        reader: Whose::Seller,
+        reader: Whose::Service,
         asked: Arc::clone(&asked_up),
         answers: Arc::clone(&asked_down),
         ghosts: 0,
@@ -74,7 +74,7 @@ pub(crate) fn between(ledger: &Arc<Ledger>, noise: &mut Noise) -> (Wire, Wire, M
     let mut down = Direction {
         noise: noise.fork(),
         ledger: Arc::clone(ledger),
-        reader: Whose::Buyer,
+        reader: Whose::Caller,
         asked: asked_down,
         answers: asked_up,
         ghosts: 0,
@@ -89,7 +89,7 @@ pub(crate) fn between(ledger: &Arc<Ledger>, noise: &mut Noise) -> (Wire, Wire, M
             _ = both => {}
         }
     });
-    (ByteStream::new(buyer), ByteStream::new(seller), Middle { cut, task })
+    (ByteStream::new(caller), ByteStream::new(service), Middle { cut, task })
 }
 
 struct Direction {

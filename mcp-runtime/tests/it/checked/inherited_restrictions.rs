@@ -8,16 +8,18 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::{Capabilities, CheckedSession, Error, Event, Options, StepError, ViolationKind};
 use serde_json::{Value, json};
 
-use super::cellar::{self, BeforeHaggle, BeforePoke, Keeper, Lefts, Rights, Trade, capabilities, client};
+use super::restrictions::{
+    self, Active, BeforeEdit, BeforePoke, Caller, Lefts, Rights, capabilities, client,
+};
 use super::{is_idle, next, reply, request};
 
-/// The capabilities of the cellar, by which the tables below go.
-const NAMES: [&str; 6] = ["notes", "counts", "questions", "pokes", "haggling", "reports"];
+/// The capabilities of the service, by which the tables below go.
+const NAMES: [&str; 6] = ["notes", "counts", "questions", "pokes", "edits", "reports"];
 const NOTES: usize = 0;
 const COUNTS: usize = 1;
 const QUESTIONS: usize = 2;
 const POKES: usize = 3;
-const HAGGLING: usize = 4;
+const EDITS: usize = 4;
 const REPORTS: usize = 5;
 
 /// Which of them are left.
@@ -43,24 +45,24 @@ impl Random {
             capabilities::COUNTS,
             capabilities::QUESTIONS,
             capabilities::POKES,
-            capabilities::HAGGLING,
+            capabilities::EDITS,
             capabilities::REPORTS,
         ];
         all.into_iter().zip(kept).filter(|(_, kept)| *kept).map(|(capability, _)| capability).collect()
     }
 }
 
-/// A keeper and a cellar that announced everything, in `Trade`.
-async fn trading() -> (CheckedSession, CheckedSession) {
+/// A caller and a service that announced everything, in `Active`.
+async fn connected() -> (CheckedSession, CheckedSession) {
     let (here, there) = duplex();
-    let start = |end, side| CheckedSession::start(end, &cellar::PROTOCOL, side, Options::default());
-    let (mut keeper, mut cellar) = (start(here, Side::Client), start(there, Side::Server));
-    keeper.request("hello", &json!({ "capabilities": {} })).await.unwrap();
-    let (id, _) = request(&mut cellar).await;
+    let start = |end, side| CheckedSession::start(end, &restrictions::PROTOCOL, side, Options::default());
+    let (mut caller, mut service) = (start(here, Side::Client), start(there, Side::Server));
+    caller.request("hello", &json!({ "capabilities": {} })).await.unwrap();
+    let (id, _) = request(&mut service).await;
     let offers: serde_json::Map<_, _> = NAMES.iter().map(|name| ((*name).to_owned(), json!({}))).collect();
-    cellar.respond(&id, &json!({ "capabilities": offers })).await.unwrap();
-    reply(&mut keeper).await;
-    (keeper, cellar)
+    service.respond(&id, &json!({ "capabilities": offers })).await.unwrap();
+    reply(&mut caller).await;
+    (caller, service)
 }
 
 /// Answers whatever is asked with what it carries, in the session and in the sub-sessions that the peer opens.
@@ -95,86 +97,86 @@ fn judged<T: std::fmt::Debug>(outcome: Result<T, Error>, needs: usize, left: &Le
     }
 }
 
-async fn judge_checked(keeper: &mut CheckedSession, left: &Left) {
-    assert_eq!(keeper.permits("note").is_ok(), left[NOTES]);
-    judged(keeper.notify("note", &1).await, NOTES, left);
-    judged(keeper.call::<_, u32>("count", &2).await, COUNTS, left);
-    judged(keeper.call::<_, u32>("ask", &3).await, QUESTIONS, left);
+async fn judge_checked(caller: &mut CheckedSession, left: &Left) {
+    assert_eq!(caller.permits("note").is_ok(), left[NOTES]);
+    judged(caller.notify("note", &1).await, NOTES, left);
+    judged(caller.call::<_, u32>("count", &2).await, COUNTS, left);
+    judged(caller.call::<_, u32>("ask", &3).await, QUESTIONS, left);
     if left[QUESTIONS] {
-        keeper.request("ask", &4).await.unwrap();
-        reply(keeper).await;
+        caller.request("ask", &4).await.unwrap();
+        reply(caller).await;
     }
 }
 
-async fn judge_typed(keeper: &mut Keeper<Trade>, left: &Left) {
-    assert_eq!(keeper.permits(cellar::messages::ASK).is_ok(), left[QUESTIONS]);
-    assert_eq!(keeper.permitted().contains(&cellar::messages::NOTE), left[NOTES]);
-    judged(keeper.send_note(1).await, NOTES, left);
-    judged(keeper.count(2).await, COUNTS, left);
-    judged(keeper.ask(3).await, QUESTIONS, left);
-    judged(keeper.handle().ask(4).await, QUESTIONS, left);
+async fn judge_typed(caller: &mut Caller<Active>, left: &Left) {
+    assert_eq!(caller.permits(restrictions::messages::ASK).is_ok(), left[QUESTIONS]);
+    assert_eq!(caller.permitted().contains(&restrictions::messages::NOTE), left[NOTES]);
+    judged(caller.send_note(1).await, NOTES, left);
+    judged(caller.count(2).await, COUNTS, left);
+    judged(caller.ask(3).await, QUESTIONS, left);
+    judged(caller.handle().ask(4).await, QUESTIONS, left);
 }
 
 /// The sub-session, with a type and without.
-async fn judge_sub_session(mut sub_session: client::Watching<BeforePoke>, cask: &Value, left: &Left) {
-    judged(sub_session.send_poke(cask.clone()).await, POKES, left);
+async fn judge_sub_session(mut sub_session: client::Watching<BeforePoke>, topic: &Value, left: &Left) {
+    judged(sub_session.send_poke(topic.clone()).await, POKES, left);
     let mut sub_session = sub_session.into_checked();
     assert_eq!(sub_session.permits("poke").is_ok(), left[POKES]);
-    judged(sub_session.notify("poke", cask).await, POKES, left);
+    judged(sub_session.notify("poke", topic).await, POKES, left);
     let mut sub_session: client::Watching<BeforePoke> = sub_session.try_into_typed().unwrap();
-    judged(sub_session.send_poke(cask.clone()).await, POKES, left);
-    judged(sub_session.send_poke(cask.clone()).await, POKES, left);
+    judged(sub_session.send_poke(topic.clone()).await, POKES, left);
+    judged(sub_session.send_poke(topic.clone()).await, POKES, left);
 }
 
 #[tokio::test]
 async fn no_chain_of_restrictions_conversions_and_sub_sessions_ever_widens() {
     let mut random = Random(42);
     for _ in 0..40 {
-        let (mut keeper, cellar) = trading().await;
-        let serving = tokio::spawn(attend(cellar));
+        let (mut caller, service) = connected().await;
+        let serving = tokio::spawn(attend(service));
         let mut left: Left = [true; NAMES.len()];
         for step in 0..6 {
-            let cask = json!({ "cask": step });
+            let topic = json!({ "topic": step });
             match random.below(5) {
-                0 | 1 => keeper.restrict(&random.set(&mut left)),
+                0 | 1 => caller.restrict(&random.set(&mut left)),
                 2 => {
-                    let mut typed: Keeper<Trade> = keeper.try_into_typed().unwrap();
+                    let mut typed: Caller<Active> = caller.try_into_typed().unwrap();
                     judge_typed(&mut typed, &left).await;
-                    let (_, sub_session) = typed.watch(cask.clone()).await.unwrap();
-                    judge_sub_session(sub_session, &cask, &left).await;
-                    keeper = typed.into_checked();
+                    let (_, sub_session) = typed.watch(topic.clone()).await.unwrap();
+                    judge_sub_session(sub_session, &topic, &left).await;
+                    caller = typed.into_checked();
                 }
                 3 => {
-                    let mut sub_session = keeper.open("watch", &cask).await.unwrap();
+                    let mut sub_session = caller.open("watch", &topic).await.unwrap();
                     reply(&mut sub_session).await;
-                    judge_sub_session(sub_session.try_into_typed().unwrap(), &cask, &left).await;
+                    judge_sub_session(sub_session.try_into_typed().unwrap(), &topic, &left).await;
                 }
                 _ => {
                     // The handle is restricted further, and the session that it comes from is not.
                     let mut weaker = left;
-                    let typed: Keeper<Trade> = keeper.try_into_typed().unwrap();
+                    let typed: Caller<Active> = caller.try_into_typed().unwrap();
                     let handle = typed.handle().restrict(&random.set(&mut weaker));
                     judged(handle.ask(5).await, QUESTIONS, &weaker);
-                    let (_, sub_session) = handle.watch(cask.clone()).await.unwrap();
-                    judge_sub_session(sub_session, &cask, &weaker).await;
-                    keeper = typed.into_checked();
+                    let (_, sub_session) = handle.watch(topic.clone()).await.unwrap();
+                    judge_sub_session(sub_session, &topic, &weaker).await;
+                    caller = typed.into_checked();
                 }
             }
-            judge_checked(&mut keeper, &left).await;
+            judge_checked(&mut caller, &left).await;
         }
         // The halves of a fork.
         match random.below(2) {
             0 => {
-                keeper.notify("part", &()).await.unwrap();
-                judged(keeper.notify("left", &()).await, NOTES, &left);
-                keeper.restrict(&random.set(&mut left));
-                judged(keeper.notify("left", &()).await, NOTES, &left);
-                judged(keeper.notify("right", &()).await, COUNTS, &left);
+                caller.notify("part", &()).await.unwrap();
+                judged(caller.notify("left", &()).await, NOTES, &left);
+                caller.restrict(&random.set(&mut left));
+                judged(caller.notify("left", &()).await, NOTES, &left);
+                judged(caller.notify("right", &()).await, COUNTS, &left);
             }
             _ => {
-                let keeper: Keeper<Trade> = keeper.try_into_typed().unwrap();
-                let (mut lefts, rights): (Keeper<Lefts>, Keeper<Rights>) =
-                    keeper.send_part().await.unwrap().split();
+                let caller: Caller<Active> = caller.try_into_typed().unwrap();
+                let (mut lefts, rights): (Caller<Lefts>, Caller<Rights>) =
+                    caller.send_part().await.unwrap().split();
                 judged(lefts.send_left().await, NOTES, &left);
                 judged(lefts.ask(6).await, QUESTIONS, &left);
                 let mut rights = rights.into_checked();
@@ -189,62 +191,62 @@ async fn no_chain_of_restrictions_conversions_and_sub_sessions_ever_widens() {
 #[tokio::test]
 async fn sub_sessions_of_the_peer_are_restricted_as_the_session_that_they_come_to() {
     let none: Left = [false; NAMES.len()];
-    let (mut keeper, mut cellar) = trading().await;
-    keeper.restrict(&Capabilities::none());
-    let red = json!({ "wine": "red" });
-    let mut offer = cellar.open("offer", &red).await.unwrap();
-    let Event::Opened { id: Some(id), session: mut offered, .. } = next(&mut keeper).await else { panic!() };
-    offered.respond(&id, &json!("yes")).await.unwrap();
-    judged(offered.notify("haggle", &red).await, HAGGLING, &none);
-    let mut offered: client::Offered<BeforeHaggle> = offered.try_into_typed().unwrap();
-    judged(offered.send_haggle(red).await, HAGGLING, &none);
-    reply(&mut offer).await;
-    assert!(is_idle(&mut offer).await, "nothing was written");
+    let (mut caller, mut service) = connected().await;
+    caller.restrict(&Capabilities::none());
+    let first = json!({ "document": "first" });
+    let mut sharing = service.open("share", &first).await.unwrap();
+    let Event::Opened { id: Some(id), session: mut shared, .. } = next(&mut caller).await else { panic!() };
+    shared.respond(&id, &json!("yes")).await.unwrap();
+    judged(shared.notify("edit", &first).await, EDITS, &none);
+    let mut shared: client::Shared<BeforeEdit> = shared.try_into_typed().unwrap();
+    judged(shared.send_edit(first).await, EDITS, &none);
+    reply(&mut sharing).await;
+    assert!(is_idle(&mut sharing).await, "nothing was written");
 
-    let keeper: Keeper<Trade> = keeper.try_into_typed().unwrap();
-    let incoming = keeper.incoming();
-    let white = json!({ "wine": "white" });
-    let _offer = cellar.open("offer", &white).await.unwrap();
-    let Some(client::Incoming::Offer(_, offered)) = incoming.next().await else { panic!() };
-    let mut offered = offered.send_taken(json!("yes")).await.unwrap();
-    judged(offered.send_haggle(white).await, HAGGLING, &none);
+    let caller: Caller<Active> = caller.try_into_typed().unwrap();
+    let incoming = caller.incoming();
+    let second = json!({ "document": "second" });
+    let _sharing = service.open("share", &second).await.unwrap();
+    let Some(client::Incoming::Share(_, shared)) = incoming.next().await else { panic!() };
+    let mut shared = shared.send_received(json!("yes")).await.unwrap();
+    judged(shared.send_edit(second).await, EDITS, &none);
 }
 
 #[tokio::test]
 async fn handlers_call_back_and_report_with_what_is_left() {
     let none: Left = [false; NAMES.len()];
-    let (mut keeper, mut cellar) = trading().await;
-    let taste = json!({ "_meta": { "progressToken": 1 } });
+    let (mut caller, mut service) = connected().await;
+    let review = json!({ "_meta": { "progressToken": 1 } });
     let report = json!({ "progressToken": 1, "progress": 1 });
-    keeper.restrict(&Capabilities::none());
-    cellar.request("taste", &taste).await.unwrap();
-    let (id, _) = request(&mut keeper).await;
-    judged(keeper.notify("progress", &report).await, REPORTS, &none);
-    keeper.respond(&id, &json!("good")).await.unwrap();
-    reply(&mut cellar).await;
+    caller.restrict(&Capabilities::none());
+    service.request("review", &review).await.unwrap();
+    let (id, _) = request(&mut caller).await;
+    judged(caller.notify("progress", &report).await, REPORTS, &none);
+    caller.respond(&id, &json!("good")).await.unwrap();
+    reply(&mut service).await;
 
-    let keeper: Keeper<Trade> = keeper.try_into_typed().unwrap();
-    let incoming = keeper.incoming();
-    cellar.request("taste", &taste).await.unwrap();
-    let Some(client::Incoming::Taste(_, responder)) = incoming.next().await else { panic!() };
+    let caller: Caller<Active> = caller.try_into_typed().unwrap();
+    let incoming = caller.incoming();
+    service.request("review", &review).await.unwrap();
+    let Some(client::Incoming::Review(_, responder)) = incoming.next().await else { panic!() };
     let context = responder.context();
     let handle = context.handle();
-    assert!(handle.permits(cellar::messages::ASK).is_err(), "no handler would answer");
-    let call = handle.call::<_, u32, Uncancellable, ()>(cellar::messages::ASK, &1);
+    assert!(handle.permits(restrictions::messages::ASK).is_err(), "no handler would answer");
+    let call = handle.call::<_, u32, Uncancellable, ()>(restrictions::messages::ASK, &1);
     judged(call.await, QUESTIONS, &none);
-    judged(context.report(cellar::messages::PROGRESS, &report).await, REPORTS, &none);
-    assert!(is_idle(&mut cellar).await, "nothing was written");
+    judged(context.report(restrictions::messages::PROGRESS, &report).await, REPORTS, &none);
+    assert!(is_idle(&mut service).await, "nothing was written");
     responder.respond(&json!("good")).unwrap();
-    reply(&mut cellar).await;
+    reply(&mut service).await;
 }
 
 #[tokio::test]
 async fn a_step_that_is_refused_gives_the_value_back() {
-    let (mut keeper, cellar) = trading().await;
-    keeper.restrict(&Capabilities::none());
-    let serving = tokio::spawn(attend(cellar));
-    let keeper: Keeper<Trade> = keeper.try_into_typed().unwrap();
-    let refused = keeper.send_count(1).await;
+    let (mut caller, service) = connected().await;
+    caller.restrict(&Capabilities::none());
+    let serving = tokio::spawn(attend(service));
+    let caller: Caller<Active> = caller.try_into_typed().unwrap();
+    let refused = caller.send_count(1).await;
     let Err(StepError::NotSent { error: Error::NotPermitted(_), session }) = refused else { panic!() };
     // What needs nothing goes on from there.
     drop(session.send_part().await.unwrap());

@@ -13,7 +13,7 @@ mod sub_sessions;
 mod violations;
 mod whole_session;
 
-use crate::protocols::{cellar, halves, help_desk, restaurant, turns, two_channels, watching};
+use crate::protocols::{halves, help_desk, restaurant, restrictions, turns, two_channels, watching};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 use test_support::raw;

@@ -7,8 +7,8 @@ use std::path::Path;
 use mcp_protocol_compiler::{compile, generate};
 use mcp_protocol_machine::Protocol;
 
-mod cellar {
-    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/cellar.session", tables);
+mod restrictions {
+    mcp_runtime::protocol!("../mcp-runtime/tests/sessions/restrictions.session", tables);
 }
 mod garden {
     mcp_runtime::protocol!("../mcp-runtime/tests/sessions/garden.session", tables);
@@ -64,7 +64,7 @@ fn machine(file: &str) -> Protocol {
 #[test]
 fn constant_tables_are_those_of_the_file() {
     for (tables, file) in [
-        (&cellar::PROTOCOL, "../mcp-runtime/tests/sessions/cellar.session"),
+        (&restrictions::PROTOCOL, "../mcp-runtime/tests/sessions/restrictions.session"),
         (&garden::PROTOCOL, "../mcp-runtime/tests/sessions/garden.session"),
         (&restaurant::PROTOCOL, "../mcp-runtime/tests/sessions/restaurant.session"),
         (&two_channels::PROTOCOL, "../mcp-runtime/tests/sessions/two_channels.session"),

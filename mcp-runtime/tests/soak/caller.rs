@@ -1,4 +1,4 @@
-//! The buyer: makes every kind of request, watches stalls, and goes through the states of a trade.
+//! The caller: makes every kind of request, watches topics, and goes through the states of a active.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -7,13 +7,13 @@ use std::time::Duration;
 use mcp_runtime::{Error, RpcError, StepError};
 use serde_json::{Value, json};
 
-use crate::bazaar::client::{self, Context, Handler, Watching};
-use crate::bazaar::{AfterWatched, Buyer, Trade};
 use crate::calls::{WANTED, answer, cancellable, refusal, uncancellable};
+use crate::everything::client::{self, Context, Handler, Watching};
+use crate::everything::{Active, AfterWatched, Caller};
 use crate::ledger::{Begun, Ledger};
 use crate::noise::Noise;
 
-/// Works on what the seller may ask at any time.
+/// Works on what the service may ask at any time.
 pub(crate) struct Purse {
     pub(crate) ledger: Arc<Ledger>,
     /// The last number that `changed` carried.
@@ -50,7 +50,7 @@ pub(crate) async fn ask(
     handle: client::Handle,
     ledger: Arc<Ledger>,
     mut noise: Noise,
-    stall: usize,
+    topic: usize,
     times: usize,
 ) {
     for _ in 0..times {
@@ -71,7 +71,7 @@ pub(crate) async fn ask(
                 let patience = if noise.once_in(3) { noise.moment() } else { Duration::MAX };
                 let noise = &mut noise;
                 Ledger::add(&ledger.made);
-                let whole = watch(&handle, &ledger, noise, stall);
+                let whole = watch(&handle, &ledger, noise, topic);
                 let finished = tokio::select! {
                     biased;
                     () = whole => true,
@@ -83,20 +83,20 @@ pub(crate) async fn ask(
     }
 }
 
-/// Watches a stall for a while.
-async fn watch(handle: &client::Handle, ledger: &Ledger, noise: &mut Noise, stall: usize) {
-    let name = json!({ "stall": stall });
+/// Watches a topic for a while.
+async fn watch(handle: &client::Handle, ledger: &Ledger, noise: &mut Noise, topic: usize) {
+    let name = json!({ "topic": topic });
     let mut watching = match handle.watch(name.clone()).await {
         Ok((_, watching)) => watching,
         Err(Error::Refused(error)) if error.code == WANTED => return,
         Err(Error::Refused(error)) if error.code == -32000 && ledger.is_tight() => return,
         Err(_) if ledger.is_over() => return,
-        Err(error) => return ledger.problem(format!("stall {stall} could not be watched: {error}")),
+        Err(error) => return ledger.problem(format!("topic {topic} could not be watched: {error}")),
     };
     if let Err(error) = updates(&mut watching, noise).await
         && !ledger.is_over()
     {
-        ledger.problem(format!("stall {stall}: {error}"));
+        ledger.problem(format!("topic {topic}: {error}"));
     }
     if noise.once_in(3) {
         return;
@@ -106,7 +106,7 @@ async fn watch(handle: &client::Handle, ledger: &Ledger, noise: &mut Noise, stal
             Err(StepError::Refused { session, .. }) => session,
             Ok(_) => return,
             Err(_) if ledger.is_over() => return,
-            Err(error) => return ledger.problem(format!("stall {stall} could not be left: {error}")),
+            Err(error) => return ledger.problem(format!("topic {topic} could not be left: {error}")),
         }
     }
 }
@@ -126,36 +126,36 @@ async fn updates(watching: &mut Watching<AfterWatched>, noise: &mut Noise) -> Re
     Ok(())
 }
 
-/// Goes through the states of a trade; gives the value back unless the session is over.
-pub(crate) async fn trade(
-    mut buyer: Buyer<Trade>,
+/// Goes through the states of a active; gives the value back unless the session is over.
+pub(crate) async fn active(
+    mut caller: Caller<Active>,
     ledger: &Ledger,
     noise: &mut Noise,
     steps: usize,
-) -> Option<Buyer<Trade>> {
+) -> Option<Caller<Active>> {
     for _ in 0..steps {
         let went = match noise.below(8) {
-            0..3 => match buyer.send_note(1).await {
+            0..3 => match caller.send_note(1).await {
                 Ok(()) => {
                     ledger.notes_sent.fetch_add(1, Ordering::SeqCst);
                     Ok(())
                 }
                 Err(error) => Err(error),
             },
-            3..6 => count(&mut buyer, ledger, noise).await,
-            6 => match buyer.pause().await {
+            3..6 => count(&mut caller, ledger, noise).await,
+            6 => match caller.pause().await {
                 Ok(resting) => {
                     noise.dawdle().await;
                     match resting.send_resume().await {
-                        Ok(trading) => {
-                            buyer = trading;
+                        Ok(active) => {
+                            caller = active;
                             Ok(())
                         }
                         Err(error) => return fail(ledger, &error.into()),
                     }
                 }
                 Err(StepError::Refused { session, .. }) => {
-                    buyer = session;
+                    caller = session;
                     Ok(())
                 }
                 Err(error) => return fail(ledger, &error.into()),
@@ -169,22 +169,22 @@ pub(crate) async fn trade(
             return fail(ledger, &error);
         }
     }
-    Some(buyer)
+    Some(caller)
 }
 
-fn fail(ledger: &Ledger, error: &Error) -> Option<Buyer<Trade>> {
+fn fail(ledger: &Ledger, error: &Error) -> Option<Caller<Active>> {
     if !ledger.is_over() {
-        ledger.problem(format!("the buyer's trade broke off: {error}"));
+        ledger.problem(format!("the caller's active broke off: {error}"));
     }
     None
 }
 
 /// Asks how many notes there were; lets go of it half-way at times, or gives it little time.
-async fn count(buyer: &mut Buyer<Trade>, ledger: &Ledger, noise: &mut Noise) -> Result<(), Error> {
+async fn count(caller: &mut Caller<Active>, ledger: &Ledger, noise: &mut Noise) -> Result<(), Error> {
     let expected = ledger.notes_sent.load(Ordering::SeqCst);
     let way = noise.below(4);
     let patience = if way == 0 { noise.moment() } else { Duration::MAX };
-    let exchange = buyer.count();
+    let exchange = caller.count();
     let exchange = if way == 1 { exchange.timeout(noise.moment()) } else { exchange };
     let outcome = tokio::select! {
         biased;

@@ -1,4 +1,4 @@
-//! The seller: answers, calls back, sends updates, and counts.
+//! The service: answers, calls back, sends updates, and counts.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
@@ -7,21 +7,21 @@ use std::time::Duration;
 use mcp_runtime::{Error, RpcError, StepError};
 use serde_json::{Value, json};
 
-use crate::bazaar::server::{self, Context, Handler, TradeNext, Watching};
-use crate::bazaar::{BeforeWatched, Seller, Start, Trade};
 use crate::calls::{answer, cancellable, refusal};
+use crate::everything::server::{self, ActiveNext, Context, Handler, Watching};
+use crate::everything::{Active, BeforeWatched, Service, Start};
 use crate::ledger::{Begun, Ending, Ledger};
 use crate::noise::Noise;
 
-/// Works on what the buyer may ask at any time.
-pub(crate) struct Stall {
+/// Works on what the caller may ask at any time.
+pub(crate) struct ServiceState {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) noise: Mutex<Noise>,
     /// Called with each request that is taken up.
     pub(crate) interrupt: Box<dyn Fn() + Send + Sync>,
 }
 
-impl Stall {
+impl ServiceState {
     fn noise(&self) -> Noise {
         self.noise.lock().unwrap().fork()
     }
@@ -86,7 +86,7 @@ impl Stall {
             };
             if !asked {
                 number += 1;
-                let update = json!({ "stall": params["stall"], "number": number });
+                let update = json!({ "topic": params["topic"], "number": number });
                 watching.send_updated(update).await.map_err(StepError::Ended)?;
                 continue;
             }
@@ -104,7 +104,7 @@ fn without<S>(error: StepError<S>) -> StepError<Watching<()>> {
     StepError::Ended(error.into())
 }
 
-impl Handler for Stall {
+impl Handler for ServiceState {
     async fn ask(&self, context: Context, question: Value) -> Result<Value, RpcError> {
         self.work(&context, &question).await
     }
@@ -121,7 +121,7 @@ impl Handler for Stall {
         let _begun = Begun::new(&self.ledger);
         (self.interrupt)();
         match self.watched(&params, watching).await.map_err(Error::from) {
-            // The buyer may let go at any time.
+            // The caller may let go at any time.
             Ok(()) | Err(Error::Cancelled) => {}
             Err(_) if self.ledger.is_over() => {}
             Err(error) => self.ledger.problem(format!("watching {params} failed: {error}")),
@@ -145,34 +145,34 @@ pub(crate) async fn speak(handle: server::Handle, ledger: Arc<Ledger>, mut noise
 }
 
 /// The handshake and everything behind it, to the end of the session.
-pub(crate) async fn live(seller: Seller<Start>, stall: Stall, speeches: usize, ending: Ending) {
-    let ledger = Arc::clone(&stall.ledger);
-    let mut noise = stall.noise();
-    let serving = tokio::spawn(seller.incoming().serve(stall));
+pub(crate) async fn live(service: Service<Start>, topic: ServiceState, speeches: usize, ending: Ending) {
+    let ledger = Arc::clone(&topic.ledger);
+    let mut noise = topic.noise();
+    let serving = tokio::spawn(service.incoming().serve(topic));
     let opened = async {
-        let (_, seller) = seller.recv_hello().await?;
+        let (_, service) = service.recv_hello().await?;
         let welcome = json!({ "capabilities": { "questions": {} } });
-        Ok::<_, Error>(seller.send_welcome(welcome).await?)
+        Ok::<_, Error>(service.send_welcome(welcome).await?)
     };
     match opened.await {
-        Ok(seller) => {
-            let speaking = tokio::spawn(speak(seller.handle(), Arc::clone(&ledger), noise.fork(), speeches));
-            let last = (ending == Ending::SellerAborts).then(|| noise.below(40));
-            if let Err(error) = trade(seller, &ledger, &mut noise, last).await
+        Ok(service) => {
+            let speaking = tokio::spawn(speak(service.handle(), Arc::clone(&ledger), noise.fork(), speeches));
+            let last = (ending == Ending::ServiceAborts).then(|| noise.below(40));
+            if let Err(error) = active(service, &ledger, &mut noise, last).await
                 && !ledger.is_over()
             {
-                ledger.problem(format!("the seller's trade broke off: {error}"));
+                ledger.problem(format!("the service's active broke off: {error}"));
             }
             speaking.await.unwrap();
         }
-        Err(error) if !ledger.is_over() => ledger.problem(format!("the seller got no buyer: {error}")),
+        Err(error) if !ledger.is_over() => ledger.problem(format!("the service got no caller: {error}")),
         Err(_) => {}
     }
     serving.await.unwrap();
 }
 
-async fn trade(
-    mut seller: Seller<Trade>,
+async fn active(
+    mut service: Service<Active>,
     ledger: &Ledger,
     noise: &mut Noise,
     last: Option<usize>,
@@ -181,26 +181,26 @@ async fn trade(
     loop {
         if last.is_some_and(|last| steps >= last) {
             ledger.end();
-            seller.abort();
+            service.abort();
             return Ok(());
         }
         steps += 1;
         if noise.once_in(4) {
             noise.dawdle().await;
         }
-        seller = match seller.next().await? {
-            TradeNext::Closed => return Ok(()),
-            TradeNext::Note(number, seller) => {
+        service = match service.next().await? {
+            ActiveNext::Closed => return Ok(()),
+            ActiveNext::Note(number, service) => {
                 ledger.notes_heard.fetch_add(number, Ordering::SeqCst);
-                seller
+                service
             }
-            TradeNext::Count(seller) if noise.once_in(6) => seller.refuse(RpcError::new(9, "no")).await?,
-            TradeNext::Count(seller) => {
+            ActiveNext::Count(service) if noise.once_in(6) => service.refuse(RpcError::new(9, "no")).await?,
+            ActiveNext::Count(service) => {
                 noise.dawdle().await;
-                seller.send_counted(ledger.notes_heard.load(Ordering::SeqCst)).await?
+                service.send_counted(ledger.notes_heard.load(Ordering::SeqCst)).await?
             }
-            TradeNext::Pause(seller) if noise.once_in(6) => seller.refuse(RpcError::new(9, "no")).await?,
-            TradeNext::Pause(seller) => seller.send_paused().await?.recv_resume().await?,
+            ActiveNext::Pause(service) if noise.once_in(6) => service.refuse(RpcError::new(9, "no")).await?,
+            ActiveNext::Pause(service) => service.send_paused().await?.recv_resume().await?,
         };
     }
 }
