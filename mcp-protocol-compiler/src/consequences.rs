@@ -50,15 +50,15 @@ const CONSEQUENCES: [(Code, Cause); 18] = [
     (declarations::UNDEFINED_MESSAGE, Cause::UnreadDeclaration),
     (declarations::UNDEFINED_DEFINITION, Cause::UnreadDeclaration),
     (declarations::BAD_GROUP, Cause::UnreadDeclaration),
-    // What is announced nowhere opens nothing.
+    // A gate stays closed if its capability is announced nowhere.
     (gates::NEVER_SENT, Cause::Finding(announcements::NEVER_ANNOUNCED)),
     (gates::NEVER_OPEN, Cause::Finding(announcements::NEVER_ANNOUNCED)),
-    // What only an unused definition says is that definition's fault.
+    // A message is unused if only an unused definition has it.
     (unused::UNUSED_MESSAGE, Cause::Finding(declarations::UNUSED_DEFINITION)),
-    // What a name that nothing declares would have asked for, or tied.
+    // The undeclared name may be the missing request, or carry the missing key.
     (replies::WITHOUT_REQUEST, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
     (channels::KEYLESS_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
-    // What seems unused may only be waiting for something else to be mended.
+    // With an error elsewhere, a definition may only seem to be unused.
     (declarations::UNUSED_DEFINITION, Cause::Error),
     (relation::CLOSED, Cause::Error),
 ];
@@ -86,7 +86,7 @@ impl Unread {
 /// Drops the findings that follow from others.
 pub(crate) fn withhold(found: &mut Vec<Diagnostic>, unread: Option<&Unread>, sources: &SourceMap) {
     for (code, cause) in CONSEQUENCES {
-        let all = match cause {
+        let every_finding_follows = match cause {
             Cause::Error => has_errors(found),
             Cause::Finding(other) => found.iter().any(|finding| finding.code == other),
             Cause::UnreadText => unread.is_some(),
@@ -100,7 +100,7 @@ pub(crate) fn withhold(found: &mut Vec<Diagnostic>, unread: Option<&Unread>, sou
             (Cause::UnreadDeclaration, Some(unread)) => {
                 finding.span().is_some_and(|span| unread.names.contains(sources.slice(span)))
             }
-            _ => all,
+            _ => every_finding_follows,
         };
         found.retain(|finding| finding.code != code || !follows(finding));
     }
@@ -112,8 +112,8 @@ fn lines(finding: &Diagnostic, sources: &SourceMap) -> impl Iterator<Item = (Fil
     finding.labels.iter().map(move |label| line(label.span))
 }
 
-/// The findings of both roles. What one text says of both is reported once: a role that is the dual of the other
-/// repeats its mistakes with `!` and `?` turned round, as they stand nowhere.
+/// Joins the findings of both roles. A role that is the dual of the other one repeats its mistakes, with `!` and `?`
+/// swapped as they stand nowhere in the text. These are reported once, for the role that is written out.
 pub(crate) fn of_one_text(
     resolution: &Resolution,
     client: Vec<Diagnostic>,

@@ -1,4 +1,4 @@
-//! Suggestions about the two roles together, tried out before they are made.
+//! Suggestions about both roles together: the compiler tries them before it makes them.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,11 @@ const TRIES: usize = 4;
 /// How long all files together may be.
 const LONGEST: usize = 32 * 1024;
 
-/// What is said of the roles together.
+/// The findings about both roles together, whose suggestions are tried.
 const TRIED: [Code; 3] = [NOT_DUAL, NOT_COMPATIBLE, RACE];
 
-/// Tries the suggestions of these findings; `compile` gives the findings of the files with a suggestion's edits.
+/// Tries the suggestions of these findings, and takes the edits from those that do not mend theirs. `compile` returns the
+/// findings of the files with a suggestion's edits.
 pub(crate) fn keep_what_mends(
     diagnostics: &mut [Diagnostic],
     sources: &SourceMap,
@@ -119,16 +120,20 @@ fn state(span: Span, resolution: &Resolution) -> Option<Written> {
                 }
                 None => {}
             }
-            let mut tail = &branch.tail;
-            while let Tail::Replicated(body, _) = tail {
-                tail = body;
-            }
-            match tail {
-                Tail::Recursion { body, .. } | Tail::Group(body, _) => choices.push(body),
-                Tail::Parallel(parts, _) => choices.extend(parts),
-                _ => {}
-            }
+            choices.extend(choices_in(&branch.tail));
         }
     }
     None
+}
+
+/// The choices right within a tail.
+fn choices_in(mut tail: &Tail) -> Vec<&Choice> {
+    while let Tail::Replicated(body, _) = tail {
+        tail = body;
+    }
+    match tail {
+        Tail::Recursion { body, .. } | Tail::Group(body, _) => vec![body],
+        Tail::Parallel(parts, _) => parts.iter().collect(),
+        _ => Vec::new(),
+    }
 }

@@ -66,7 +66,7 @@ impl Capabilities {
         Capabilities { every: false, words }
     }
 
-    /// What an announcement grants. `said` tells what it has at a path.
+    /// What an announcement grants. `said` returns what the announcement says at a path.
     pub fn announced(
         protocol: &Protocol,
         announcement: &Announcement,
@@ -78,7 +78,7 @@ impl Capabilities {
             match (said(&table.path), table.path.split_last()) {
                 (Said::Bare | Said::Parts, _) => true,
                 (Said::No, _) => false,
-                // A default is granted by what it is a part of, if nothing else is named there.
+                // A default is granted by the capability around it, if the announcement names no part of that.
                 (Said::Nothing, Some((_, around))) if !around.is_empty() && default() => {
                     said(around) == Said::Bare
                 }

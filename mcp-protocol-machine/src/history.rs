@@ -21,8 +21,8 @@ impl Intervals {
         }
     }
 
-    /// Adds a number. Where that makes more intervals than the limit, the outermost one that is farther from the
-    /// number is forgotten.
+    /// Adds a number. If there are more intervals than the limit then, the first or the last one is forgotten: the one
+    /// that is farther from the number.
     pub(crate) fn insert(&mut self, number: i64, limit: usize) {
         if let Some((_, last)) = self.ranges.last_mut()
             && last.checked_add(1) == Some(number)
@@ -71,7 +71,7 @@ impl Intervals {
         }
     }
 
-    /// Forgets intervals until the limit is kept.
+    /// Forgets first or last intervals, the farther one from `near` each time, until there are at most `limit`.
     fn shrink(&mut self, near: i64, limit: usize) {
         while self.ranges.len() > limit {
             let lowest = self.ranges.first().map_or(0, |(_, last)| near.abs_diff(*last));

@@ -63,11 +63,12 @@ fn sources(package: &Path) -> Vec<PathBuf> {
             let path = entry.path();
             let name = entry.file_name();
             let name = name.to_string_lossy();
-            // A link may lead round in a circle.
+            // Links are not followed: one may lead back to a folder above it.
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() {
-                let other = name.starts_with('.') || name == "target" || path.join("Cargo.toml").is_file();
-                if !other {
+                let is_another =
+                    name.starts_with('.') || name == "target" || path.join("Cargo.toml").is_file();
+                if !is_another {
                     folders.push(path);
                 }
             } else if kind.is_file() && name.ends_with(".rs") {

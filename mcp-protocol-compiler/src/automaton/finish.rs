@@ -47,8 +47,6 @@ pub(super) fn in_order(mut raw: Raw) -> Raw {
 /// The automaton of a role, from its states in order.
 pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution, role: &Role) -> Automaton {
     let reaches_end = reaches_end(&raw.states);
-    let index = |state: usize| StateIndex(u32::try_from(state).unwrap_or(u32::MAX));
-    let default = || Level::MUST;
     let states = raw
         .states
         .iter()
@@ -61,15 +59,15 @@ pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution,
                 named: definition.is_some(),
                 aliases: names.aliases,
                 kind: place.kind,
-                edges: edges(place, &index),
+                edges: edges(place),
                 parts: place.parts.iter().map(|part| index(*part)).collect(),
                 may_close: place.may_close,
                 peer_may_close: place.peer_may_close,
                 end: place.end,
                 reaches_end: reaches_end.get(number).copied().unwrap_or_default(),
                 only: place.only,
-                outward: place.outward.clone().unwrap_or_else(default),
-                inward: place.inward.clone().unwrap_or_else(default),
+                outward: place.outward.clone().unwrap_or(Level::MUST),
+                inward: place.inward.clone().unwrap_or(Level::MUST),
                 body: place.in_body(),
                 span: definition.map_or(place.span, |definition| definition.span),
                 documentation: definition.map(|found| found.documentation.clone()).unwrap_or_default(),
@@ -92,7 +90,12 @@ pub(super) fn finish(raw: &Raw, names: Vec<StateNames>, resolution: &Resolution,
     }
 }
 
-fn edges(place: &RawState, index: &dyn Fn(usize) -> StateIndex) -> Vec<Edge> {
+/// The index of a state; there are fewer states than it can count.
+fn index(state: usize) -> StateIndex {
+    StateIndex(u32::try_from(state).unwrap_or(u32::MAX))
+}
+
+fn edges(place: &RawState) -> Vec<Edge> {
     place
         .edges
         .iter()

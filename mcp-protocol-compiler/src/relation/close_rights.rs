@@ -2,8 +2,8 @@
 //!
 //! A configuration may be closed iff every linear channel that can reach `End` is there or offers the branch, and
 //! there is such a channel or no linear channel at all. Where a configuration is compared in parts, the three facts
-//! behind the answer are compared one by one. That they fit is enough; where they do not, the whole has to be asked,
-//! for another part may decide it on both sides.
+//! behind the answer are compared one by one. If they fit, so do the rights. If they do not, the whole configuration has
+//! to be compared, because another part may decide for both sides.
 
 use mcp_protocol_machine::protocol::{Side, StateIndex, StateKind};
 
@@ -25,6 +25,11 @@ impl Right {
     pub(super) fn open(self) -> bool {
         !self.blocked && (self.granted || !self.endless)
     }
+
+    /// Whether the use of a right stays within this one, whatever the other parts of the session are like.
+    pub(super) fn covers(self, used: Right) -> bool {
+        (!self.blocked || used.blocked) && (!used.granted || self.granted) && (!self.endless || used.endless)
+    }
 }
 
 /// The right of `who` to close, as the machine's role declares it.
@@ -41,11 +46,4 @@ pub(super) fn right(machine: &Machine<'_>, locations: &[StateIndex], who: Side) 
         }
     }
     right
-}
-
-impl Right {
-    /// Whether a right that is used is within this one that is expected, whatever the rest of the session is like.
-    pub(super) fn covers(self, used: Right) -> bool {
-        (!self.blocked || used.blocked) && (!used.granted || self.granted) && (!self.endless || used.endless)
-    }
 }

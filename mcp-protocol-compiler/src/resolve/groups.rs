@@ -12,10 +12,20 @@ use crate::diagnostic::{Diagnostic, Edit};
 use crate::findings::{declarations as finding, size};
 use crate::source::Span;
 
+/// How many members groups may have in all. A group of groups has the members of each, so that a short text can
+/// stand for many.
+const MOST_MEMBERS: usize = 1_000_000;
+
+/// With how many groups a name is compared that none has.
+const MOST_COMPARED: usize = 1_000;
+
+/// How many groups may stand in one another.
+const DEPTH: usize = 64;
+
 /// Flattens every group and gives it its name.
 pub(super) fn flatten(items: &[Placed<'_>], resolution: &mut Resolution, diagnostics: &mut Vec<Diagnostic>) {
-    // First what each group consists of in the end, then what that stands for: an importing file may extend a group
-    // that another group of the imported file contains.
+    // All edits of groups come before the flattening: an importing file may extend a group that another group of the
+    // imported file contains.
     let mut groups: HashMap<&str, GroupItems<'_>> = HashMap::new();
     let mut order = Vec::new();
     for placed in items {
@@ -76,17 +86,17 @@ impl<'a> GroupItems<'a> {
         group
     }
 
-    /// Whether it was not there.
+    /// Adds a member. Returns whether it is new.
     fn add(&mut self, member: &'a GroupMember, item: &'a [GroupMember]) -> bool {
-        let Entry::Vacant(place) = self.places.entry(written(member)) else { return false };
+        let Entry::Vacant(place) = self.places.entry(identity(member)) else { return false };
         place.insert(self.members.len());
         self.members.push(Some((member, item)));
         true
     }
 
-    /// Whether it was there.
+    /// Removes a member. Returns whether it was there.
     fn remove(&mut self, member: &'a GroupMember) -> bool {
-        let place = self.places.remove(&written(member)).and_then(|place| self.members.get_mut(place));
+        let place = self.places.remove(&identity(member)).and_then(|place| self.members.get_mut(place));
         place.is_some_and(|place| place.take().is_some())
     }
 }
@@ -98,7 +108,7 @@ enum FlattenState {
 }
 
 /// What makes a member the same as another: its name, and whether it is `replies` to it.
-fn written(member: &GroupMember) -> (bool, &str) {
+fn identity(member: &GroupMember) -> (bool, &str) {
     match member {
         GroupMember::Name(name) => (false, &name.text),
         GroupMember::Replies(name, _) => (true, &name.text),
@@ -116,16 +126,6 @@ struct Flatten<'a, 'b> {
     /// Whether these were too many, or groups too deep in one another, which has been reported.
     full: bool,
 }
-
-/// How many members groups may have in all. A group of groups has the members of each, so that a short text can
-/// stand for many.
-const MOST_MEMBERS: usize = 1_000_000;
-
-/// With how many groups a name is compared that none has.
-const MOST_COMPARED: usize = 1_000;
-
-/// How many groups may stand in one another.
-const DEPTH: usize = 64;
 
 /// What the members of a group bring: what begins something, replies, or both.
 #[derive(Default)]

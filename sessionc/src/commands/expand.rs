@@ -1,6 +1,7 @@
 //! `sessionc expand`: the generated code, to be read or checked in.
 
 use std::fs;
+use std::path::Path;
 
 use mcp_protocol_compiler::generate;
 use similar::TextDiff;
@@ -24,24 +25,27 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     let code = code.map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
     match &arguments.output {
         None => print!("{code}"),
-        Some(output) if arguments.check => {
-            let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.clone(), error))?;
-            if there != code {
-                let (old, new) = (output.display().to_string(), arguments.file.display().to_string());
-                let difference = TextDiff::from_lines(&there, &code);
-                print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
-                let feature =
-                    arguments.feature.iter().map(|name| format!(" --feature {name}")).collect::<String>();
-                eprintln!(
-                    "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{}{feature}`",
-                    if arguments.signatures { " --signatures" } else { "" }
-                );
-                return Ok(End::Findings);
-            }
-        }
+        Some(output) if arguments.check => return compare(output, &code, arguments),
         Some(output) => {
             fs::write(output, code).map_err(|error| Failure::Write(output.clone(), error))?;
         }
     }
     Ok(End::Clean)
+}
+
+/// Compares a file with the code. Prints the difference, and the command that writes the file again.
+fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure> {
+    let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.to_owned(), error))?;
+    if there == code {
+        return Ok(End::Clean);
+    }
+    let (old, new) = (output.display().to_string(), arguments.file.display().to_string());
+    let difference = TextDiff::from_lines(there.as_str(), code);
+    print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
+    let signatures = if arguments.signatures { " --signatures" } else { "" };
+    let feature = arguments.feature.iter().map(|name| format!(" --feature {name}")).collect::<String>();
+    eprintln!(
+        "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{signatures}{feature}`"
+    );
+    Ok(End::Findings)
 }

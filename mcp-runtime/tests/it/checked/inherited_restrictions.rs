@@ -22,7 +22,7 @@ const POKES: usize = 3;
 const EDITS: usize = 4;
 const REPORTS: usize = 5;
 
-/// Which of them are left.
+/// Which of these capabilities may still be used.
 type Left = [bool; NAMES.len()];
 
 /// Random numbers that are the same in every run.
