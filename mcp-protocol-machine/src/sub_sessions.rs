@@ -180,9 +180,9 @@ impl Running {
         self.trail.crossed(direction, message, evidence)
     }
 
-    /// What a message of the followed role is, if it may be late.
+    /// What a message is that the followed role has sent in a state before the present one.
     pub(crate) fn sent(&self, message: MessageIndex, evidence: &Evidence<'_>) -> Option<Crossed> {
-        self.trail.sent(self.start, message, evidence)
+        self.trail.sent(self.start, self.state, message, evidence)
     }
 }
 

@@ -85,6 +85,14 @@ impl Evidence<'_> {
         None
     }
 
+    /// Where the followed role goes from a state by a message that it receives, also a late one.
+    fn received(&self, state: StateIndex, message: MessageIndex) -> Option<StateIndex> {
+        match self.role?.state(state)?.edge(Direction::Receive, message)?.action {
+            Action::Step(to) => Some(to),
+            Action::Spawn(_) => Some(state),
+        }
+    }
+
     /// The state behind a message.
     fn after(&self, state: StateIndex, direction: Direction, message: MessageIndex) -> Option<StateIndex> {
         let edge = self.role?.state(state).and_then(|table| table.edge(direction, message));
@@ -111,7 +119,7 @@ impl Evidence<'_> {
 /// The states behind the present one in which each side may take a channel, or a sub-session, to be.
 ///
 /// Invariant: for each direction in which a side sends, oldest first, in the order of the steps of the other side that
-/// left them; at most [`KEPT`]. A state in which the side has nothing to write may be missing.
+/// left them; at most [`KEPT`]. The first ones may be missing if the side has nothing to write there.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Trail {
     behind: BothWays<Vec<Behind>>,
@@ -134,10 +142,10 @@ impl Trail {
         evidence: &Evidence<'_>,
     ) {
         let other = by.flip();
-        if evidence.is_silent(state, other) {
+        let behind = self.behind.get_mut(other);
+        if behind.is_empty() && evidence.is_silent(state, other) {
             return;
         }
-        let behind = self.behind.get_mut(other);
         behind.retain(|known| !evidence.is_past(by, known.left.fence));
         if behind.len() >= KEPT {
             behind.remove(0);
@@ -172,23 +180,41 @@ impl Trail {
         found.map(|known| known.left)
     }
 
-    /// The same for a message that the tables have no edge for in the present state, because the followed role needs
-    /// none to send along. Of a side that is in a state which is not kept, any message is taken that the channel, or the
-    /// sub-session, has from its start on.
+    /// The same for a message that the followed role has sent and that the present state has no edge for: what it is
+    /// there. The role has sent it in a state that the other side has left, and comes to where it comes if it takes this
+    /// step first and what it had not received after it. A message that leads back to its state is late, and leaves the
+    /// present state as it is; of a side that is in a state which is not kept,
+    /// any message is taken that the channel, or the sub-session, has from its start on.
     pub(crate) fn sent(
         &self,
         start: StateIndex,
+        present: StateIndex,
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) -> Option<Crossed> {
-        let direction = Direction::Send;
-        self.behind.get(direction).iter().rev().find_map(|known| {
-            let action = match known.state {
-                Some(state) => evidence.step(state, direction, message),
-                None => evidence.any_step(start, direction, message),
+        let by = Direction::Send;
+        let behind = self.behind.get(by);
+        behind.iter().enumerate().rev().find_map(|(place, known)| {
+            if evidence.is_past(by.flip(), known.left.fence) {
+                return None;
+            }
+            let left = known.left;
+            let late = Action::Step(present);
+            let Some(state) = known.state else {
+                let action = match evidence.any_step(start, by, message)? {
+                    Action::Step(_) => late,
+                    Action::Spawn(body) => Action::Spawn(body),
+                };
+                return Some(Crossed { action, left });
             };
-            let action = action.filter(|_| !evidence.is_past(direction.flip(), known.left.fence))?;
-            Some(Crossed { action, left: known.left })
+            let action = match evidence.step(state, by, message)? {
+                Action::Spawn(body) => Action::Spawn(body),
+                Action::Step(to) if to == state => late,
+                Action::Step(to) => {
+                    replay(behind.get(place..)?, to, present, evidence).map_or(late, Action::Step)
+                }
+            };
+            Some(Crossed { action, left })
         })
     }
 
@@ -199,10 +225,31 @@ impl Trail {
     }
 }
 
+/// Where a side comes to that was in the first of these states and has gone from there to another one, once it has
+/// received what has left them. Nothing where that is not known.
+fn replay(
+    behind: &[Behind],
+    to: StateIndex,
+    present: StateIndex,
+    evidence: &Evidence<'_>,
+) -> Option<StateIndex> {
+    let mut at = to;
+    for (place, known) in behind.iter().enumerate() {
+        let by = known.left.by?;
+        let next = behind.get(place + 1).map_or(Some(present), |next| next.state)?;
+        // Between them nothing is missing.
+        if evidence.received(known.state?, by)? != next {
+            return None;
+        }
+        at = evidence.received(at, by)?;
+    }
+    Some(at)
+}
+
 /// A message that is a step only where its sender may still be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Crossed {
-    /// What that is: the step of such a state.
+    /// What it is in the present state.
     pub(crate) action: Action,
     pub(crate) left: Left,
 }

@@ -25,42 +25,66 @@ pub(super) fn search(
     let mut undecided = None;
     while let Some(index) = walk.next() {
         let (from_client, from_server) = walk.moves(index);
-        let mut best = None;
         for found in matched(&from_client, &from_server) {
-            match (found.client, found.server) {
-                (Some(one), Some(other)) if one.is_linear() == other.is_linear() => {
-                    walk.follow(index, &one, &other)?;
-                }
-                (Some(client), Some(server)) => {
-                    Disagreement::keep(&mut best, Disagreement::LinearAndReplicated { client, server });
-                }
-                (Some(step), None) if found.event.sender == Side::Client => {
-                    Disagreement::keep(&mut best, Disagreement::Unexpected(step));
-                }
-                (None, Some(step)) if found.event.sender == Side::Server => {
-                    Disagreement::keep(&mut best, Disagreement::Unexpected(step));
-                }
-                _ => {}
+            if let (Some(one), Some(other)) = (found.client, found.server)
+                && one.is_linear() == other.is_linear()
+            {
+                walk.follow(index, &one, &other)?;
             }
         }
-        suspension::compare(&walk, index, Wanted::Compatible, &mut best);
-        let closes = rights(&walk, index, &mut best, &mut undecided);
-        if let (Some(extent), Some(what)) = (walk.extent(index), silence(&from_client, &from_server)) {
-            match (closes, extent, walk.pair(index)) {
-                (false, _, _) => Disagreement::keep(&mut best, what),
-                // The right to close one part is worth something only if the others may be closed by the same role.
-                (true, Extent::Part, Some(pair)) => {
-                    undecided.get_or_insert_with(|| Box::new(Found { pair, way: walk.way(index), what }));
-                }
-                (true, _, _) => {}
-            }
-        }
-        left_over(&walk, index, &from_client, &mut best);
+        let best = judge(&walk, index, (&from_client, &from_server), &mut undecided);
         if let (Some(what), Some(pair)) = (best, walk.pair(index)) {
             return Ok(Searched::Apart(Box::new(Found { pair, way: walk.way(index), what })));
         }
     }
     Ok(undecided.map_or(Searched::Related, Searched::Undecided))
+}
+
+/// Whether nothing is wrong in a pair by itself. Edges for what may come late are in both roles and do no harm.
+pub(super) fn relates(walk: &Walk<'_, '_>, index: PairIndex) -> bool {
+    let (from_client, from_server) = walk.moves(index);
+    let mut undecided = None;
+    let found = judge(walk, index, (&from_client, &from_server), &mut undecided);
+    found.is_none() && undecided.is_none()
+}
+
+/// What is wrong in a pair by itself. What a part of a configuration does not decide goes to `undecided`.
+fn judge(
+    walk: &Walk<'_, '_>,
+    index: PairIndex,
+    (from_client, from_server): (&[Move], &[Move]),
+    undecided: &mut Option<Box<Found>>,
+) -> Option<Disagreement> {
+    let mut best = None;
+    for found in matched(from_client, from_server) {
+        match (found.client, found.server) {
+            (Some(one), Some(other)) if one.is_linear() == other.is_linear() => {}
+            (Some(client), Some(server)) => {
+                Disagreement::keep(&mut best, Disagreement::LinearAndReplicated { client, server });
+            }
+            (Some(step), None) if found.event.sender == Side::Client => {
+                Disagreement::keep(&mut best, Disagreement::Unexpected(step));
+            }
+            (None, Some(step)) if found.event.sender == Side::Server => {
+                Disagreement::keep(&mut best, Disagreement::Unexpected(step));
+            }
+            _ => {}
+        }
+    }
+    suspension::compare(walk, index, Wanted::Compatible, &mut best);
+    let closes = rights(walk, index, &mut best, undecided);
+    if let (Some(extent), Some(what)) = (walk.extent(index), silence(from_client, from_server)) {
+        match (closes, extent, walk.pair(index)) {
+            (false, _, _) => Disagreement::keep(&mut best, what),
+            // The right to close one part is worth something only if the others may be closed by the same role.
+            (true, Extent::Part, Some(pair)) => {
+                undecided.get_or_insert_with(|| Box::new(Found { pair, way: walk.way(index), what }));
+            }
+            (true, _, _) => {}
+        }
+    }
+    left_over(walk, index, from_client, &mut best);
+    best
 }
 
 /// Compares the rights to close; whether one of the roles has one. What a part of a configuration does not decide goes

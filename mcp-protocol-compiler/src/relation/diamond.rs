@@ -1,15 +1,16 @@
 //! The diamond: what both roles may send at once must be fine in either order.
 //!
 //! Judged on pairs of configurations in which the roles can meet. Where the client may send `a` and the server may
-//! send `b`, each must accept the other's message after its own, either role must still be able to send its own
-//! after the other's (its program lags behind the wire and may send it then), and both orders must lead to the same
-//! place. A cancellation is exempt against the replies of its own request, as long as all lead to the same place:
+//! send `b`, each must accept the other's message after its own, and both orders must lead to the same place. A role that
+//! may not send its own message any more after the other's has sent it before it heard of the other's: [`completion`]
+//! follows where that leads. A cancellation is exempt against the replies of its own request, as long as all lead to the same place:
 //! the late one is swallowed by its id.
 
 use std::collections::HashSet;
 
 use mcp_protocol_machine::protocol::{Action, Kind, Side};
 
+use super::completion::Completion;
 use super::machine::{Event, Locations, Machine, Move};
 use super::product::{Grouping, PairIndex, TooMany, Walk};
 use super::race::{COUNTED, Fault, Race, also};
@@ -35,14 +36,16 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
     };
     let mut told: HashSet<(Event, Event)> = HashSet::new();
     let mut diagnostics = Vec::new();
-    for index in walk.all() {
-        if walk.is_split(index) {
-            continue;
+    let mut completion = Completion::new(walk);
+    while let Some(index) = completion.next() {
+        let mut races = races_at(&completion, index, messages);
+        if races.len() < MOST_AT_ONCE {
+            races.retain(|race| !completion.complete(index, race));
         }
-        let mut races = races_at(&walk, index, messages);
+        races.truncate(COUNTED);
         races.retain(|race| told.insert(race.events()));
         let Some((first, others)) = races.split_first() else { continue };
-        let report = first.report(&walk, index, messages);
+        let report = first.report(completion.walk(), index, messages);
         diagnostics.push(match also(others, messages) {
             Some(note) => report.with_note(note),
             None => report,
@@ -51,9 +54,16 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
             break;
         }
     }
-    diagnostics.extend(suspension_races::races(&walk, messages, REPORTED - diagnostics.len()));
+    let walk = completion.walk();
+    if let Some(limit) = completion.limit() {
+        return vec![report::too_many(&client, &server, messages, limit)];
+    }
+    diagnostics.extend(suspension_races::races(walk, messages, REPORTED - diagnostics.len()));
     diagnostics
 }
+
+/// How many pairs of messages that may race are looked at in one place.
+const MOST_AT_ONCE: usize = 10_000;
 
 /// Every pair in which the roles can meet, grouped as asked.
 pub(super) fn explore<'a, 'b>(
@@ -71,10 +81,11 @@ pub(super) fn explore<'a, 'b>(
 }
 
 /// Every race of a place, in the order of the messages.
-fn races_at(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<Race> {
+fn races_at(completion: &Completion<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<Race> {
     let mut races = Vec::new();
+    let walk = completion.walk();
     let Some(pair) = walk.pair(index) else { return races };
-    let shared = shared(walk, index);
+    let shared = completion.moves(index);
     let after = |both: &Shared| {
         (
             walk.client.step(&pair.client.locations, &both.client),
@@ -101,7 +112,7 @@ fn races_at(walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Vec<
                 let (pair, from_client, from_server) = (pair.clone(), **from_client, **from_server);
                 let (after_client, after_server) = (after_client.clone(), after_server.clone());
                 races.push(Race { pair, from_client, from_server, fault, after_client, after_server });
-                if races.len() == COUNTED {
+                if races.len() == MOST_AT_ONCE {
                     return races;
                 }
             }

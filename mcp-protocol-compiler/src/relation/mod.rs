@@ -13,6 +13,7 @@ mod close_races;
 mod close_rights;
 mod closure;
 mod compatible;
+mod completion;
 mod diamond;
 mod disagreement;
 mod dual;

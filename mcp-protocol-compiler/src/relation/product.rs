@@ -141,6 +141,8 @@ pub(super) struct Walk<'a, 'b> {
     clients: Configurations,
     servers: Configurations,
     nodes: Vec<PairNode>,
+    /// The index of each pair, as far as [`Walk::find`] has needed it.
+    places: Map<(usize, usize), PairIndex>,
     next: usize,
     seen: Seen,
     products: usize,
@@ -189,6 +191,7 @@ impl<'a, 'b> Walk<'a, 'b> {
             clients: Configurations::default(),
             servers: Configurations::default(),
             nodes: Vec::new(),
+            places: Map::default(),
             next: 0,
             seen,
             products: 0,
@@ -214,6 +217,17 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// All pairs reached.
     pub(super) fn all(&self) -> impl Iterator<Item = PairIndex> + use<> {
         (0..self.nodes.len()).map(PairIndex)
+    }
+
+    /// The pair of the same extent as another one in which the roles are in these locations, if it was reached.
+    pub(super) fn find(&mut self, like: &Pair, client: &Locations, server: &Locations) -> Option<PairIndex> {
+        let client = Configuration { locations: client.clone(), ..like.client.clone() };
+        let server = Configuration { locations: server.clone(), ..like.server.clone() };
+        let place = (*self.clients.indexes.get(&client)?, *self.servers.indexes.get(&server)?);
+        for (index, node) in self.nodes.iter().enumerate().skip(self.places.len()) {
+            self.places.insert((node.client, node.server), PairIndex(index));
+        }
+        self.places.get(&place).copied()
     }
 
     /// Where the roles are in a pair.

@@ -198,3 +198,57 @@ fn a_request_that_stands_alone_holds_no_key_whatever_is_late_in_its_state() {
         }
     }
 }
+
+#[test]
+fn what_its_own_side_sent_late_for_a_sub_session_is_late_when_that_is_over_too() {
+    let text = "
+notification Open \"open\" (_)
+notification Log \"log\" (_)
+notification Stop \"stop\" (_)
+notification Bye \"bye\" (_)
+key topic = Open.topic | Log.topic | Stop.topic | Bye.topic
+client C
+server S = dual C
+C = *( !Open . rec x . ( !Log . x & ?Stop . ?Bye . End ) )";
+    for mut seen in Seen::both(text) {
+        seen.refuses("!Log");
+        seen.accepts(&["!Open", "!Log", "?Stop", "!Log", "?Bye", "!Log"]);
+        seen.refuses("?Stop");
+    }
+}
+
+/// The server sends `B` instead of waiting for `A`, and does not send it behind `A`; the client accepts it there, for it
+/// may be on its way. So `B` leads from the state behind `A`, in which the server has no step for it, to `W`.
+#[test]
+fn a_step_that_has_crossed_another_one_leads_where_both_lead() {
+    let text = "
+notification A \"a\"
+notification B \"b\"
+notification E \"e\"
+notification Z \"z\"
+notification Y \"y\"
+client C compatible
+server S
+C = ( !A . ( ?B . W & ?E . V ) & ?B . !A . W )
+S = ( ?A . !E . T & !B . ?A . U )
+W = rec w . !Z . w
+V = rec v . !Y . v
+U = rec u . ?Z . u
+T = rec t . ?Y . t";
+    for orders in [&["!A", "?B", "!Z"][..], &["?B", "!A", "!Z"], &["!A", "?E", "!Y"]] {
+        for mut seen in Seen::both(text) {
+            seen.accepts(orders);
+        }
+    }
+    for mut seen in Seen::both(text) {
+        seen.accepts(&["!A", "?B"]);
+        seen.refuses("!Y");
+        seen.refuses("?B");
+        seen.refuses("?E");
+        seen.accepts(&["!Z"]);
+    }
+    for mut seen in Seen::both(text) {
+        seen.accepts(&["!A", "?E"]);
+        seen.refuses("?B");
+    }
+}

@@ -56,14 +56,15 @@ impl Channels {
         self.trails.get(place).and_then(|trail| trail.crossed(direction, message, evidence))
     }
 
-    /// What a message is that the followed role has sent for the channel at a place, if it may be late.
+    /// What a message is that the followed role has sent for the channel at a place, in a state before the present one.
     pub(super) fn sent(
         &self,
         place: usize,
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) -> Option<Crossed> {
-        self.trails.get(place).and_then(|trail| trail.sent(Role::START, message, evidence))
+        let (trail, state) = (self.trails.get(place)?, self.states.get(place)?);
+        trail.sent(Role::START, *state, message, evidence)
     }
 
     /// A message in a direction was accepted for the channel at a place, also as one that is late.

@@ -65,7 +65,7 @@ impl Checker {
         for (place, channel, state) in self.channels.iter().filter(|(_, channel, _)| which(*channel)) {
             let Some(edge) = role.state(state).and_then(|table| table.edge(direction, message)) else {
                 if late.is_none() && direction == Direction::Send {
-                    late = self.sent_late(place, channel, state, message);
+                    late = self.sent_before(place, channel, state, message);
                 }
                 continue;
             };
@@ -91,8 +91,9 @@ impl Checker {
         late
     }
 
-    /// What the followed role has sent for a channel and what its state does not have, if it may be late for the peer.
-    fn sent_late(
+    /// What the followed role has sent for a channel in a state before the present one: a message that comes late for the
+    /// peer, or a step that has crossed another one.
+    fn sent_before(
         &self,
         place: usize,
         channel: u32,
@@ -101,11 +102,11 @@ impl Checker {
     ) -> Option<Found> {
         let crossed =
             self.channels.sent(place, message, &self.evidence()).filter(|_| self.is_received(message))?;
-        let action = match crossed.action {
-            Action::Step(_) => Action::Step(state),
-            Action::Spawn(body) => Action::Spawn(body),
+        let (action, crossed) = (crossed.action, crossed.left.by);
+        let origin = match action {
+            Action::Step(to) if to != state => Origin::Written,
+            Action::Step(_) | Action::Spawn(_) => Origin::Closure,
         };
-        let (origin, crossed) = (Origin::Closure, crossed.left.by);
         Some(Found { place, channel, state, action, origin, crossed, shows_state: true })
     }
 

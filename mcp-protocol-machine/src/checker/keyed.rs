@@ -122,6 +122,11 @@ impl Checker {
                 && let Some(sent) = running.sent(message, &self.evidence())
                 && self.is_received(message) =>
             {
+                if let Action::Step(to) = sent.action
+                    && to != from
+                {
+                    return Ok(Some(Later::SubSession { sub_session, from, to }));
+                }
                 let late = Late { state: from, crossed: sent.left.by, over: false };
                 Ok(Some(Later::Late(late, Some(sub_session))))
             }

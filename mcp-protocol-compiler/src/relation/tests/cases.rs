@@ -373,6 +373,48 @@ fn a_branch_that_the_client_drops_is_not_a_race_but_one_dropped_too_late_is() {
     assert!(!roles.races().is_empty());
 }
 
+/// The pairs of `proofs/Examples.v`.
+#[test]
+fn a_role_need_not_send_what_it_could_only_have_sent_before() {
+    // `strict_c`, `strict_s`: the server does not send `b` after `a`, and the client can receive a late one.
+    let client = "0 !a 1; 0 ?b 2; 1 ?b 3; 1 ?e 4; 2 !a 3";
+    let roles = Roles::new("", client, "0 ?a 1; 0 !b 2; 1 !e 4; 2 ?a 3");
+    assert!(roles.compatible() && !roles.dual());
+    assert!(roles.races().is_empty() && roles.safe(), "{:?}", roles.races());
+    // Neither sends its own after the other's: they come to `S3` only where the two cross.
+    let client = "0 !a 1; 0 ?b 2; 1 ?b 3; 1 ?c 1; 2 + End; 3 !x 3; 3 + End";
+    let roles = Roles::new("", client, "0 ?a 1; 0 !b 2; 1 !c 1; 2 & End; 2 ?a 3; 3 ?x 3; 3 & End");
+    assert!(roles.compatible() && !roles.dual());
+    assert!(roles.races().is_empty() && roles.safe(), "{:?}", roles.races());
+    // What they do there is related like everything else.
+    let roles = Roles::new("", client, "0 ?a 1; 0 !b 2; 1 !c 1; 2 & End; 2 ?a 3; 3 ?y 3; 3 & End");
+    assert!(roles.compatible() && !roles.races().is_empty() && !roles.safe());
+}
+
+#[test]
+fn what_crosses_a_late_message_is_looked_at_as_well() {
+    // `weak_c`, `weak_s`: after `a` the client may send `c`, after which it does not accept the `b` that is on its way.
+    let client = "0 !a 1; 0 ?b 9; 1 !c 2; 1 ?b 4; 9 !a 4";
+    let roles = Roles::new("", client, "0 ?a 1; 0 !b 9; 1 ?c 2; 9 ?a 4");
+    assert!(roles.compatible());
+    assert!(!roles.races().is_empty() && !roles.safe());
+    // Where it does, all is well.
+    let client = "0 !a 1; 0 ?b 9; 1 !c 2; 1 ?b 4; 9 !a 4; 2 ?b 5; 2 !z 2; 4 !c 5; 5 !z 5";
+    let roles = Roles::new("", client, "0 ?a 1; 0 !b 9; 1 ?c 2; 2 ?z 2; 9 ?a 4; 4 ?c 5; 5 ?z 5");
+    assert!(roles.compatible() && !roles.dual());
+    assert!(roles.races().is_empty() && roles.safe(), "{:?}", roles.races());
+}
+
+#[test]
+fn a_late_message_leads_to_one_place() {
+    // `b` comes late after `a` and after `c`, and both lead to `S1`: what it means there would depend on which it was.
+    let client = "0 !a 1; 0 !c 1; 0 ?b 2; 1 ?b 3; 2 !a 3; 2 !c 4; 3 !x 3; 4 !x 4";
+    let server = "0 ?a 1; 0 ?c 1; 0 !b 2; 1 !e 1; 2 ?a 3; 2 ?c 4; 3 ?x 3; 4 ?x 4; 4 ?y 4";
+    let roles = Roles::new("", &format!("{client}; 1 ?e 1"), server);
+    assert!(roles.compatible());
+    assert!(!roles.races().is_empty());
+}
+
 #[test]
 fn a_star_that_ends_with_its_choice_still_takes_late_sub_sessions() {
     let mut roles = Roles::with_dual("", "0 !m *2; 0 ?stop 1; 1 ?bye 3; 2 ?r 4");

@@ -5,9 +5,9 @@
 use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
-use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Origin, Side, StateIndex, StateKind};
 
-use super::notation::{flip, show};
+use super::notation::{automaton, flip, messages, show};
 use super::random::{
     Random, Shape, change_body, channels_are_apart, client, disturb, dual, interleave, loosen, mutate,
     share_ends, vocabulary,
@@ -15,7 +15,7 @@ use super::random::{
 use crate::automaton::{Automaton, State};
 use crate::declarations::Message;
 use crate::relation::tests::oracle::{CROWDED, Oracle, Verdict};
-use crate::relation::{CLOSED, TOO_MANY, Wanted, close, relate};
+use crate::relation::{CLOSED, TOO_MANY, Wanted, close, races, relate};
 
 /// How many cases a property is held against: `RELATION_CASES`, by default few, because every change waits for them.
 /// Cases are counted from `RELATION_SEED`, which is 0.
@@ -388,4 +388,114 @@ fn closing_adds_edges_to_receive_along_and_twice_is_once() {
         closed_some += u64::from(!first.added.is_empty());
     }
     assert!(are_few() || closed_some > cases() / 15, "{closed_some}");
+}
+
+/// Two roles of one channel, in which messages of both cross: the client has steps of its own and so has the server, in
+/// any order; each role leaves some out that it might send, and sometimes something is wrong.
+fn crossing_roles(random: &mut Random) -> (Automaton, Automaton, Vec<Message>) {
+    let (width, height) = (2 + random.below(2), 2 + random.below(2));
+    let state = |x: usize, y: usize| y * width + x;
+    let (mut client, mut server) = (Vec::new(), Vec::new());
+    let (rarely, often) = (random.below(12), 15 + random.below(30));
+    let closes = random.percent(30);
+    for x in 0..width {
+        for y in 0..height {
+            let at = state(x, y);
+            let steps = [
+                ('!', x + 1 < width, format!("a{x}"), state(x + 1, y)),
+                ('?', y + 1 < height, format!("b{y}"), state(x, y + 1)),
+            ];
+            for (mark, _, message, to) in steps.into_iter().filter(|(_, exists, _, _)| *exists) {
+                for (role, sends) in [(&mut client, mark == '!'), (&mut server, mark == '?')] {
+                    if random.percent(if sends { often } else { rarely }) {
+                        continue;
+                    }
+                    let to = if random.percent(rarely) { random.below(width * height) } else { to };
+                    role.push(format!("{at} {}{message} {to}", if sends { '!' } else { '?' }));
+                }
+            }
+            // A state that nothing leaves would be an end, and who may close is another matter.
+            let (own, others) = match closes {
+                true => (format!("{at} + End"), format!("{at} & End")),
+                false => (format!("{at} !z {at}"), format!("{at} ?z {at}")),
+            };
+            client.push(own);
+            server.push(others);
+        }
+    }
+    let mut messages = messages("");
+    let client = automaton(Side::Client, &client.join("; "), &mut messages);
+    let server = automaton(Side::Server, &server.join("; "), &mut messages);
+    (client, server, messages)
+}
+
+/// Whether the pairs in which two roles of one channel meet have the diamond, with each edge in both roles.
+fn meetings_have_the_diamond(client: &Automaton, server: &Automaton) -> bool {
+    let step = |role: &Automaton, at: StateIndex, direction: Direction, message: MessageIndex| {
+        let edges = &role.states[at.0 as usize].edges;
+        let edge = edges.iter().find(|edge| (edge.direction, edge.message) == (direction, message))?;
+        Some(edge.action.target())
+    };
+    // The client's direction decides.
+    let meet = |(one, other): (StateIndex, StateIndex), direction: Direction, message: MessageIndex| {
+        Some((step(client, one, direction, message)?, step(server, other, direction.flip(), message)?))
+    };
+    let start = (StateIndex(0), StateIndex(0));
+    let mut seen = HashSet::from([start]);
+    let mut waiting = vec![start];
+    while let Some(at) = waiting.pop() {
+        let edges = &client.states[usize::try_from(at.0.0).unwrap()].edges;
+        let moves: Vec<_> =
+            edges.iter().filter_map(|edge| Some((edge, meet(at, edge.direction, edge.message)?))).collect();
+        for (sent, after) in moves.iter().filter(|(edge, _)| edge.direction == Direction::Send) {
+            for (received, before) in moves.iter().filter(|(edge, _)| edge.direction == Direction::Receive) {
+                let one = meet(*after, Direction::Receive, received.message);
+                let other = meet(*before, Direction::Send, sent.message);
+                if one.is_none() || one != other {
+                    return false;
+                }
+            }
+        }
+        waiting.extend(moves.iter().map(|(_, after)| *after).filter(|after| seen.insert(*after)));
+    }
+    true
+}
+
+#[test]
+fn what_only_crossing_messages_lead_to_is_no_race_where_it_is_safe() {
+    let (mut counts, mut completed, mut real, mut alarms) = (Counts::default(), 0u64, 0u64, 0u64);
+    for seed in seeds(5 * cases()) {
+        let mut random = Random::new(seed);
+        let (one, other, messages) = crossing_roles(&mut random);
+        if !related(&one, &other, &messages, Wanted::Compatible) {
+            counts.unrelated += 1;
+            continue;
+        }
+        let accepted = races(&one, &other, &messages).is_empty();
+        let strict = meetings_have_the_diamond(&one, &other);
+        assert!(
+            accepted || !strict,
+            "seed {seed}: stricter than the diamond\n{}",
+            both(&one, &other, &messages)
+        );
+        let oracle = Oracle { client: &one, server: &other, messages: &messages, bound: 3, worlds: 3_000 };
+        match (oracle.judge(), accepted) {
+            (Verdict::Unsafe(what), true) => panic!("seed {seed}: {what}"),
+            (Verdict::Unsafe(_), false) => real += 1,
+            (Verdict::Safe | Verdict::Unknown, false) => alarms += 1,
+            (Verdict::Unknown, true) => counts.cut_short += 1,
+            (Verdict::Safe, true) => {}
+        }
+        match accepted {
+            true => counts.accepted += 1,
+            false => counts.raced += 1,
+        }
+        completed += u64::from(accepted && !strict);
+    }
+    println!(
+        "{counts:?}, {completed} accepted without the diamond, {real} races are real and {alarms} are not"
+    );
+    assert!(are_few() || completed > cases() / 10, "{counts:?}, {completed} completed");
+    assert!(are_few() || real > cases() / 10, "{counts:?}, {real} real");
+    assert!(are_few() || alarms * 4 < real, "{real} real, {alarms} false alarms");
 }

@@ -6,8 +6,9 @@ use super::{Life, Oracle, Tag, World};
 use crate::automaton::Edge;
 
 impl Oracle<'_> {
-    /// The wire may be ahead of the program by any part of what waits. The program's message is a step there, too, or
-    /// it is late there and changes nothing; and the program, once it has read that part, is where the wire is.
+    /// The wire may be ahead of the program by any part of what waits. If the program's message is a step there, too, the
+    /// program is where the wire is once it has read that part. Otherwise the wire goes where the program will be: the
+    /// message is late there, and changes nothing or leads where it leads before what crossed it.
     pub(super) fn lag(&self, world: &World, side: usize, edge: &Edge) -> Result<(), String> {
         let name = self.name(edge.message);
         let mut ahead = world.clone();
@@ -29,7 +30,7 @@ impl Oracle<'_> {
                     Some(after) => after.main[side].clone(),
                     None => return Ok(()),
                 },
-                None => ahead.main[side].clone(),
+                None => continue,
             };
             if after != behind.main[side] {
                 return Err(format!("lag: `!{name}` leads elsewhere"));
@@ -63,7 +64,7 @@ impl Oracle<'_> {
                 }
                 Life::At(at) => match self.edge(side, at, Direction::Send, edge.message) {
                     Some((from, step)) => Some(self.life(side, self.moved(side, at, from, step.action))),
-                    None => Some(Life::At(at.clone())),
+                    None => continue,
                 },
                 // What is too late is swallowed before it is written.
                 Life::Ended => return Ok(()),

@@ -1,0 +1,184 @@
+//! Two different roles: where messages that cross lead if one of the roles would not send its own any more after it has
+//! received the other's.
+//!
+//! Where the client sends `a` and the server `b`, both have sent before they receive. So it is enough that each accepts
+//! the other's message after its own. That a role *sends* its message after the other's as well is not needed, and a role
+//! that is not the dual of the other may leave it out. The edge that is missing for that is a ghost: it belongs to the
+//! automaton that lies between the two roles, which an observer follows, and no role gets it. Ghosts cross other messages
+//! like the edges of the roles do. The pairs of places that only they lead to are related like all others.
+//!
+//! `completion_safety` in `proofs/Mediator.v` states that this is enough, if no pair of places gets two ghosts of one
+//! message that lead to different pairs.
+
+use std::collections::BTreeSet;
+
+use mcp_protocol_machine::protocol::{Action, Origin, Side, StateKind};
+
+use super::compatible;
+use super::machine::{Event, Locations, Move, RoleEdge};
+use super::product::{Pair, PairIndex, TooMany, Walk};
+use super::race::{Fault, Race};
+use super::shared::{Shared, shared};
+use crate::hash::Map;
+
+/// How many ghosts there may be; what lacks the diamond beyond is a race.
+const MOST_GHOSTS: usize = 100_000;
+
+/// The pairs in which two roles can meet, with the ghosts that complete them.
+pub(super) struct Completion<'a, 'b> {
+    walk: Walk<'a, 'b>,
+    /// The moves that pairs have in addition to those of both roles.
+    ghosts: Map<PairIndex, Vec<Shared>>,
+    count: usize,
+    /// The pairs that are to be looked at, in this order, and then again where they got a ghost.
+    next: usize,
+    again: BTreeSet<PairIndex>,
+    limit: Option<TooMany>,
+}
+
+impl<'a, 'b> Completion<'a, 'b> {
+    pub(super) fn new(walk: Walk<'a, 'b>) -> Self {
+        Completion { walk, ghosts: Map::default(), count: 0, next: 0, again: BTreeSet::new(), limit: None }
+    }
+
+    pub(super) fn walk(&self) -> &Walk<'a, 'b> {
+        &self.walk
+    }
+
+    /// The pair that was one too many.
+    pub(super) fn limit(&self) -> Option<&TooMany> {
+        self.limit.as_ref()
+    }
+
+    /// The next pair to be looked at.
+    pub(super) fn next(&mut self) -> Option<PairIndex> {
+        if self.limit.is_some() {
+            return None;
+        }
+        while let Some(index) = self.walk.all().nth(self.next) {
+            self.next += 1;
+            self.again.remove(&index);
+            if !self.walk.is_split(index) {
+                return Some(index);
+            }
+        }
+        self.again.pop_first()
+    }
+
+    /// The moves of a pair.
+    pub(super) fn moves(&self, index: PairIndex) -> Vec<Shared> {
+        let mut moves = shared(&self.walk, index);
+        moves.extend(self.ghosts.get(&index).into_iter().flatten().copied());
+        moves
+    }
+
+    /// Completes two messages that cross in a pair, if all that is missing is that their senders would send them in the
+    /// other order, too. Returns whether it could.
+    pub(super) fn complete(&mut self, index: PairIndex, race: &Race) -> bool {
+        let Fault::Lags(_) = race.fault else { return false };
+        self.try_complete(index, race).is_some()
+    }
+
+    fn try_complete(&mut self, index: PairIndex, race: &Race) -> Option<()> {
+        let (from_client, from_server) = (&race.from_client, &race.from_server);
+        let (sent, answered) = (from_client.event(), from_server.event());
+        let (client, server) = (self.walk.client, self.walk.server);
+        if !(from_client.client.is_linear() && from_server.client.is_linear()) {
+            return None;
+        }
+        let client_accepts = client.find(&race.after_client.0, answered)?;
+        let server_accepts = server.find(&race.after_server.1, sent)?;
+        let place = (
+            client.step(&race.after_client.0, &client_accepts),
+            server.step(&race.after_server.1, &server_accepts),
+        );
+        // What the senders do have leads to the same place.
+        let client_sends = client.find(&race.after_server.0, sent);
+        let server_sends = server.find(&race.after_client.1, answered);
+        if client_sends.is_some_and(|step| client.step(&race.after_server.0, &step) != place.0)
+            || server_sends.is_some_and(|step| server.step(&race.after_client.1, &step) != place.1)
+        {
+            return None;
+        }
+        if server_sends.is_none() {
+            let ghost =
+                self.ghost(Side::Server, &from_client.server, &from_server.server, &server_accepts)?;
+            let both = Shared { client: client_accepts, server: ghost };
+            self.add(index, &race.pair, &race.after_client, both, &place)?;
+        }
+        if client_sends.is_none() {
+            let ghost =
+                self.ghost(Side::Client, &from_server.client, &from_client.client, &client_accepts)?;
+            let both = Shared { client: ghost, server: server_accepts };
+            self.add(index, &race.pair, &race.after_server, both, &place)?;
+        }
+        Some(())
+    }
+
+    /// What a role would do, after it has received a message, by the message that it has sent before: it comes to where
+    /// it comes if it sends that and then receives. All three are of one channel.
+    fn ghost(&self, side: Side, received: &Move, sends: &Move, accepts: &Move) -> Option<Move> {
+        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        let is_fork = |state| machine.state(state).is_none_or(|state| state.kind == StateKind::Fork);
+        let from = received.arrow.action.target();
+        let is_one_channel =
+            received.from == sends.from && accepts.from == sends.arrow.action.target() && !is_fork(from);
+        let action = Action::Step(accepts.arrow.action.target());
+        let arrow = RoleEdge { action, origin: Origin::Closure, ..sends.arrow };
+        (is_one_channel && accepts.is_linear()).then_some(Move { from, arrow })
+    }
+
+    /// Adds a ghost to the pair with these locations. `None` where it has another one of this message, or where what it
+    /// leads to does not relate.
+    fn add(
+        &mut self,
+        parent: PairIndex,
+        pair: &Pair,
+        (client, server): &(Locations, Locations),
+        ghost: Shared,
+        place: &(Locations, Locations),
+    ) -> Option<()> {
+        let index = self.walk.find(pair, client, server).filter(|index| !self.walk.is_split(*index))?;
+        let event = ghost.event();
+        let known: Vec<Shared> = self.ghosts.get(&index).cloned().unwrap_or_default();
+        if let Some(known) = known.iter().find(|known| known.event() == event) {
+            let leads =
+                (self.walk.client.step(client, &known.client), self.walk.server.step(server, &known.server));
+            return (leads == *place).then_some(());
+        }
+        if self.count == MOST_GHOSTS || has_move(&self.walk, index, event) {
+            return None;
+        }
+        let before = self.walk.all().count();
+        let followed = self.walk.follow(index, &ghost.client, &ghost.server);
+        if let Err(limit) = followed.and_then(|()| self.explore()) {
+            self.limit = Some(limit);
+            return Some(());
+        }
+        // What was written was related; places that only crossing messages lead to were not.
+        let all_relate = self.walk.all().skip(before).all(|new| compatible::relates(&self.walk, new));
+        if !all_relate {
+            return None;
+        }
+        self.count += 1;
+        self.ghosts.entry(index).or_default().push(ghost);
+        // Pairs that are not looked at yet will be.
+        self.again.insert(index);
+        debug_assert_ne!(parent, index, "a message that leads elsewhere");
+        Some(())
+    }
+
+    fn explore(&mut self) -> Result<(), TooMany> {
+        while let Some(index) = self.walk.next() {
+            for both in shared(&self.walk, index) {
+                self.walk.follow(index, &both.client, &both.server)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether both roles have a move of an event in a pair.
+fn has_move(walk: &Walk<'_, '_>, index: PairIndex, event: Event) -> bool {
+    shared(walk, index).iter().any(|both| both.event() == event)
+}
