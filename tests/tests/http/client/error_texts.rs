@@ -116,12 +116,12 @@ async fn a_status_says_what_to_do_about_it() {
         assert_eq!(
             nowhere.await.to_string(),
             "the session with the server could not begin: the server answered with status 404 (Not Found): this path \
-             is not an MCP endpoint; it said: <h1>not here</h1>"
+             is not a Streamable HTTP endpoint; it said: <h1>not here</h1>"
         );
         let page = greeted(|| fake::text(200, "text/html", "<h1>welcome</h1>"));
         assert_eq!(
             page.await.to_string(),
-            "the session with the server could not begin: the address is not an MCP endpoint: it answered with `text/html`"
+            "the session with the server could not begin: the address is not a Streamable HTTP endpoint: it answered with `text/html`"
         );
     })
     .await;

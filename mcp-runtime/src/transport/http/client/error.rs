@@ -60,7 +60,7 @@ pub enum HttpError {
         in_session: bool,
     },
     /// The server answered in a form that is neither JSON nor a stream of events.
-    #[error("the address is not an MCP endpoint: it answered {}", form(.0))]
+    #[error("the address is not a Streamable HTTP endpoint: it answered {}", form(.0))]
     Form(String),
     /// The answer, or an event of it, is longer than permitted.
     #[error("the answer is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
@@ -165,7 +165,7 @@ impl fmt::Display for StatusText<'_> {
                 "it redirects to another address, which is not followed: give `HttpClient` the final one",
             ),
             401 => Some("give `HttpClient` valid credentials with `.header(\"authorization\", …)`"),
-            404 | 405 if !self.in_session => Some("this path is not an MCP endpoint"),
+            404 | 405 if !self.in_session => Some("this path is not a Streamable HTTP endpoint"),
             _ => None,
         };
         if let Some(advice) = advice {
