@@ -3,7 +3,7 @@
 //! Turns a [`Compiled`] protocol into tokens, which the macro expands to and `sessionc expand` prints. [`check`] finds
 //! what cannot be generated.
 //!
-//! [`Plan`](crate::plan::Plan) says which types and methods there are; the modules here write them: `states` what both roles share, `role`
+//! `Plan` says which types and methods there are; the modules here write them: `states` what both roles share, `role`
 //! and `steps` a session type, `handle` and `incoming` its module, `answers` the enums of requests with several replies,
 //! `tables` the machine as constants. The code names the runtime `runtime`, which [`import`] brings in, and the module
 //! of the payloads `types`.
