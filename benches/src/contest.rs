@@ -143,5 +143,6 @@ where
     while let Some(batch) = latencies.recv().await {
         all.extend(batch);
     }
+    assert_eq!(all.len(), plan.all(), "a call has failed");
     Done { plan: Plan { calls: all.len(), ..plan }, seen: all.len(), latencies: all, begun: Some(begun) }
 }

@@ -70,7 +70,10 @@ impl Contestant for OursChecked {
 impl InProcess for OursChecked {
     async fn duplex(plan: Plan) -> Done {
         let (near, far) = transport::duplex();
-        tokio::spawn(serve(Teller::with_options(far, Options::new().max_incoming(10_000))));
+        tokio::spawn(serve(Teller::with_options(
+            far,
+            Options::new().max_incoming(10_000).max_requests(10_000),
+        )));
         call(greet(Caller::new(near)).await.into_checked(), plan).await
     }
 
