@@ -67,7 +67,8 @@ impl Contestant for Ours {
 impl InProcess for Ours {
     async fn duplex(plan: Plan) -> Done {
         let (near, far) = transport::duplex();
-        // As many may wait, and be worked on, as the largest case has in flight; a server of one's own would rather refuse some.
+        // As many may wait, and be worked on, as the largest case has in flight; a server of one's own would rather
+        // refuse some.
         let options = Options::new().max_incoming(10_000).max_requests(10_000);
         tokio::spawn(serve(Teller::with_options(far, options)));
         call(greet(Caller::new(near)).await, plan).await

@@ -183,8 +183,8 @@ impl Trail {
     /// The same for a message that the followed role has sent and that the present state has no edge for: what it is
     /// there. The role has sent it in a state that the other side has left, and comes to where it comes if it takes this
     /// step first and what it had not received after it. A message that leads back to its state is late, and leaves the
-    /// present state as it is; of a side that is in a state which is not kept,
-    /// any message is taken that the channel, or the sub-session, has from its start on.
+    /// present state as it is. Of a side that is in a state which is not kept, any message is taken that the channel, or
+    /// the sub-session, has from its start on.
     pub(crate) fn sent(
         &self,
         start: StateIndex,

@@ -55,7 +55,7 @@ impl<'a, 'b> Completion<'a, 'b> {
         if self.limit.is_some() {
             return None;
         }
-        while let Some(index) = self.walk.all().nth(self.next) {
+        while let Some(index) = self.walk.all_after(self.next).next() {
             self.next += 1;
             self.again.remove(&index);
             if !self.walk.is_split(index) {
@@ -149,14 +149,14 @@ impl<'a, 'b> Completion<'a, 'b> {
         if self.count == MOST_GHOSTS || has_move(&self.walk, index, event) {
             return None;
         }
-        let before = self.walk.all().count();
+        let before = self.walk.reached();
         let followed = self.walk.follow(index, &ghost.client, &ghost.server);
         if let Err(limit) = followed.and_then(|()| self.explore()) {
             self.limit = Some(limit);
             return Some(());
         }
         // What was written was related; places that only crossing messages lead to were not.
-        let all_relate = self.walk.all().skip(before).all(|new| compatible::relates(&self.walk, new));
+        let all_relate = self.walk.all_after(before).all(|new| compatible::relates(&self.walk, new));
         if !all_relate {
             return None;
         }

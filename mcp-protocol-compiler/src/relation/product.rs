@@ -216,7 +216,17 @@ impl<'a, 'b> Walk<'a, 'b> {
 
     /// All pairs reached.
     pub(super) fn all(&self) -> impl Iterator<Item = PairIndex> + use<> {
-        (0..self.nodes.len()).map(PairIndex)
+        self.all_after(0)
+    }
+
+    /// The pairs reached after so many others.
+    pub(super) fn all_after(&self, reached: usize) -> impl Iterator<Item = PairIndex> + use<> {
+        (reached..self.nodes.len()).map(PairIndex)
+    }
+
+    /// How many pairs were reached.
+    pub(super) fn reached(&self) -> usize {
+        self.nodes.len()
     }
 
     /// The pair of the same extent as another one in which the roles are in these locations, if it was reached.
