@@ -8,8 +8,8 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
 use super::context::Caller;
+use super::owners::wakers::Waiter;
 use super::state::Engine;
-use super::wakers::Waiter;
 use crate::error::Error;
 
 impl Engine {
@@ -47,7 +47,7 @@ impl Engine {
         let is_cancelled = self.cancel(caller, id, extra)?;
         match sub_session {
             _ if !is_cancelled => {}
-            Some(sub_session) => self.wake_sub_session(sub_session),
+            Some(sub_session) => self.sub_sessions.wake(sub_session, &mut self.effects),
             None => self.linear.waiting().wake(&mut self.effects),
         }
         Ok(is_cancelled)

@@ -1,10 +1,10 @@
 //! Messages of one method that conditions tell apart: a payload is sent only as the message that the peer will read.
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Condition, Direction, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, Violation};
 
-use super::names::{fits, on_the_wire};
+use super::names::{applies, fits, on_the_wire};
 use super::state::Engine;
 use crate::error::{Error, MismatchError};
 
@@ -103,9 +103,4 @@ impl Engine {
     ) -> Result<(), Violation> {
         self.checker.fits_none(Direction::Receive, message, id).map(drop)
     }
-}
-
-/// Whether a payload fits a condition, for gates that have one.
-pub(super) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
-    move |condition| fits(Some(condition), payload)
 }

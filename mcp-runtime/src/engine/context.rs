@@ -3,11 +3,10 @@
 use std::fmt;
 use std::time::Instant;
 
-use mcp_protocol_machine::{RequestId, Step};
+use mcp_protocol_machine::Step;
 
-use super::batches::{BatchKey, ReplyTo};
-use super::state::Engine;
-use crate::driver::{Extension, OutletNotice, Received, RequestTag};
+use super::owners::batches::{BatchKey, ReplyTo};
+use crate::driver::{Extension, Received, RequestTag};
 use crate::epoch::Epoch;
 use crate::error::Error;
 
@@ -23,6 +22,16 @@ pub(crate) struct Caller {
 }
 
 impl Caller {
+    /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
+    pub(super) fn new(epoch: Option<Epoch>, in_reply_to: Option<RequestTag>) -> Caller {
+        Caller { epoch, in_reply_to, in_batch: false }
+    }
+
+    /// The only epoch in which the caller may speak.
+    pub(super) fn epoch(self) -> Option<Epoch> {
+        self.epoch
+    }
+
     /// The engine itself, and callers that work on nothing in particular.
     pub(crate) const ANY: Caller = Caller { epoch: None, in_reply_to: None, in_batch: false };
 
@@ -84,27 +93,4 @@ pub(super) struct Accepted {
     /// What the message announces, if the program cannot work with it. It goes with the message to the task that takes
     /// it.
     pub(super) negotiation: Option<Box<Error>>,
-}
-
-impl Engine {
-    /// A request was accepted: the transport counts it, once.
-    pub(super) fn took_request(&mut self, inbound: Inbound<'_>) -> Received {
-        let Some(tag) = inbound.tag else { return Received::default() };
-        if !inbound.held {
-            self.outbox.note(OutletNotice::Accepted(tag), &mut self.effects);
-        }
-        Received { requests: 1, refused: None }
-    }
-
-    /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
-    pub(super) fn caller(&self, epoch: Option<Epoch>, request: Option<&RequestId>) -> Caller {
-        let request = request.filter(|_| self.outbox.may_route());
-        let in_reply_to = request.and_then(|request| self.owed.tag(request));
-        Caller { epoch, in_reply_to, in_batch: false }
-    }
-
-    /// Whether the epoch in which the caller may speak is over.
-    pub(super) fn is_lost(&self, caller: Caller) -> bool {
-        caller.epoch.is_some_and(|epoch| epoch != self.epoch)
-    }
 }

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use super::lifecycle::{GracePeriods, SessionEnd, Tick};
-use super::mailboxes::Notice;
-use super::owed::AnsweredBy;
-use super::replicated::Arrived;
+use super::owners::lifecycle::{GracePeriods, SessionEnd, Tick};
+use super::owners::mailboxes::Notice;
+use super::owners::owed::AnsweredBy;
+use super::owners::replicated::Arrived;
+use super::owners::wakers::Waiter;
 use super::state::Engine;
-use super::wakers::Waiter;
 use crate::driver::{End, Outcome, OutletNotice};
 use crate::error::{DisconnectReason, Error};
 use crate::options::Options;
@@ -24,7 +24,7 @@ impl Engine {
         }
         // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
         // handlers of a dispatcher will see is handed out to them, and notifications stay for the task that takes them.
-        if !self.is_served() {
+        if !self.order.is_served() {
             self.drop_untaken_of(Arrived::is_asked);
         }
         for id in self.owed.ids(|owed| owed.answered_by != AnsweredBy::Handler) {
@@ -38,7 +38,7 @@ impl Engine {
         self.trace_end(false);
         self.fail_calls();
         self.linear.clear();
-        self.end_sub_sessions(false);
+        self.sub_sessions.end_all(false, &mut self.effects);
         self.wake_everyone();
     }
 
@@ -140,7 +140,7 @@ impl Engine {
             self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
             self.linear.clear();
         }
-        self.end_sub_sessions(ended);
+        self.sub_sessions.end_all(ended, &mut self.effects);
         self.leave_batches(!ended);
         self.owed.end_all(|_| true, &mut self.effects);
         self.reached();
@@ -175,7 +175,7 @@ impl Engine {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.lifecycle.peer_closed();
             self.trace_end(false);
-            self.end_sub_sessions(true);
+            self.sub_sessions.end_all(true, &mut self.effects);
             self.fail_calls();
             self.wake_everyone();
         } else {
@@ -261,7 +261,7 @@ impl Engine {
         self.timers.set_now(now);
         self.timers.kept(now);
         self.ring(now);
-        self.lose_patience(now);
+        self.stop_waiting_for_dispatchers(now);
         if self.lifecycle.is_live() {
             self.refuse_unattended(now);
         }
@@ -283,7 +283,7 @@ impl Engine {
                 self.over(SessionEnd::Disconnected(DisconnectReason::PeerClosed));
             }
         } else if self.lifecycle.is_closing() {
-            if self.is_served() {
+            if self.order.is_served() {
                 self.drop_untaken();
             }
             self.over(SessionEnd::Closed);

@@ -5,16 +5,16 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, Correlation, RequestId, Step, StepKind, SubSessionNumber};
 
-use super::alternatives::applies;
-use super::calls::Progress;
 use super::context::{Accepted, Caller, Inbound};
-use super::mailboxes::Notice;
+use super::names::applies;
 use super::names::{Names, id_at};
-use super::order::Held;
-use super::owed::AnsweredBy;
-use super::replicated::Arrived;
+use super::owners::calls::Progress;
+use super::owners::mailboxes::Notice;
+use super::owners::order::Held;
+use super::owners::owed::AnsweredBy;
+use super::owners::replicated::Arrived;
+use super::owners::trace::Outcome;
 use super::state::Engine;
-use super::trace::Outcome;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, MessageKind, Received};
 use crate::error::Error;
@@ -248,7 +248,7 @@ impl Engine {
         if let Some(id) = cancelled {
             self.cancel_came(&id);
             if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
-                self.sub_session_ended(sub_session, Error::Cancelled);
+                self.sub_sessions.end(sub_session, Error::Cancelled, &mut self.effects);
             }
         } else if token.is_some() {
             if let Some(RequestId::Number(id)) = reported {
@@ -299,7 +299,7 @@ impl Engine {
         let (Some(sub_session), StepKind::Spawned { state }) = (step.sub_session, step.kind) else {
             return None;
         };
-        self.keep_sub_session(Caller::ANY, sub_session, None);
+        self.sub_sessions.begin(sub_session, None, false);
         Some((sub_session, state))
     }
 
@@ -340,7 +340,7 @@ impl Engine {
             Progress::Queued { is_first, notify } => {
                 // Behind other progress it is found with that.
                 if is_first && self.may_wake(Held::Call(id)) {
-                    self.wake_call(id);
+                    self.calls.wake(id, &mut self.effects);
                 }
                 if let Some(mailbox) = notify {
                     self.notify_mailbox(mailbox, Notice::Progress(id));

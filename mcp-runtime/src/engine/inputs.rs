@@ -1,147 +1,22 @@
-//! Linear inputs: what the values of the linear channels and of sub-sessions take.
+//! Linear inputs: how they come, and how the values of the linear channels and of sub-sessions take them.
 
-use std::collections::VecDeque;
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
-use mcp_protocol_machine::{RequestId, StepKind, SubSessionNumber};
+use mcp_protocol_machine::{StepKind, SubSessionNumber};
 
 use super::context::Caller;
-use super::order::Held;
+use super::owners::inputs::{InputQueue, LinearInput, Verdict, Wanted, too_much};
+use super::owners::order::Held;
+use super::owners::wakers::Waiter;
 use super::state::Engine;
-use super::wakers::{Waiter, Waiting};
-use crate::budget::{Exhausted, Permit};
+use crate::budget::Exhausted;
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
 
 /// A step with a payload of up to this many bytes is taken also where no more may wait.
 const SMALL_STEP: usize = 16 * 1024;
-
-/// A linear input.
-#[derive(Debug)]
-pub(crate) struct LinearInput {
-    pub(crate) message: MessageIndex,
-    /// The id, if it is a request.
-    pub(crate) id: Option<RequestId>,
-    /// The id of the request of this side that it answers, if it answers one.
-    pub(crate) answers: Option<i64>,
-    pub(crate) body: Body,
-    /// What it announces, if the program cannot work with it.
-    pub(crate) negotiation: Option<Box<Error>>,
-    /// What it holds of the budgets for input, until it is taken.
-    pub(super) permit: Permit,
-    /// The number of the message.
-    pub(super) came: u64,
-}
-
-impl LinearInput {
-    /// How many bytes its payload has.
-    pub(super) fn length(&self) -> usize {
-        match &self.body {
-            Body::Payload(payload) => payload.as_ref().map_or(0, |payload| payload.len()),
-            Body::Refusal(error) => error.message.len(),
-            Body::Rejected(_) => 0,
-        }
-    }
-}
-
-/// What a linear input carries.
-#[derive(Debug)]
-pub(crate) enum Body {
-    Payload(Option<Box<str>>),
-    Refusal(RpcError),
-    /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is
-    /// over.
-    Rejected(Error),
-}
-
-/// The body of a reply.
-impl From<Result<&str, RpcError>> for Body {
-    fn from(outcome: Result<&str, RpcError>) -> Body {
-        match outcome {
-            Ok(result) => Body::Payload(Some(result.into())),
-            Err(error) => Body::Refusal(error),
-        }
-    }
-}
-
-/// What a session value does with a linear input that waits.
-#[derive(Debug)]
-pub(crate) enum Verdict {
-    /// Takes it.
-    Take,
-    /// Leaves it for later, or for another value, and looks further.
-    Skip,
-    /// Can neither take it nor anything behind it.
-    Stop(Error),
-}
-
-/// The inputs that a value has not taken, in the order in which they came, and the tasks that wait for one.
-#[derive(Debug, Default)]
-pub(super) struct InputQueue {
-    inputs: VecDeque<LinearInput>,
-    waiting: Waiting,
-}
-
-/// An input that a value wants, or cannot pass over.
-struct Wanted {
-    place: usize,
-    came: u64,
-    verdict: Verdict,
-}
-
-impl InputQueue {
-    pub(super) fn len(&self) -> usize {
-        self.inputs.len()
-    }
-
-    pub(super) fn iter(&self) -> impl Iterator<Item = &LinearInput> {
-        self.inputs.iter()
-    }
-
-    pub(super) fn push(&mut self, input: LinearInput) {
-        self.inputs.push_back(input);
-    }
-
-    pub(super) fn take(&mut self, place: usize) -> Option<LinearInput> {
-        self.inputs.remove(place)
-    }
-
-    /// Takes the reply to a request of this side.
-    pub(super) fn take_reply(&mut self, request: i64) -> Option<LinearInput> {
-        let place = self.inputs.iter().position(|input| input.answers == Some(request))?;
-        self.take(place)
-    }
-
-    /// Drops what does not meet a condition. Returns how many inputs that were.
-    pub(super) fn retain(&mut self, kept: impl Fn(&LinearInput) -> bool) -> usize {
-        let before = self.inputs.len();
-        self.inputs.retain(kept);
-        before - self.inputs.len()
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.inputs.clear();
-    }
-
-    pub(super) fn into_inputs(self) -> VecDeque<LinearInput> {
-        self.inputs
-    }
-
-    /// The first input that a value does not skip.
-    fn wanted(&self, mut judge: impl FnMut(&LinearInput) -> Verdict) -> Option<Wanted> {
-        let judged = self.inputs.iter().enumerate();
-        let mut judged = judged.map(|(place, input)| (place, input.came, judge(input)));
-        let (place, came, verdict) = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip))?;
-        Some(Wanted { place, came, verdict })
-    }
-
-    /// The tasks that wait for an input.
-    pub(super) fn waiting(&mut self) -> &mut Waiting {
-        &mut self.waiting
-    }
-}
 
 impl Engine {
     /// Takes the first input that `judge` wants: of a sub-session, or of the linear channels. `Ok(None)`: the session is
@@ -312,58 +187,7 @@ impl Engine {
     }
 }
 
-/// Why an input cannot be kept: so many wait already, or there is no room for its bytes.
-pub(super) fn too_much(
-    input: &LinearInput,
-    waiting: usize,
-    exhausted: Option<Exhausted>,
-) -> DisconnectReason {
-    match exhausted {
-        Some(Exhausted { name, limit, .. }) => {
-            DisconnectReason::InputTooLarge { bytes: input.length(), setting: name, limit }
-        }
-        None => DisconnectReason::InputFull(waiting),
-    }
-}
-
 /// By what a task that waits for an input is known where its message is held back.
 fn held(sub_session: Option<SubSessionNumber>) -> Held {
     sub_session.map_or(Held::Linear, Held::SubSession)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn input(message: u16, answers: Option<i64>) -> LinearInput {
-        LinearInput {
-            message: MessageIndex(message),
-            id: None,
-            answers,
-            body: Body::Payload(None),
-            negotiation: None,
-            permit: Permit::default(),
-            came: u64::from(message),
-        }
-    }
-
-    #[test]
-    fn a_value_takes_what_it_wants_and_leaves_the_rest_in_order() {
-        let mut queue = InputQueue::default();
-        for message in 0..4 {
-            queue.push(input(message, (message == 2).then_some(7)));
-        }
-        let second = |input: &LinearInput| match input.message {
-            MessageIndex(1) => Verdict::Take,
-            _ => Verdict::Skip,
-        };
-        assert!(matches!(queue.wanted(second), Some(Wanted { place: 1, came: 1, verdict: Verdict::Take })));
-        assert!(queue.take(1).is_some_and(|taken| taken.message == MessageIndex(1)));
-        assert!(queue.take_reply(8).is_none());
-        assert!(queue.take_reply(7).is_some_and(|taken| taken.message == MessageIndex(2)));
-        assert_eq!(queue.iter().map(|input| input.message.0).collect::<Vec<_>>(), [0, 3]);
-        assert_eq!(queue.retain(|input| input.message.0 > 0), 1);
-        assert!(queue.wanted(|_| Verdict::Skip).is_none());
-        assert_eq!(queue.into_inputs().len(), 1);
-    }
 }

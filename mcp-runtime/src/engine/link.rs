@@ -11,9 +11,9 @@ use mcp_protocol_machine::{ProtocolRef, RequestId};
 use tracing::Span;
 
 use super::context::Caller;
+use super::owners::trace::Tracer;
+use super::owners::wakers::Waiter;
 use super::state::Engine;
-use super::trace::Tracer;
-use super::wakers::Waiter;
 use crate::clock::now;
 use crate::driver::{
     Aside, Delivery, Endpoint, Outlet, Received, SessionInfo, SessionStatus, SharedLimits, TransportEvent,

@@ -4,35 +4,33 @@
 //! is written that the checker refuses. The engine never waits: what cannot be done now is queued or refused, or the
 //! caller's task is woken later.
 //!
-//! There is no task and no channel between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
+//! Neither a task nor a channel stands between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
 //! locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and
 //! finished calls find their results in the table of calls.
 //!
-//! `state.rs` has the [`Engine`]: a checker, and owners of everything else. An owner is a struct with private fields and an
-//! invariant; the methods of the engine sequence them.
+//! `state.rs` has the [`Engine`]: a checker, and owners of everything else. `owners/` has the owners, each a struct with
+//! private fields and an invariant in a file of its own; none of them knows the engine. The methods of the engine
+//! sequence them. They stand in the files below, in the order in which a message passes them; a file that has the name of
+//! an owner has what the rest of the program does with it.
 //!
-//! Owners, each in a file of its own:
-//! - `calls.rs`: the requests of this side. `owed.rs`: the requests of the peer.
-//! - `inputs.rs`: linear inputs, of the linear channels and of sub-sessions. `replicated.rs`: replicated inputs.
-//! - `sub_sessions.rs`: what is kept for the values of sub-sessions. `mailboxes.rs`: the events of sessions without types.
-//! - `early.rs`: messages of the peer that wait for a step of this side. `batches.rs`: several messages in one list.
-//! - `order.rs`: which messages have reached the program. `rate.rs`: how fast the peer may ask.
-//! - `outbox.rs`: what was said and not written. `timers.rs`: the time, and what waits for it.
-//! - `negotiation.rs`: the version, and announcements that the program cannot work with. `unhandled.rs`: announcements
-//!   without a handler.
-//! - `lifecycle.rs`: how far the session has come to its end. `wakers.rs`: tasks that wait, and what is done unlocked.
-//!
-//! Messages on their way:
+//! A message of the peer:
 //! - `link.rs`: the lock, and what transports see of it. `context.rs`: who speaks, and where a message came from.
-//! - `incoming.rs`: messages of the peer. `replies.rs`: its replies; `rejected.rs`: those that cannot be accepted;
-//!   `abandoned.rs`: those that no task waits for.
-//! - `late.rs`: messages that come too late. `uncorrelated.rs`: inputs of sub-sessions whose value is gone.
-//! - `outgoing.rs`: messages of this side; `alternatives.rs`: those that conditions tell apart; `output.rs`: how the
-//!   transport takes them.
-//! - `permissions.rs`: what may be sent. `names.rs`: from methods to messages.
-//! - `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions that the peer has lost.
-//!   `resume.rs`: sessions that began elsewhere.
-//! - `trace.rs`: spans and events for `tracing`.
+//! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `names.rs`: from methods to messages.
+//! - `early.rs`, `late.rs`: those that the state does not accept yet, or any more.
+//! - `replies.rs`: replies; `rejected.rs`: those that cannot be accepted; `abandoned.rs`: those that no task waits for.
+//! - `negotiation.rs`, `unhandled.rs`: what it announces.
+//! - Who takes it: `inputs.rs` (the values of linear channels and sub-sessions), `sub_sessions.rs`, `replicated.rs`
+//!   (handlers), `calls.rs` (tasks that wait for replies), `mailboxes.rs` (sessions without types). `order.rs` holds
+//!   back what would overtake a message that the program has not seen; `uncorrelated.rs` has what a dropped value leaves
+//!   unread.
+//!
+//! A message of this side:
+//! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `alternatives.rs`: those that conditions
+//!   tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted.
+//!
+//! The session:
+//! - `timers.rs`: what is due. `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions that
+//!   the peer has lost; `resume.rs`: sessions that began elsewhere. `trace.rs`: spans and events for `tracing`.
 
 mod abandoned;
 mod alternatives;
@@ -44,18 +42,16 @@ mod ending;
 mod incoming;
 mod inputs;
 mod late;
-mod lifecycle;
 mod link;
 mod mailboxes;
 mod names;
 mod negotiation;
 mod order;
-mod outbox;
 mod outgoing;
 mod output;
 mod owed;
+mod owners;
 mod permissions;
-mod rate;
 mod reconnect;
 mod rejected;
 mod replicated;
@@ -69,20 +65,19 @@ mod timers;
 mod trace;
 mod uncorrelated;
 mod unhandled;
-mod wakers;
 
-pub(crate) use calls::{Answer, Sent};
 pub(crate) use context::Caller;
-pub(crate) use inputs::{Body, LinearInput, Verdict};
 pub(crate) use late::Moved;
 pub(crate) use link::Link;
-pub(crate) use mailboxes::{MailboxId, Notice, Turn};
 pub(crate) use names::{id_at, to_be_read};
-pub(crate) use order::DispatcherKey;
+pub(crate) use owners::calls::{Answer, Sent};
+pub(crate) use owners::inputs::{Body, LinearInput, Verdict};
+pub(crate) use owners::mailboxes::{MailboxId, Notice, Turn};
+pub(crate) use owners::order::DispatcherKey;
 #[cfg(feature = "http-server")]
-pub(crate) use rate::Bucket;
-pub(crate) use replicated::Arrived;
+pub(crate) use owners::rate::Bucket;
+pub(crate) use owners::replicated::Arrived;
+pub(crate) use owners::timers::AlarmKey;
+pub(crate) use owners::wakers::{OnProgress, Waiter};
 pub(crate) use state::Engine;
-pub(crate) use timers::AlarmKey;
 pub(crate) use uncorrelated::SubSessionLeft;
-pub(crate) use wakers::{OnProgress, Waiter};

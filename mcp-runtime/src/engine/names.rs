@@ -247,6 +247,11 @@ pub(super) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool
     }
 }
 
+/// Whether a payload fits a condition, for gates that have one.
+pub(super) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
+    move |condition| fits(Some(condition), payload)
+}
+
 /// The id that a payload names.
 pub(crate) fn id_at(payload: Option<&str>, path: &Path) -> Option<RequestId> {
     parse_id(find(payload?, path)?)

@@ -12,28 +12,6 @@ use crate::jsonrpc::path::{find, holds};
 use crate::jsonrpc::{Envelope, parse};
 use crate::report::Report;
 
-/// The version of the protocol, as far as it is negotiated.
-///
-/// Invariant: a version is asked for only until the reply that announces one has come.
-#[derive(Debug, Default)]
-pub(super) struct Negotiation {
-    /// The version that this side, or the peer, has asked for.
-    requested: Option<Box<str>>,
-    agreed: Option<Text>,
-}
-
-impl Negotiation {
-    /// The version that was agreed on.
-    pub(super) fn agreed(&self) -> Option<&Text> {
-        self.agreed.as_ref()
-    }
-
-    /// A version was agreed on.
-    pub(super) fn agree(&mut self, version: Option<Text>) {
-        self.agreed = version;
-    }
-}
-
 impl Engine {
     /// The peer has announced what it can do: whether that is all that the program requires.
     pub(super) fn look_for_required(
@@ -79,17 +57,16 @@ impl Engine {
         // A request whose reply announces the version says at the same place which one it asks for.
         let reply = self.message(field.message);
         if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
-            let requested = version_at(field, payload);
-            self.negotiation.requested = requested.as_deref().map(Box::from);
+            self.negotiation.ask(version_at(field, payload).as_deref());
         }
         if field.message != message {
             return None;
         }
         let version = version_at(field, payload);
-        let requested = self.negotiation.requested.take();
+        let requested = self.negotiation.take_requested();
         let mut negotiation = None;
         if incoming {
-            negotiation = self.look_at_version(version.clone(), requested.map(String::from));
+            negotiation = self.look_at_version(version.clone(), requested);
         }
         if let Some(version) = version.as_deref() {
             self.negotiation.agree(Some(Text::Owned(version.to_owned())));
@@ -140,7 +117,7 @@ impl Engine {
     /// speaks it, and else with one that it speaks.
     pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
         let (Some(requested), Some(field)) =
-            (self.negotiation.requested.as_deref(), self.protocol.version_field.as_ref())
+            (self.negotiation.requested(), self.protocol.version_field.as_ref())
         else {
             return Ok(());
         };

@@ -3,13 +3,13 @@
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Correlation, Meant, RequestId, Step, Token};
 
-use super::alternatives::applies;
-use super::batches::ReplyTo;
 use super::context::{Accepted, Caller};
 use super::late::is_written;
+use super::names::applies;
 use super::names::{Names, on_the_wire};
+use super::owners::batches::ReplyTo;
+use super::owners::trace::Outcome;
 use super::state::Engine;
-use super::trace::Outcome;
 use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
 use crate::jsonrpc::{RpcError, path, write};

@@ -6,9 +6,9 @@ use mcp_protocol_machine::protocol::{Action, Edge, Origin as Author};
 use mcp_protocol_machine::{RequestId, StepKind};
 
 use super::context::Caller;
-use super::lifecycle::SessionEnd;
+use super::owners::lifecycle::SessionEnd;
+use super::owners::wakers::Waiter;
 use super::state::Engine;
-use super::wakers::Waiter;
 use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, Place, RequestTag, SessionStatus};
 use crate::error::DisconnectReason;
 

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::{Direction, Kind, Message, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 
-use super::alternatives::applies;
+use super::names::applies;
 use super::names::on_the_wire;
 use super::state::Engine;
 

@@ -8,11 +8,11 @@ use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{RequestId, SubSessionNumber};
 
 use super::context::Caller;
-use super::mailboxes::Notice;
 use super::names::announced;
-use super::replicated::Arrived;
+use super::owners::mailboxes::Notice;
+use super::owners::replicated::Arrived;
+use super::owners::trace::Outcome;
 use super::state::Engine;
-use super::trace::Outcome;
 use crate::epoch::Epoch;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
@@ -49,7 +49,7 @@ impl Engine {
         }
         // A request outside of the linear channels can be made once more if a task waits for its first reply. Whatever a
         // value or a handler has a part in was of the lost session.
-        let (calls, openers) = (&self.calls, self.unbound_openers());
+        let (calls, openers) = (&self.calls, self.sub_sessions.unbound_openers());
         let waits = |id: &RequestId| match id {
             RequestId::Number(id) => calls.is_repeatable(*id).unwrap_or_else(|| openers.contains(id)),
             RequestId::Text(_) => false,

@@ -6,9 +6,9 @@
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::inputs::Body;
+use super::owners::inputs::Body;
+use super::owners::trace::Outcome;
 use super::state::Engine;
-use super::trace::Outcome;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
 use crate::jsonrpc::{Fault, RpcError};
 
@@ -76,7 +76,7 @@ impl Engine {
             let input = self.reply_input(refusal, id, Body::Rejected(error), None);
             self.linear_came(input, kind);
         } else if let Some(sub_session) = sub_session {
-            self.sub_session_ended(sub_session, error);
+            self.sub_sessions.end(sub_session, error, &mut self.effects);
         }
     }
 }

@@ -3,12 +3,12 @@
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, Correlation, RequestId, StepKind};
 
-use super::calls::Answer;
 use super::context::{Accepted, Inbound};
-use super::inputs::{Body, LinearInput};
 use super::names::{Names, to_be_read};
+use super::owners::calls::Answer;
+use super::owners::inputs::{Body, LinearInput};
+use super::owners::trace::Outcome;
 use super::state::Engine;
-use super::trace::Outcome;
 use crate::budget::Permit;
 use crate::driver::Received;
 use crate::error::{Error, ReplyProblem};
@@ -94,7 +94,7 @@ impl Engine {
             self.sub_session_came(sub_session, input);
             if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
-                self.sub_session_ended(sub_session, error);
+                self.sub_sessions.end(sub_session, error, &mut self.effects);
             }
         }
         // Otherwise the call was dropped while it ran; no task waits for its reply.

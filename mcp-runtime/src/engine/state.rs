@@ -10,28 +10,27 @@ use mcp_protocol_machine::{
     Violation, ViolationKind,
 };
 
-use super::alternatives::applies;
-use super::batches::Batches;
-use super::calls::Calls;
 use super::context::{Accepted, Caller, Inbound};
-use super::early::EarlyMessages;
-use super::inputs::InputQueue;
-use super::lifecycle::Lifecycle;
-use super::mailboxes::Mailboxes;
+use super::names::applies;
 use super::names::{Names, announced};
-use super::negotiation::Negotiation;
-use super::order::Order;
-use super::outbox::Outbox;
-use super::owed::OwedReplies;
-use super::rate::Bucket;
-use super::replicated::ReplicatedQueue;
-use super::sub_sessions::SubSessions;
-use super::timers::Timers;
-use super::trace::Trace;
-use super::unhandled::Unhandled;
-use super::wakers::Effects;
+use super::owners::batches::Batches;
+use super::owners::calls::Calls;
+use super::owners::early::EarlyMessages;
+use super::owners::inputs::InputQueue;
+use super::owners::lifecycle::Lifecycle;
+use super::owners::mailboxes::Mailboxes;
+use super::owners::negotiation::Negotiation;
+use super::owners::order::Order;
+use super::owners::outbox::Outbox;
+use super::owners::owed::OwedReplies;
+use super::owners::rate::Bucket;
+use super::owners::replicated::ReplicatedQueue;
+use super::owners::sub_sessions::SubSessions;
+use super::owners::timers::Timers;
+use super::owners::trace::Trace;
+use super::owners::wakers::Effects;
 use crate::budget::{Account, Budget, Holder};
-use crate::driver::{MessageKind, Received, SharedLimits};
+use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -76,8 +75,8 @@ pub(crate) struct Engine {
     pub(super) mailboxes: Mailboxes,
     /// Which messages of the peer have reached the program.
     pub(super) order: Order,
-    /// What was announced and has no handler.
-    pub(super) unhandled: Unhandled,
+    /// The requests that the handler of this side leaves to its default methods, and that were not reported yet.
+    pub(super) unhandled: Vec<MessageIndex>,
     /// The version of the protocol, as far as it is negotiated.
     pub(super) negotiation: Negotiation,
 
@@ -133,7 +132,7 @@ impl Engine {
             sub_sessions: SubSessions::default(),
             mailboxes: Mailboxes::default(),
             order: Order::default(),
-            unhandled: Unhandled::default(),
+            unhandled: Vec::new(),
             negotiation: Negotiation::default(),
             outbox: Outbox::default(),
             epoch: Epoch::FIRST,
@@ -222,6 +221,27 @@ impl Engine {
             return Some(Error::SessionReplaced);
         }
         self.lifecycle.error()
+    }
+
+    /// A request was accepted: the transport counts it, once.
+    pub(super) fn took_request(&mut self, inbound: Inbound<'_>) -> Received {
+        let Some(tag) = inbound.tag else { return Received::default() };
+        if !inbound.held {
+            self.outbox.note(OutletNotice::Accepted(tag), &mut self.effects);
+        }
+        Received { requests: 1, refused: None }
+    }
+
+    /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
+    pub(super) fn caller(&self, epoch: Option<Epoch>, request: Option<&RequestId>) -> Caller {
+        let request = request.filter(|_| self.outbox.may_route());
+        let in_reply_to = request.and_then(|request| self.owed.tag(request));
+        Caller::new(epoch, in_reply_to)
+    }
+
+    /// Whether the epoch in which the caller may speak is over.
+    pub(super) fn is_lost(&self, caller: Caller) -> bool {
+        caller.epoch().is_some_and(|epoch| epoch != self.epoch)
     }
 
     /// What is written out of order is refused by the checker; what is accepted and announces is noted here.

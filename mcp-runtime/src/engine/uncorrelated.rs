@@ -2,8 +2,8 @@
 
 use mcp_protocol_machine::protocol::Direction;
 
-use super::inputs::{Body, LinearInput};
-use super::replicated::Arrived;
+use super::owners::inputs::{Body, LinearInput};
+use super::owners::replicated::Arrived;
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::report::{DropReason, Report};

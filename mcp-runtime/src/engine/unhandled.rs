@@ -5,16 +5,10 @@ use mcp_protocol_machine::protocol::{Holder, Kind, Message, MessageIndex};
 use super::state::Engine;
 use crate::report::Report;
 
-/// The requests that the handler of this side leaves to its default methods, and that were not reported yet.
-#[derive(Debug, Default)]
-pub(crate) struct Unhandled {
-    requests: Vec<MessageIndex>,
-}
-
 impl Engine {
     /// A handler begins, and leaves these requests to its default methods.
     pub(crate) fn handler_began(&mut self, unhandled: Vec<MessageIndex>) {
-        self.unhandled = Unhandled { requests: unhandled };
+        self.unhandled = unhandled;
         self.report_unhandled();
     }
 
@@ -23,7 +17,7 @@ impl Engine {
     pub(super) fn report_unhandled(&mut self) {
         let mut found: Vec<(String, Vec<MessageIndex>)> = Vec::new();
         let mut waiting = Vec::new();
-        for request in std::mem::take(&mut self.unhandled.requests) {
+        for request in std::mem::take(&mut self.unhandled) {
             let Some(table) = self.message(request) else { continue };
             let Some(capability) = self.announced_for(table) else {
                 waiting.push(request);
@@ -34,7 +28,7 @@ impl Engine {
                 None => found.push((capability, vec![request])),
             }
         }
-        self.unhandled.requests = waiting;
+        self.unhandled = waiting;
         found.retain(|(capability, requests)| !self.handles_some(capability, requests));
         for (capability, requests) in found {
             let methods = requests.into_iter().map(|request| self.method(request)).collect();

@@ -19,25 +19,25 @@ pub enum PaginationError {
 #[non_exhaustive]
 pub enum TimeoutKind {
     /// The message could not be written, because the peer does not read. It will not be written later.
-    Room,
+    Write,
     /// The message could not be written, because the abandoned reply to an earlier request has not arrived. It will not
     /// be written later.
-    Turn,
+    EarlierReply,
     /// The reply did not come, and no progress where progress extends the timeout.
     Reply,
     /// The reply did not come within `max_timeout`, however much progress was reported.
-    InAll,
+    Total,
 }
 
 impl fmt::Display for TimeoutKind {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            TimeoutKind::Room => "could not be written, because the peer does not read: gave up after",
-            TimeoutKind::Turn => {
+            TimeoutKind::Write => "could not be written, because the peer does not read: gave up after",
+            TimeoutKind::EarlierReply => {
                 "could not be written, because the reply to an earlier request is missing: gave up after"
             }
             TimeoutKind::Reply => "was not answered within",
-            TimeoutKind::InAll => "was not answered, in spite of its progress, within",
+            TimeoutKind::Total => "was not answered, in spite of its progress, within",
         })
     }
 }

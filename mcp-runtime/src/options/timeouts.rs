@@ -34,9 +34,9 @@ impl CallTimeouts {
         let whole = self.most.and_then(|most| started.checked_add(most));
         let (timeout, most) = (self.timeout.unwrap_or_default(), self.most.unwrap_or_default());
         match (silent, whole) {
-            (Some(silent), Some(whole)) if silent > whole => (most, TimeoutKind::InAll),
+            (Some(silent), Some(whole)) if silent > whole => (most, TimeoutKind::Total),
             (Some(_), _) => (timeout, TimeoutKind::Reply),
-            (None, _) => (most, TimeoutKind::InAll),
+            (None, _) => (most, TimeoutKind::Total),
         }
     }
 }

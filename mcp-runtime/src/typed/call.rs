@@ -279,7 +279,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                     Poll::Ready(()) => {
                         let (after, _) = timeouts.reached(waiting.started, waiting.started);
                         let (message, method) = (engine.name(message), engine.method(message));
-                        Poll::Ready(Err(Error::Timeout { message, method, after, what: TimeoutKind::Room }))
+                        Poll::Ready(Err(Error::Timeout { message, method, after, what: TimeoutKind::Write }))
                     }
                 };
             }

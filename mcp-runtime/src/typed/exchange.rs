@@ -314,7 +314,7 @@ impl Session {
 
     /// What keeps a step from being written.
     pub(super) fn held_up_by(&self) -> TimeoutKind {
-        if self.open.abandoned().is_some() { TimeoutKind::Turn } else { TimeoutKind::Room }
+        if self.open.abandoned().is_some() { TimeoutKind::EarlierReply } else { TimeoutKind::Write }
     }
 
     fn advance<P: Serialize + ?Sized, Out, Back>(

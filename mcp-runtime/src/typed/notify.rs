@@ -113,7 +113,7 @@ impl Future for Notify<'_> {
         });
         match polled {
             Poll::Ready(outcome) => Poll::Ready(outcome),
-            Poll::Pending => timer.poll_overdue(context, link, *message, TimeoutKind::Room).map(Err),
+            Poll::Pending => timer.poll_overdue(context, link, *message, TimeoutKind::Write).map(Err),
         }
     }
 }

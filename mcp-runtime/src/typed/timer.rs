@@ -92,7 +92,7 @@ pub(crate) async fn room(link: &Link, message: MessageIndex) -> Result<(), Error
     let (mut timer, mut waiter) = (LazyTimer::default(), Waiter::default());
     poll_fn(|context| match link.with(|engine| engine.poll_room(context, &mut waiter)) {
         Poll::Ready(()) => Poll::Ready(Ok(())),
-        Poll::Pending => timer.poll_overdue(context, link, message, TimeoutKind::Room).map(Err),
+        Poll::Pending => timer.poll_overdue(context, link, message, TimeoutKind::Write).map(Err),
     })
     .await
 }

@@ -163,9 +163,9 @@ fn fits(ledger: &Ledger, outcome: &Result<Value, Error>, number: usize, wish: Wi
             nested || (error.code == -32000 && ledger.is_tight()) || ledger.is_over()
         }
         Err(Error::Cancelled) => way == Way::TakesItBack,
-        Err(Error::Timeout { what: TimeoutKind::Reply | TimeoutKind::InAll | TimeoutKind::Room, .. }) => {
-            way == Way::HasALimit
-        }
+        Err(Error::Timeout {
+            what: TimeoutKind::Reply | TimeoutKind::Total | TimeoutKind::Write, ..
+        }) => way == Way::HasALimit,
         // A reply in whose middle the wire was cut cannot be accepted.
         Err(Error::Closed | Error::Disconnected { .. } | Error::InvalidReply(_)) => ledger.is_over(),
         Err(_) => false,

@@ -13,6 +13,7 @@ mod source;
 mod tests;
 
 /// The order of a crate's modules.
+#[derive(Default)]
 pub struct Layers {
     /// The crate's folder, `env!("CARGO_MANIFEST_DIR")`.
     pub folder: &'static str,
@@ -21,13 +22,16 @@ pub struct Layers {
     /// Each `mod.rs` from which the files of its own folder still import. A file `a.rs` and those in the folder `a` are
     /// parts of one module; they need no place here.
     pub through: &'static [&'static str],
+    /// Folders within a folder, whose files import nothing from the files of the folder above.
+    pub inner: &'static [&'static str],
     /// Files of one folder that still import from each other in a circle; no other files may.
     pub circles: &'static [&'static [&'static str]],
 }
 
 impl Layers {
     /// Checks that each module at the root has a place in the order, that none imports from a later one, that no file
-    /// imports from the `mod.rs` above it, and that no files import from each other in a circle.
+    /// imports from the `mod.rs` above it, that no inner folder imports from the one above, and that no files import from
+    /// each other in a circle.
     ///
     /// # Panics
     /// If one does, or if an exception is listed that is not needed any more.
@@ -41,6 +45,7 @@ impl Layers {
         let root = if folder.join("lib.rs").is_file() { "lib.rs" } else { "main.rs" };
         let mut graph = Graph::of(&folder, root);
         let mut found = self.upwards(&graph, root);
+        found.extend(self.out_of_inner(&graph));
         found.extend(self.through_parents(&mut graph, root));
         found.extend(self.in_circles(&graph));
         found
@@ -60,6 +65,24 @@ impl Layers {
         let modules: BTreeSet<_> =
             graph.files().filter(|file| *file != root && place(file).is_none()).map(root_module).collect();
         found.extend(modules.into_iter().map(|module| format!("`{module}` has no place in the order")));
+        found
+    }
+
+    fn out_of_inner(&self, graph: &Graph) -> Vec<String> {
+        let mut found = Vec::new();
+        for inner in self.inner {
+            let above = inner.rsplit_once('/').map_or("", |(above, _)| above);
+            let is_in = |folder: &str, file: &str| Path::new(file).starts_with(folder);
+            let leaves = graph.imports().filter(|(file, imported)| {
+                is_in(inner, file) && is_in(above, imported) && !is_in(inner, imported)
+            });
+            found.extend(leaves.map(|(file, imported)| {
+                format!("{file} imports from {imported}, which is outside of {inner}")
+            }));
+            if !graph.files().any(|file| is_in(inner, file)) {
+                found.push(format!("{inner} has no files"));
+            }
+        }
         found
     }
 

@@ -30,7 +30,7 @@ impl Planted {
         circles: &'static [&'static [&'static str]],
     ) -> Vec<String> {
         let folder: &'static str = Box::leak(self.0.to_str().unwrap().to_owned().into_boxed_str());
-        Layers { folder, order, through, circles }.violations()
+        Layers { folder, order, through, circles, ..Layers::default() }.violations()
     }
 }
 
@@ -122,4 +122,28 @@ fn what_is_listed_and_not_needed_is_found() {
     let found = planted.violations_but(&["a"], &["a/mod.rs"], &[&["a/b.rs", "a/mod.rs"]]);
     assert_eq!(found.len(), 2, "{found:?}");
     assert_eq!(planted.violations(&[]), ["`a` has no place in the order"]);
+}
+
+#[test]
+fn an_import_out_of_an_inner_folder_is_found() {
+    let planted = Planted::new(
+        "inner",
+        &[
+            ("lib.rs", "mod low;\nmod room;"),
+            ("low.rs", "pub struct Low;"),
+            ("room/mod.rs", "mod inner;\nmod outer;"),
+            ("room/outer.rs", "pub struct Outer;"),
+            ("room/inner/mod.rs", "mod first;\nmod second;"),
+            ("room/inner/first.rs", "use crate::low::Low;\nuse super::second::Second;"),
+            ("room/inner/second.rs", "pub struct Second;\nuse crate::room::outer::Outer;"),
+        ],
+    );
+    let folder: &'static str = Box::leak(planted.0.to_str().unwrap().to_owned().into_boxed_str());
+    let layers = |inner| Layers { folder, order: &["low", "room"], inner, ..Layers::default() };
+    assert_eq!(layers(&[]).violations(), [""; 0]);
+    assert_eq!(
+        layers(&["room/inner"]).violations(),
+        ["room/inner/second.rs imports from room/outer.rs, which is outside of room/inner"]
+    );
+    assert_eq!(layers(&["room/gone"]).violations(), ["room/gone has no files"]);
 }

@@ -186,7 +186,7 @@ fn the_most_that_a_call_may_take_is_not_put_off() {
     client.later(SECOND);
     let error = error(&client, id);
     assert!(
-        matches!(error, Error::Timeout { after, what: TimeoutKind::InAll, .. } if after == SECOND * 5),
+        matches!(error, Error::Timeout { after, what: TimeoutKind::Total, .. } if after == SECOND * 5),
         "{error}"
     );
     assert_eq!(client.said().len(), 1);

@@ -64,7 +64,7 @@ async fn reports_put_the_end_off_until_the_most_that_a_call_may_take() {
     let started = tokio::time::Instant::now();
     let call = visitor.look(None).timeout(SECOND * 2).reset_on_progress().max_timeout(SECOND * 10);
     let error = call.await.unwrap_err();
-    assert!(matches!(error, Error::Timeout { what: TimeoutKind::InAll, .. }), "{error}");
+    assert!(matches!(error, Error::Timeout { what: TimeoutKind::Total, .. }), "{error}");
     assert_eq!(started.elapsed(), SECOND * 10);
     let started = tokio::time::Instant::now();
     let call = visitor.look(None).timeout(SECOND * 2).on_progress(|_| ());
@@ -171,7 +171,7 @@ async fn an_uncancellable_step_leaves_an_abandoned_reply() {
         assert_eq!(peer.hear().await.unwrap()["id"], json!(1));
         // As long as it is not paid the next step is not written.
         let error = guest.cook("soup".into()).timeout(SECOND).await.unwrap_err();
-        assert!(matches!(error, Error::Timeout { what: TimeoutKind::Turn, .. }), "{error}");
+        assert!(matches!(error, Error::Timeout { what: TimeoutKind::EarlierReply, .. }), "{error}");
         peer.say(json!({"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}})).await;
         let cooking = async {
             let cook = peer.hear().await.unwrap();
@@ -253,11 +253,11 @@ async fn a_peer_that_does_not_read_is_not_awaited_indefinitely() {
     visitor.send_note(short.clone()).await.unwrap();
     let error = visitor.ask("?".into()).timeout(SECOND * 3).await.unwrap_err();
     assert!(
-        matches!(error, Error::Timeout { after, what: TimeoutKind::Room, .. } if after == SECOND * 3),
+        matches!(error, Error::Timeout { after, what: TimeoutKind::Write, .. } if after == SECOND * 3),
         "{error}"
     );
     let error = visitor.count(1).timeout(SECOND).await.unwrap_err();
-    assert!(matches!(error, Error::Timeout { what: TimeoutKind::Room, .. }), "{error}");
+    assert!(matches!(error, Error::Timeout { what: TimeoutKind::Write, .. }), "{error}");
     // What has no reply has the time of the session.
     let started = tokio::time::Instant::now();
     assert!(has_no_room(&visitor.send_bell(1).await.unwrap_err(), "bell"));
@@ -277,7 +277,7 @@ async fn a_peer_that_does_not_read_is_not_awaited_indefinitely() {
 fn has_no_room(error: &Error, method: &str) -> bool {
     let expected =
         format!("`{method}` could not be written, because the peer does not read: gave up after 2s");
-    matches!(error, Error::Timeout { what: TimeoutKind::Room, .. }) && error.to_string() == expected
+    matches!(error, Error::Timeout { what: TimeoutKind::Write, .. }) && error.to_string() == expected
 }
 
 fn little_room() -> Options {

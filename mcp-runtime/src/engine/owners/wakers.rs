@@ -9,7 +9,7 @@ use std::task::{Context, Waker};
 use mcp_protocol_machine::protocol::Text;
 use tracing::Span;
 
-use super::order::Turns;
+use super::turns::Turns;
 use crate::options::Options;
 use crate::panics::contained;
 use crate::report::Report;
@@ -39,12 +39,12 @@ impl Slot {
 pub(crate) struct Waiter {
     slot: Option<Arc<Slot>>,
     /// How often it was polled while what it waits for was held back.
-    pub(super) turns: Turns,
+    pub(crate) turns: Turns,
 }
 
 impl Waiter {
     /// Waits no longer; the waker is dropped unlocked.
-    pub(super) fn leave(&mut self, effects: &mut Effects) {
+    pub(crate) fn leave(&mut self, effects: &mut Effects) {
         let slot = self.slot.take();
         if let Some(waker) = slot.and_then(|slot| slot.lock().waker.take()) {
             effects.drop_waker(waker);

@@ -16,7 +16,7 @@ const KEPT_IN_USE: usize = 64 * 1024;
 /// the buffer is empty between two calls into the engine. `with_outlet` is what the outlet said last: less may wait
 /// until the transport says so, and never more.
 #[derive(Debug, Default)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     /// Whole lines: those that are being composed, and those that were said before there was an outlet.
     lines: Vec<u8>,
     /// The messages in `lines` that were said.
@@ -41,17 +41,17 @@ struct Mark {
 
 impl Outbox {
     /// Where a message is composed, as a whole line at the end.
-    pub(super) fn composing(&mut self) -> &mut Vec<u8> {
+    pub(crate) fn composing(&mut self) -> &mut Vec<u8> {
         &mut self.lines
     }
 
     /// Whether each message finds its way by itself, as far as that is known yet.
-    pub(super) fn may_route(&self) -> bool {
+    pub(crate) fn may_route(&self) -> bool {
         self.routes || self.outlet.is_none()
     }
 
     /// Hands everything to an outlet from here on.
-    pub(super) fn attach(&mut self, outlet: Box<dyn Outlet>, effects: &mut Effects) {
+    pub(crate) fn attach(&mut self, outlet: Box<dyn Outlet>, effects: &mut Effects) {
         self.routes = outlet.routes();
         self.outlet = Some(outlet);
         let lines = std::mem::take(&mut self.lines);
@@ -64,7 +64,7 @@ impl Outbox {
     }
 
     /// A message is composed: hands it over.
-    pub(super) fn said(
+    pub(crate) fn said(
         &mut self,
         kind: MessageKind,
         in_reply_to: Option<RequestTag>,
@@ -102,7 +102,7 @@ impl Outbox {
     }
 
     /// Tells an outlet that routes messages something about them.
-    pub(super) fn note(&mut self, notice: OutletNotice, effects: &mut Effects) {
+    pub(crate) fn note(&mut self, notice: OutletNotice, effects: &mut Effects) {
         if let Some(outlet) = self.outlet.as_mut().filter(|_| self.routes) {
             outlet.note(notice, &mut |waker: Waker| effects.wake(waker));
             self.with_outlet = outlet.waiting();
@@ -110,27 +110,27 @@ impl Outbox {
     }
 
     /// The transport has written something.
-    pub(super) fn wrote(&mut self) {
+    pub(crate) fn wrote(&mut self) {
         self.with_outlet = self.outlet.as_ref().map_or(0, |outlet| outlet.waiting());
     }
 
     /// How many bytes are not written.
-    pub(super) fn unwritten(&self) -> usize {
+    pub(crate) fn unwritten(&self) -> usize {
         self.lines.len().saturating_add(self.with_outlet)
     }
 
     /// The tasks that wait for the transport to write.
-    pub(super) fn waiting(&mut self) -> &mut Waiting {
+    pub(crate) fn waiting(&mut self) -> &mut Waiting {
         &mut self.waiting
     }
 
     /// Whether messages wait for an outlet.
-    pub(super) fn waits_for_outlet(&self) -> bool {
+    pub(crate) fn waits_for_outlet(&self) -> bool {
         !self.lines.is_empty()
     }
 
     /// What is not written is not wanted any more.
-    pub(super) fn discard(&mut self, effects: &mut Effects) {
+    pub(crate) fn discard(&mut self, effects: &mut Effects) {
         self.lines = Vec::new();
         self.early = Vec::new();
         if let Some(outlet) = &mut self.outlet {
@@ -140,7 +140,7 @@ impl Outbox {
     }
 
     /// The transport is gone, with what it has not written.
-    pub(super) fn transport_gone(&mut self) {
+    pub(crate) fn transport_gone(&mut self) {
         self.outlet = None;
         self.with_outlet = 0;
         self.routes = false;

@@ -26,7 +26,7 @@ use crate::error::{DisconnectReason, Error};
 /// Invariant: stages follow each other as the drawing above says, and the transport goes only from writing to written
 /// or released, and to gone.
 #[derive(Debug, Default)]
-pub(super) struct Lifecycle {
+pub(crate) struct Lifecycle {
     stage: Stage,
     /// How many session values there are.
     values: usize,
@@ -53,7 +53,7 @@ enum Stage {
 
 /// How a session came to its end.
 #[derive(Clone, Debug)]
-pub(super) enum SessionEnd {
+pub(crate) enum SessionEnd {
     /// Not by this side's will. What was to be written is lost.
     Disconnected(DisconnectReason),
     /// This side has closed it: what is left is written.
@@ -86,7 +86,7 @@ enum Grace {
 
 /// What a tick did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Tick {
+pub(crate) enum Tick {
     Nothing,
     /// A grace period began: there is a deadline now.
     Started,
@@ -96,10 +96,10 @@ pub(super) enum Tick {
 
 /// The grace periods of the settings.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct GracePeriods {
-    pub(super) answering: Duration,
-    pub(super) closing: Duration,
-    pub(super) abandoned: Duration,
+pub(crate) struct GracePeriods {
+    pub(crate) answering: Duration,
+    pub(crate) closing: Duration,
+    pub(crate) abandoned: Duration,
 }
 
 impl Grace {
@@ -117,62 +117,62 @@ impl Grace {
 
 impl Lifecycle {
     /// There is one more session value.
-    pub(super) fn value_made(&mut self) {
+    pub(crate) fn value_made(&mut self) {
         self.values += 1;
     }
 
     /// A session value is gone. Returns whether it was the last one.
-    pub(super) fn value_gone(&mut self) -> bool {
+    pub(crate) fn value_gone(&mut self) -> bool {
         self.values = self.values.saturating_sub(1);
         self.values == 0
     }
 
     /// The tasks that wait for another stage, or for the end of the transport.
-    pub(super) fn waiting(&mut self) -> &mut Waiting {
+    pub(crate) fn waiting(&mut self) -> &mut Waiting {
         &mut self.waiting
     }
 
     /// Whether both sides may speak.
-    pub(super) fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         matches!(self.stage, Stage::Open)
     }
 
     /// Whether the peer has said everything, and is still answered.
-    pub(super) fn is_answering(&self) -> bool {
+    pub(crate) fn is_answering(&self) -> bool {
         matches!(self.stage, Stage::Answering { .. })
     }
 
     /// Whether this side has closed the session, and still answers the peer.
-    pub(super) fn is_closing(&self) -> bool {
+    pub(crate) fn is_closing(&self) -> bool {
         matches!(self.stage, Stage::Closing { .. })
     }
 
     /// Whether nothing is said any more.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         matches!(self.stage, Stage::Over { .. })
     }
 
     /// Whether the session is neither closed by this side nor over.
-    pub(super) fn is_live(&self) -> bool {
+    pub(crate) fn is_live(&self) -> bool {
         self.is_open() || self.is_answering()
     }
 
     /// Whether this side has closed the session, and everything is answered.
-    pub(super) fn is_closed(&self) -> bool {
+    pub(crate) fn is_closed(&self) -> bool {
         matches!(self.stage, Stage::Over { end: SessionEnd::Closed, .. })
     }
 
     /// Whether the session came to its end, and not by this side's will.
-    pub(super) fn is_disconnected(&self) -> bool {
+    pub(crate) fn is_disconnected(&self) -> bool {
         matches!(self.stage, Stage::Over { end: SessionEnd::Disconnected(_), .. })
     }
 
-    pub(super) fn is_abandoned(&self) -> bool {
+    pub(crate) fn is_abandoned(&self) -> bool {
         matches!(self.stage, Stage::Over { end: SessionEnd::Abandoned, .. })
     }
 
     /// Whether the transport of an abandoned session still has its time to write what is left.
-    pub(super) fn is_parting(&self) -> bool {
+    pub(crate) fn is_parting(&self) -> bool {
         matches!(self.stage, Stage::Over { end: SessionEnd::Abandoned, transport: Remains::Writing(_) })
     }
 
@@ -183,7 +183,7 @@ impl Lifecycle {
     }
 
     /// Whether the transport has written everything, or writes nothing any more.
-    pub(super) fn is_written(&self) -> bool {
+    pub(crate) fn is_written(&self) -> bool {
         match &self.stage {
             Stage::Open => false,
             Stage::Answering { written, .. } | Stage::Closing { written, .. } => *written,
@@ -192,7 +192,7 @@ impl Lifecycle {
     }
 
     /// How the transport came to its end, once it is gone.
-    pub(super) fn outcome(&self) -> Option<&Outcome> {
+    pub(crate) fn outcome(&self) -> Option<&Outcome> {
         match &self.stage {
             Stage::Over { transport: Remains::Gone(outcome), .. } => Some(outcome),
             _ => None,
@@ -200,7 +200,7 @@ impl Lifecycle {
     }
 
     /// Why nothing can be sent any more, if that is so. Replies can for a while.
-    pub(super) fn error(&self) -> Option<Error> {
+    pub(crate) fn error(&self) -> Option<Error> {
         match &self.stage {
             Stage::Open => None,
             Stage::Answering { .. } => Some(Error::Disconnected { reason: DisconnectReason::PeerClosed }),
@@ -212,21 +212,21 @@ impl Lifecycle {
     }
 
     /// The peer has said everything.
-    pub(super) fn peer_closed(&mut self) {
+    pub(crate) fn peer_closed(&mut self) {
         if self.is_open() {
             self.stage = Stage::Answering { grace: Grace::NotStarted, written: false };
         }
     }
 
     /// This side closes the session, and still answers what handlers work on.
-    pub(super) fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         if self.is_live() {
             self.stage = Stage::Closing { grace: Grace::NotStarted, written: self.is_written() };
         }
     }
 
     /// Nothing is said any more. The first end counts.
-    pub(super) fn end(&mut self, end: SessionEnd) {
+    pub(crate) fn end(&mut self, end: SessionEnd) {
         if self.is_over() {
             return;
         }
@@ -236,7 +236,7 @@ impl Lifecycle {
     }
 
     /// The transport has written everything, or cannot write any more.
-    pub(super) fn written(&mut self) {
+    pub(crate) fn written(&mut self) {
         match &mut self.stage {
             Stage::Open => {}
             Stage::Answering { written, .. } | Stage::Closing { written, .. } => *written = true,
@@ -246,7 +246,7 @@ impl Lifecycle {
     }
 
     /// The transport is to drop what is left of an abandoned session.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         if let Stage::Over {
             end: SessionEnd::Abandoned,
             transport: transport @ (Remains::Writing(_) | Remains::Written),
@@ -257,7 +257,7 @@ impl Lifecycle {
     }
 
     /// The transport of a session that is over is gone.
-    pub(super) fn gone(&mut self, outcome: Outcome) {
+    pub(crate) fn gone(&mut self, outcome: Outcome) {
         if let Stage::Over { transport, .. } = &mut self.stage {
             *transport = Remains::Gone(outcome);
         }
@@ -265,7 +265,7 @@ impl Lifecycle {
 
     /// When the grace period of the present stage is over; before it has started, the time of the last tick, so that
     /// the transport ticks at once.
-    pub(super) fn deadline(&self, now: Option<Instant>) -> Option<Instant> {
+    pub(crate) fn deadline(&self, now: Option<Instant>) -> Option<Instant> {
         let grace = match &self.stage {
             Stage::Answering { grace, .. } | Stage::Closing { grace, .. } => grace,
             Stage::Over { end: SessionEnd::Abandoned, transport: Remains::Writing(grace) } => grace,
@@ -279,7 +279,7 @@ impl Lifecycle {
     }
 
     /// Takes note of the time.
-    pub(super) fn tick(&mut self, now: Instant, periods: GracePeriods) -> Tick {
+    pub(crate) fn tick(&mut self, now: Instant, periods: GracePeriods) -> Tick {
         match &mut self.stage {
             Stage::Answering { grace, .. } => grace.tick(now, periods.answering),
             Stage::Closing { grace, .. } => grace.tick(now, periods.closing),

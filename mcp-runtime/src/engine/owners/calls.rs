@@ -1,0 +1,333 @@
+//! Requests of this side, until their results are taken.
+
+use std::collections::VecDeque;
+use std::task::{Context, Waker};
+
+use mcp_protocol_machine::IdTable;
+use mcp_protocol_machine::protocol::MessageIndex;
+
+use super::mailboxes::MailboxId;
+use super::timers::CallClock;
+use super::turns::Turns;
+use super::wakers::{Effects, keep};
+use crate::budget::{Exhausted, Permit};
+use crate::error::Error;
+
+/// A call of this side.
+#[derive(Debug)]
+struct Pending {
+    message: MessageIndex,
+    waker: Option<Waker>,
+    result: Option<Result<Answer, Error>>,
+    /// The number of the message that has brought the result; zero if it came from elsewhere.
+    came: u64,
+    /// Progress that has come in and not been taken, if the caller wants it, with the numbers of the messages.
+    progress: Option<VecDeque<(u64, Box<str>, Permit)>>,
+    /// How often it was polled while it was held back.
+    turns: Turns,
+    /// How long it may take, if there is an end to that.
+    clock: Option<Box<CallClock>>,
+    /// The session without types that waits for it, if one does.
+    mailbox: Option<MailboxId>,
+    /// The caller works on something of this epoch: in another one the call means nothing.
+    bound: bool,
+}
+
+impl Pending {
+    /// The call gets its result, unless it has one. Its clock stops.
+    fn complete(&mut self, result: Result<Answer, Error>, came: u64) -> Option<Option<Box<CallClock>>> {
+        if self.result.is_some() {
+            return None;
+        }
+        self.result = Some(result);
+        self.came = came;
+        Some(self.clock.take())
+    }
+}
+
+/// The requests of this side for which more is kept than the checker keeps: calls, until their results are taken, and
+/// abandoned replies.
+///
+/// Invariants: ids count up, so none is used twice. A call has a clock only while it has no result. An abandoned reply
+/// belongs to a request that is not a call.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    next_id: i64,
+    calls: IdTable<i64, Pending>,
+    /// The linear requests whose replies are abandoned.
+    abandoned: Vec<i64>,
+}
+
+/// What became of progress that a call received.
+pub(crate) enum Progress {
+    /// The call does not exist.
+    NoCall,
+    /// The caller does not want it.
+    Unwanted,
+    /// It has too many bytes; this is the message that was called.
+    TooLarge(MessageIndex),
+    /// It waits to be taken.
+    Queued {
+        /// Nothing waited before it.
+        is_first: bool,
+        /// The session without types that is to be notified.
+        notify: Option<MailboxId>,
+    },
+}
+
+/// A call that has got its result.
+pub(crate) struct Completed {
+    /// Its clock, which has stopped.
+    pub(crate) clock: Option<Box<CallClock>>,
+    /// The session without types that is to be notified.
+    pub(crate) mailbox: Option<MailboxId>,
+}
+
+/// What a call has brought, and nothing has taken.
+pub(crate) struct Next {
+    /// The number of the message that has brought it; zero if it came from elsewhere.
+    pub(crate) came: u64,
+    /// It waits for no other message: none has brought it, or its mailbox was notified in order.
+    pub(crate) is_ordered: bool,
+    /// How often it was held back.
+    pub(crate) turns: Turns,
+}
+
+impl Calls {
+    /// The id of the next request.
+    pub(crate) fn next_id(&self) -> i64 {
+        self.next_id
+    }
+
+    /// The session began elsewhere, where ids up to this one were used.
+    pub(crate) fn start_ids_at(&mut self, next: i64) {
+        self.next_id = next;
+    }
+
+    /// The id of the next request is used up.
+    pub(crate) fn use_id(&mut self) {
+        self.next_id = self.next_id.wrapping_add(1);
+    }
+
+    /// A call was accepted.
+    pub(crate) fn begin(&mut self, id: i64, message: MessageIndex, wants_progress: bool, bound: bool) {
+        let call = Pending {
+            message,
+            waker: None,
+            result: None,
+            came: 0,
+            progress: wants_progress.then(VecDeque::new),
+            turns: Turns::default(),
+            clock: None,
+            mailbox: None,
+            bound,
+        };
+        self.calls.insert(id, call);
+    }
+
+    pub(crate) fn has(&self, id: i64) -> bool {
+        self.calls.contains_key(&id)
+    }
+
+    /// Whether a call has its result.
+    pub(crate) fn is_complete(&self, id: i64) -> bool {
+        self.calls.get(&id).is_some_and(|call| call.result.is_some())
+    }
+
+    /// Whether the result of a call goes to a typed caller.
+    pub(crate) fn is_typed(&self, id: i64) -> bool {
+        self.calls.get(&id).is_some_and(|call| call.mailbox.is_none())
+    }
+
+    /// Whether a call can be made once more in another epoch. `None`: the call does not exist.
+    pub(crate) fn is_repeatable(&self, id: i64) -> Option<bool> {
+        self.calls.get(&id).map(|call| call.result.is_none() && !call.bound)
+    }
+
+    /// The result and the progress of a call go to a mailbox.
+    pub(crate) fn give_to(&mut self, id: i64, mailbox: MailboxId) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.mailbox = Some(mailbox);
+            call.progress.get_or_insert_default();
+        }
+    }
+
+    /// The calls of a mailbox, in the order of their ids.
+    pub(crate) fn of_mailbox(&self, mailbox: MailboxId) -> Vec<i64> {
+        let of = self.calls.iter().filter(|(_, call)| call.mailbox == Some(mailbox));
+        let mut calls: Vec<i64> = of.map(|(id, _)| *id).collect();
+        calls.sort_unstable();
+        calls
+    }
+
+    /// Sets the clock of a call that has no result. Returns the clock otherwise.
+    pub(crate) fn set_clock(&mut self, id: i64, clock: Box<CallClock>) -> Result<(), Box<CallClock>> {
+        match self.calls.get_mut(&id).filter(|call| call.result.is_none()) {
+            Some(call) => {
+                call.clock = Some(clock);
+                Ok(())
+            }
+            None => Err(clock),
+        }
+    }
+
+    pub(crate) fn clock_mut(&mut self, id: i64) -> Option<&mut CallClock> {
+        self.calls.get_mut(&id)?.clock.as_deref_mut()
+    }
+
+    /// The clock of a call has run out: what was called, and the clock.
+    pub(crate) fn take_clock(&mut self, id: i64) -> Option<(MessageIndex, Box<CallClock>)> {
+        let call = self.calls.get_mut(&id)?;
+        Some((call.message, call.clock.take()?))
+    }
+
+    /// Keeps progress for a call, of which no more than `most` waits: the oldest goes first.
+    pub(crate) fn add_progress(
+        &mut self,
+        id: i64,
+        came: u64,
+        text: &str,
+        permit: Result<Permit, Exhausted>,
+        most: usize,
+    ) -> Progress {
+        let Some(call) = self.calls.get_mut(&id) else { return Progress::NoCall };
+        let Some(progress) = &mut call.progress else { return Progress::Unwanted };
+        let Ok(permit) = permit else { return Progress::TooLarge(call.message) };
+        // A mailbox was notified of the one that goes, and finds this one by that notice.
+        let is_notified = progress.len() >= most && progress.pop_front().is_some();
+        let is_first = progress.is_empty();
+        progress.push_back((came, text.into(), permit));
+        Progress::Queued { is_first, notify: call.mailbox.filter(|_| !is_notified) }
+    }
+
+    /// No reply comes any more: every call fails that has no result, and nothing is abandoned. Returns the calls whose
+    /// mailboxes are to be notified, in the order of their ids.
+    pub(crate) fn fail_all(&mut self, error: &Error, effects: &mut Effects) -> Vec<(i64, MailboxId)> {
+        self.abandoned.clear();
+        let mut notify = Vec::new();
+        for (id, call) in &mut self.calls {
+            if call.complete(Err(error.clone()), 0).is_some() {
+                if let Some(waker) = call.waker.take() {
+                    effects.wake(waker);
+                }
+                notify.extend(call.mailbox.map(|mailbox| (*id, mailbox)));
+            }
+        }
+        notify.sort_unstable();
+        notify
+    }
+
+    /// A call gets its result, which came with that message, unless it has one.
+    pub(crate) fn complete(
+        &mut self,
+        id: i64,
+        result: Result<Answer, Error>,
+        came: u64,
+    ) -> Option<Completed> {
+        let call = self.calls.get_mut(&id)?;
+        let clock = call.complete(result, came)?;
+        Some(Completed { clock, mailbox: call.mailbox })
+    }
+
+    /// What a call has brought first of what was not taken. `None`: the call does not exist, or has brought nothing.
+    pub(crate) fn next(&self, id: i64) -> Option<Next> {
+        let call = self.calls.get(&id)?;
+        let reported = call.progress.as_ref().and_then(|progress| progress.front());
+        let came = reported.map(|(came, ..)| *came).or(call.result.as_ref().map(|_| call.came))?;
+        Some(Next { came, is_ordered: call.mailbox.is_some() || came == 0, turns: call.turns })
+    }
+
+    /// What a call has brought was held back once more.
+    pub(crate) fn set_turns(&mut self, id: i64, turns: Turns) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            call.turns = turns;
+        }
+    }
+
+    /// Takes progress of a call.
+    pub(crate) fn take_progress(&mut self, id: i64) -> Option<Box<str>> {
+        let (_, progress, _) = self.calls.get_mut(&id)?.progress.as_mut()?.pop_front()?;
+        Some(progress)
+    }
+
+    /// Takes progress of a call, or else its result, with which the call is over.
+    pub(crate) fn take_next(&mut self, id: i64) -> Option<Sent> {
+        let call = self.calls.get_mut(&id)?;
+        if let Some((_, progress, _)) = call.progress.as_mut().and_then(VecDeque::pop_front) {
+            return Some(Sent::Progress(progress));
+        }
+        let result = call.result.take()?;
+        self.calls.remove(&id);
+        Some(Sent::Done(result))
+    }
+
+    /// A task waits for what a call brings.
+    pub(crate) fn wait(&mut self, id: i64, context: &Context<'_>, effects: &mut Effects) {
+        if let Some(call) = self.calls.get_mut(&id) {
+            keep(&mut call.waker, context, effects);
+        }
+    }
+
+    /// Wakes the task that waits for a call.
+    pub(crate) fn wake(&mut self, id: i64, effects: &mut Effects) {
+        if let Some(waker) = self.calls.get_mut(&id).and_then(|call| call.waker.take()) {
+            effects.wake(waker);
+        }
+    }
+
+    /// The message of a call that has no result.
+    pub(crate) fn running(&self, id: i64) -> Option<MessageIndex> {
+        self.calls.get(&id).filter(|call| call.result.is_none()).map(|call| call.message)
+    }
+
+    /// The caller has dropped its call. Returns its clock.
+    pub(crate) fn forget(&mut self, id: i64, effects: &mut Effects) -> Option<Box<CallClock>> {
+        let call = self.calls.remove(&id)?;
+        if let Some(waker) = call.waker {
+            effects.drop_waker(waker);
+        }
+        call.clock
+    }
+
+    /// The reply to a linear request is abandoned.
+    pub(crate) fn abandon(&mut self, id: i64) {
+        self.abandoned.push(id);
+    }
+
+    pub(crate) fn is_abandoned(&self, id: i64) -> bool {
+        self.abandoned.contains(&id)
+    }
+
+    /// A reply has come. Returns whether it was abandoned.
+    pub(crate) fn take_abandoned(&mut self, id: i64) -> bool {
+        let place = self.abandoned.iter().position(|abandoned| *abandoned == id);
+        place.map(|place| self.abandoned.swap_remove(place)).is_some()
+    }
+
+    /// Forgets the abandoned replies that will not come.
+    pub(crate) fn keep_abandoned(&mut self, comes: impl Fn(i64) -> bool) {
+        self.abandoned.retain(|id| comes(*id));
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+}
+
+/// The result of a call.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    /// Which of the replies it is.
+    pub(crate) message: MessageIndex,
+    pub(crate) text: Box<str>,
+}
+
+/// What became of a call so far.
+#[derive(Debug)]
+pub(crate) enum Sent {
+    /// It is complete.
+    Done(Result<Answer, Error>),
+    /// A report came in; there may be more.
+    Progress(Box<str>),
+}

@@ -1,0 +1,188 @@
+//! Linear inputs: what the values of the linear channels and of sub-sessions take.
+
+use std::collections::VecDeque;
+
+use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::MessageIndex;
+
+use super::wakers::Waiting;
+use crate::budget::{Exhausted, Permit};
+use crate::error::{DisconnectReason, Error};
+use crate::jsonrpc::RpcError;
+
+/// A linear input.
+#[derive(Debug)]
+pub(crate) struct LinearInput {
+    pub(crate) message: MessageIndex,
+    /// The id, if it is a request.
+    pub(crate) id: Option<RequestId>,
+    /// The id of the request of this side that it answers, if it answers one.
+    pub(crate) answers: Option<i64>,
+    pub(crate) body: Body,
+    /// What it announces, if the program cannot work with it.
+    pub(crate) negotiation: Option<Box<Error>>,
+    /// What it holds of the budgets for input, until it is taken.
+    pub(crate) permit: Permit,
+    /// The number of the message.
+    pub(crate) came: u64,
+}
+
+impl LinearInput {
+    /// How many bytes its payload has.
+    pub(crate) fn length(&self) -> usize {
+        match &self.body {
+            Body::Payload(payload) => payload.as_ref().map_or(0, |payload| payload.len()),
+            Body::Refusal(error) => error.message.len(),
+            Body::Rejected(_) => 0,
+        }
+    }
+}
+
+/// What a linear input carries.
+#[derive(Debug)]
+pub(crate) enum Body {
+    Payload(Option<Box<str>>),
+    Refusal(RpcError),
+    /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is
+    /// over.
+    Rejected(Error),
+}
+
+/// The body of a reply.
+impl From<Result<&str, RpcError>> for Body {
+    fn from(outcome: Result<&str, RpcError>) -> Body {
+        match outcome {
+            Ok(result) => Body::Payload(Some(result.into())),
+            Err(error) => Body::Refusal(error),
+        }
+    }
+}
+
+/// What a session value does with a linear input that waits.
+#[derive(Debug)]
+pub(crate) enum Verdict {
+    /// Takes it.
+    Take,
+    /// Leaves it for later, or for another value, and looks further.
+    Skip,
+    /// Can neither take it nor anything behind it.
+    Stop(Error),
+}
+
+/// The inputs that a value has not taken, in the order in which they came, and the tasks that wait for one.
+#[derive(Debug, Default)]
+pub(crate) struct InputQueue {
+    inputs: VecDeque<LinearInput>,
+    waiting: Waiting,
+}
+
+/// An input that a value wants, or cannot pass over.
+pub(crate) struct Wanted {
+    pub(crate) place: usize,
+    /// The number of its message.
+    pub(crate) came: u64,
+    pub(crate) verdict: Verdict,
+}
+
+impl InputQueue {
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &LinearInput> {
+        self.inputs.iter()
+    }
+
+    pub(crate) fn push(&mut self, input: LinearInput) {
+        self.inputs.push_back(input);
+    }
+
+    pub(crate) fn take(&mut self, place: usize) -> Option<LinearInput> {
+        self.inputs.remove(place)
+    }
+
+    /// Takes the reply to a request of this side.
+    pub(crate) fn take_reply(&mut self, request: i64) -> Option<LinearInput> {
+        let place = self.inputs.iter().position(|input| input.answers == Some(request))?;
+        self.take(place)
+    }
+
+    /// Drops what does not meet a condition. Returns how many inputs that were.
+    pub(crate) fn retain(&mut self, kept: impl Fn(&LinearInput) -> bool) -> usize {
+        let before = self.inputs.len();
+        self.inputs.retain(kept);
+        before - self.inputs.len()
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.inputs.clear();
+    }
+
+    pub(crate) fn into_inputs(self) -> VecDeque<LinearInput> {
+        self.inputs
+    }
+
+    /// The first input that a value does not skip.
+    pub(crate) fn wanted(&self, mut judge: impl FnMut(&LinearInput) -> Verdict) -> Option<Wanted> {
+        let judged = self.inputs.iter().enumerate();
+        let mut judged = judged.map(|(place, input)| (place, input.came, judge(input)));
+        let (place, came, verdict) = judged.find(|(.., verdict)| !matches!(verdict, Verdict::Skip))?;
+        Some(Wanted { place, came, verdict })
+    }
+
+    /// The tasks that wait for an input.
+    pub(crate) fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
+    }
+}
+
+/// Why an input cannot be kept: so many wait already, or there is no room for its bytes.
+pub(crate) fn too_much(
+    input: &LinearInput,
+    waiting: usize,
+    exhausted: Option<Exhausted>,
+) -> DisconnectReason {
+    match exhausted {
+        Some(Exhausted { name, limit, .. }) => {
+            DisconnectReason::InputTooLarge { bytes: input.length(), setting: name, limit }
+        }
+        None => DisconnectReason::InputFull(waiting),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn input(message: u16, answers: Option<i64>) -> LinearInput {
+        LinearInput {
+            message: MessageIndex(message),
+            id: None,
+            answers,
+            body: Body::Payload(None),
+            negotiation: None,
+            permit: Permit::default(),
+            came: u64::from(message),
+        }
+    }
+
+    #[test]
+    fn a_value_takes_what_it_wants_and_leaves_the_rest_in_order() {
+        let mut queue = InputQueue::default();
+        for message in 0..4 {
+            queue.push(input(message, (message == 2).then_some(7)));
+        }
+        let second = |input: &LinearInput| match input.message {
+            MessageIndex(1) => Verdict::Take,
+            _ => Verdict::Skip,
+        };
+        assert!(matches!(queue.wanted(second), Some(Wanted { place: 1, came: 1, verdict: Verdict::Take })));
+        assert!(queue.take(1).is_some_and(|taken| taken.message == MessageIndex(1)));
+        assert!(queue.take_reply(8).is_none());
+        assert!(queue.take_reply(7).is_some_and(|taken| taken.message == MessageIndex(2)));
+        assert_eq!(queue.iter().map(|input| input.message.0).collect::<Vec<_>>(), [0, 3]);
+        assert_eq!(queue.retain(|input| input.message.0 > 0), 1);
+        assert!(queue.wanted(|_| Verdict::Skip).is_none());
+        assert_eq!(queue.into_inputs().len(), 1);
+    }
+}

@@ -1,0 +1,195 @@
+//! Replicated inputs that no task has taken.
+
+use std::collections::VecDeque;
+use std::time::{Duration, Instant};
+
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
+use mcp_protocol_machine::{RequestId, SubSessionNumber, Token};
+
+use super::inputs::{Body, LinearInput};
+use super::wakers::Waiting;
+use crate::budget::Permit;
+use crate::driver::Extension;
+use crate::epoch::Epoch;
+use crate::error::Error;
+
+/// A replicated input.
+#[derive(Debug)]
+pub(crate) struct Arrived {
+    pub(crate) message: MessageIndex,
+    /// The id, if it is a request.
+    pub(crate) id: Option<RequestId>,
+    /// The token that reports about it carry.
+    pub(crate) token: Option<Token>,
+    /// The sub-session that it opens, and the state that this is in, if a value is to stand for it.
+    pub(crate) sub_session: Option<(SubSessionNumber, StateIndex)>,
+    pub(crate) payload: Option<Box<str>>,
+    /// What it holds of the budgets for input, until it has been worked on.
+    pub(crate) permit: Permit,
+    /// What the transport knows of it.
+    pub(crate) extension: Option<Extension>,
+    pub(crate) at: Instant,
+    /// The number of the message.
+    pub(crate) came: u64,
+    /// The epoch that it arrived in.
+    pub(crate) epoch: Epoch,
+}
+
+impl Arrived {
+    /// The same as an input that a value takes.
+    pub(crate) fn into_input(self, negotiation: Option<Box<Error>>) -> LinearInput {
+        let Arrived { message, id, payload, permit, came, .. } = self;
+        LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
+    }
+
+    /// Whether it needs an answer, or opens a sub-session that a value goes on with.
+    pub(crate) fn is_asked(&self) -> bool {
+        self.id.is_some() || self.sub_session.is_some()
+    }
+}
+
+/// The replicated inputs that no task has taken, in the order in which they came, and the tasks that take them.
+///
+/// An *attendant* is what can take them: a dispatcher, or a session without types.
+#[derive(Debug, Default)]
+pub(crate) struct ReplicatedQueue {
+    inputs: VecDeque<Arrived>,
+    waiting: Waiting,
+    /// Dispatchers that have no room for more handlers at the moment.
+    room_waiting: Waiting,
+    attendants: usize,
+    /// The time for an attendant to come has passed once. Cleared when one comes.
+    unattended: bool,
+}
+
+impl ReplicatedQueue {
+    pub(crate) fn len(&self) -> usize {
+        self.inputs.len()
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.inputs.is_empty()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arrived> {
+        self.inputs.iter()
+    }
+
+    pub(crate) fn first(&self) -> Option<&Arrived> {
+        self.inputs.front()
+    }
+
+    /// Adds an input in its place: what waited for a value that is gone may be older than what waits here.
+    pub(crate) fn insert(&mut self, arrived: Arrived) {
+        let place = self.inputs.partition_point(|waiting| waiting.came <= arrived.came);
+        self.inputs.insert(place, arrived);
+    }
+
+    pub(crate) fn take(&mut self, place: usize) -> Option<Arrived> {
+        self.inputs.remove(place)
+    }
+
+    /// Takes a request of the peer.
+    pub(crate) fn take_request(&mut self, id: &RequestId) -> Option<Arrived> {
+        let place = self.inputs.iter().position(|arrived| arrived.id.as_ref() == Some(id))?;
+        self.take(place)
+    }
+
+    /// Takes everything that meets a condition.
+    pub(crate) fn take_all(&mut self, which: impl Fn(&Arrived) -> bool) -> VecDeque<Arrived> {
+        let (taken, kept) = std::mem::take(&mut self.inputs).into_iter().partition(which);
+        self.inputs = kept;
+        taken
+    }
+
+    pub(crate) fn attendants(&self) -> usize {
+        self.attendants
+    }
+
+    /// Whether what comes is refused at once: nothing attends, and nothing has for too long.
+    pub(crate) fn is_closed(&self) -> bool {
+        self.unattended && self.attendants == 0
+    }
+
+    pub(crate) fn attend(&mut self) {
+        self.attendants += 1;
+        self.unattended = false;
+    }
+
+    pub(crate) fn leave(&mut self) {
+        self.attendants = self.attendants.saturating_sub(1);
+    }
+
+    /// When the first input has waited long enough for an attendant.
+    pub(crate) fn deadline(&self, patience: Duration) -> Option<Instant> {
+        let first = self.inputs.front().filter(|_| self.attendants == 0)?;
+        first.at.checked_add(patience)
+    }
+
+    /// Takes the first input if it has waited long enough for an attendant.
+    pub(crate) fn take_expired(&mut self, patience: Duration, now: Instant) -> Option<Arrived> {
+        self.deadline(patience).filter(|deadline| *deadline <= now)?;
+        self.unattended = true;
+        self.inputs.pop_front()
+    }
+
+    /// The tasks that wait for an input.
+    pub(crate) fn waiting(&mut self) -> &mut Waiting {
+        &mut self.waiting
+    }
+
+    /// The dispatchers that have no room for more handlers at the moment.
+    pub(crate) fn room_waiting(&mut self) -> &mut Waiting {
+        &mut self.room_waiting
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PATIENCE: Duration = Duration::from_secs(1);
+
+    fn arrived(came: u64, id: Option<i64>, at: Instant) -> Arrived {
+        Arrived {
+            message: MessageIndex(0),
+            id: id.map(RequestId::Number),
+            token: None,
+            sub_session: None,
+            payload: None,
+            permit: Permit::default(),
+            extension: None,
+            at,
+            came,
+            epoch: Epoch::FIRST,
+        }
+    }
+
+    #[test]
+    fn inputs_stand_in_the_order_in_which_they_came() {
+        let (mut queue, at) = (ReplicatedQueue::default(), Instant::now());
+        for came in [2, 5, 3] {
+            queue.insert(arrived(came, (came == 5).then_some(5), at));
+        }
+        assert_eq!(queue.iter().map(|arrived| arrived.came).collect::<Vec<_>>(), [2, 3, 5]);
+        assert!(queue.take_request(&RequestId::Number(2)).is_none());
+        assert!(queue.take_request(&RequestId::Number(5)).is_some());
+        assert_eq!(queue.take_all(|arrived| arrived.came > 2).len(), 1);
+        assert_eq!(queue.first().map(|arrived| arrived.came), Some(2));
+    }
+
+    #[test]
+    fn inputs_expire_only_while_nothing_attends() {
+        let (mut queue, at) = (ReplicatedQueue::default(), Instant::now());
+        queue.insert(arrived(1, None, at));
+        queue.attend();
+        assert_eq!(queue.deadline(PATIENCE), None);
+        queue.leave();
+        assert!(queue.take_expired(PATIENCE, at).is_none() && !queue.is_closed());
+        assert!(queue.take_expired(PATIENCE, at + PATIENCE).is_some());
+        assert!(queue.is_closed(), "the next one does not wait as long");
+        queue.attend();
+        queue.leave();
+        assert!(!queue.is_closed(), "an attendant may come back");
+    }
+}

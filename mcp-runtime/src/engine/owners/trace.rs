@@ -1,0 +1,187 @@
+//! Records for `tracing`: a span for each session, a span in it for each exchange, events for states and ends.
+//!
+//! The engine notes them in order while it is locked, and only if a subscriber listens. They are emitted once it is
+//! unlocked, because a subscriber may call into the session. Payloads are never recorded.
+//!
+//! Spans: `session` (level info) with `protocol`, `version`, `side` and `number`; `exchange` (level debug) with
+//! `method`, `id`, `from` (`here` or `peer`) and, once it is over, `outcome`. Events (level debug): `state` with `from`
+//! and `to`, and for a sub-session that opens, moves or is over its number `sub_session`, too; `ended` with `reason`.
+//! Reports, violations among them, are events in the span of the session, too.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
+use mcp_protocol_machine::protocol::{Direction, Protocol, Side, StateIndex, Text};
+use mcp_protocol_machine::{RequestId, SubSessionNumber};
+use tracing::{Level, Span, field};
+
+/// Something to be recorded.
+#[derive(Debug)]
+pub(crate) enum Trace {
+    /// A request was sent or has come.
+    Asked { from: Direction, id: RequestId, method: Text },
+    /// An exchange is over.
+    Over { from: Direction, id: RequestId, outcome: Outcome },
+    /// A linear channel has moved.
+    Moved { from: Text, to: Text },
+    /// A sub-session took a step, and is in this state if it goes on.
+    SubSession { sub_session: SubSessionNumber, state: Option<(StateIndex, Text)> },
+    /// The session has come to its end, or closer to it.
+    Ended { reason: String, last: bool },
+}
+
+/// What became of an exchange.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Outcome {
+    Result,
+    /// An error, with its code.
+    Error(i64),
+    Cancelled,
+    /// This side waits no longer.
+    Timeout,
+    /// It was not delivered, or its reply will not come.
+    Lost,
+}
+
+/// Whether a subscriber listens.
+pub(crate) fn is_heard() -> bool {
+    tracing::enabled!(Level::DEBUG)
+}
+
+/// The spans of one session.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    session: Span,
+    /// What the engine has noted and was not emitted yet. Locked within the engine's lock.
+    notes: Mutex<VecDeque<Trace>>,
+    /// Locked by the task that emits; others leave it to that task.
+    running: Mutex<Running>,
+}
+
+/// What was recorded and is not over.
+#[derive(Debug, Default)]
+struct Running {
+    exchanges: HashMap<(Direction, RequestId), Span>,
+    /// The states that sub-sessions are in.
+    sub_sessions: HashMap<SubSessionNumber, (StateIndex, Text)>,
+}
+
+impl Tracer {
+    pub(crate) fn new(protocol: &Protocol, side: Side) -> Tracer {
+        static NUMBER: AtomicU64 = AtomicU64::new(0);
+        let session = tracing::info_span!(
+            parent: None,
+            "session",
+            protocol = &*protocol.name,
+            version = protocol.version.as_deref(),
+            side = match side {
+                Side::Client => "client",
+                Side::Server => "server",
+            },
+            number = NUMBER.fetch_add(1, Ordering::Relaxed),
+        );
+        Tracer { session, notes: Mutex::default(), running: Mutex::default() }
+    }
+
+    /// The span of the session.
+    pub(crate) fn session(&self) -> &Span {
+        &self.session
+    }
+
+    /// The span of a request of the peer that runs; that of the session if there is none.
+    pub(crate) fn of_request(&self, id: Option<&RequestId>) -> Span {
+        if !is_heard() {
+            return Span::none();
+        }
+        self.tell();
+        let key = id.map(|id| (Direction::Receive, id.clone()));
+        let running = self.running.try_lock().ok();
+        let span = key.zip(running).and_then(|(key, running)| running.exchanges.get(&key).cloned());
+        span.unwrap_or_else(|| self.session.clone())
+    }
+
+    /// Takes notes over, to be recorded once the engine is unlocked.
+    pub(crate) fn note(&self, traces: &mut Vec<Trace>) {
+        self.notes().extend(traces.drain(..));
+    }
+
+    /// Emits everything that was noted, in order, unless another task is doing so already.
+    pub(crate) fn tell(&self) {
+        while !self.notes().is_empty() {
+            let mut running = match self.running.try_lock() {
+                Ok(running) => running,
+                Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+                // The task that holds it looks again when it is done.
+                Err(TryLockError::WouldBlock) => return,
+            };
+            loop {
+                // A subscriber may call into the session, which then notes more.
+                let note = self.notes().pop_front();
+                let Some(note) = note else { break };
+                self.tell_one(&mut running, note);
+            }
+        }
+    }
+
+    fn notes(&self) -> MutexGuard<'_, VecDeque<Trace>> {
+        self.notes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn tell_one(&self, running: &mut Running, note: Trace) {
+        let session = &self.session;
+        match note {
+            Trace::Asked { from, id, method } => {
+                let span = tracing::debug_span!(
+                    parent: session,
+                    "exchange",
+                    method = &*method,
+                    %id,
+                    from = match from {
+                        Direction::Send => "here",
+                        Direction::Receive => "peer",
+                    },
+                    outcome = field::Empty,
+                );
+                running.exchanges.insert((from, id), span);
+            }
+            Trace::Over { from, id, outcome } => {
+                let Some(span) = running.exchanges.remove(&(from, id)) else { return };
+                match outcome {
+                    Outcome::Result => span.record("outcome", "result"),
+                    Outcome::Error(code) => {
+                        span.record("outcome", field::display(format_args!("error {code}")))
+                    }
+                    Outcome::Cancelled => span.record("outcome", "cancelled"),
+                    Outcome::Timeout => span.record("outcome", "timeout"),
+                    Outcome::Lost => span.record("outcome", "lost"),
+                };
+            }
+            Trace::Moved { from, to } => tracing::debug!(parent: session, from = &*from, to = &*to, "state"),
+            Trace::SubSession { sub_session, state } => {
+                let before = match &state {
+                    Some(state) => running.sub_sessions.insert(sub_session, state.clone()),
+                    None => running.sub_sessions.remove(&sub_session),
+                };
+                if before != state {
+                    let (from, to) = (before.map(|(_, name)| name), state.map(|(_, name)| name));
+                    tracing::debug!(
+                        parent: session,
+                        sub_session = sub_session.0,
+                        from = from.as_deref(),
+                        to = to.as_deref(),
+                        "state"
+                    );
+                }
+            }
+            Trace::Ended { reason, last } => {
+                tracing::debug!(parent: session, reason, "ended");
+                if last {
+                    // What was not answered never will be.
+                    running.exchanges.clear();
+                    running.sub_sessions.clear();
+                }
+            }
+        }
+    }
+}
