@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::protocol::{Action, Direction, Kind, MessageIndex, Origin, Role, State, StateIndex, StateKind};
 
-use super::Checker;
+use super::state::Checker;
 
 impl Checker {
     /// Whether a request or notification comes too early: no linear channel accepts it now, but one does not move

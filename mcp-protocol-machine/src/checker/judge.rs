@@ -7,8 +7,8 @@ use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, 
 use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
-use super::Checker;
 use super::keyed::{Later, Otherwise};
+use super::state::Checker;
 
 /// An edge of the state of a linear channel.
 #[derive(Clone, Copy, Debug)]

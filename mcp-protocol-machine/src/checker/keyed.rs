@@ -13,7 +13,8 @@ use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex
 use crate::sub_sessions::{Correlation, Meant, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
-use super::{Checker, Late, Step, StepKind};
+use super::state::Checker;
+use super::step::{Late, Step, StepKind};
 
 /// What a later step finds.
 #[derive(Clone, Copy, Debug)]

@@ -14,7 +14,8 @@ use crate::trail::Evidence;
 
 use super::channels::Channels;
 use super::judge::Found;
-use super::{Checker, Late};
+use super::state::Checker;
+use super::step::Late;
 
 impl Checker {
     /// Whether messages are seen in the order in which each side wrote them, as over a pipe. Without that no reply

@@ -7,7 +7,8 @@ use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
 use super::judge::Judged;
-use super::{About, Checker, Step, StepKind};
+use super::state::Checker;
+use super::step::{About, Step, StepKind};
 
 impl Checker {
     /// Judges a notification and, if it is permitted, applies it.

@@ -11,8 +11,8 @@ use crate::protocol::{
 use crate::sub_sessions::Running;
 use crate::violation::{Violation, ViolationKind};
 
-use super::Checker;
 use super::judge::Found;
+use super::state::Checker;
 
 impl Checker {
     /// Whether a message may be sent now in a direction: first by the state, then by the gates. Conditions are taken

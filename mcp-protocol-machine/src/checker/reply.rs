@@ -6,7 +6,8 @@ use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
-use super::{Awaiting, Checker, Step, StepKind};
+use super::state::Checker;
+use super::step::{Awaiting, Step, StepKind};
 
 /// A reply that has come, before it is judged as one message or another.
 #[derive(Clone, Copy)]

@@ -8,7 +8,7 @@ use crate::protocol::{
 };
 use crate::violation::{Details, Expected, Got, Violation, ViolationKind};
 
-use super::Checker;
+use super::state::Checker;
 
 /// JSON-RPC: the request is not valid.
 const INVALID_REQUEST: i64 = -32_600;

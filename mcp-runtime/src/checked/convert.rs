@@ -162,7 +162,7 @@ impl CheckedSession {
             return Some(WhyNot::Protocol { is: protocol.name.clone(), wanted: wanted.name.clone() });
         }
         let [part] = self.parts.as_slice() else { return Some(WhyNot::Split) };
-        let role = part.seat.role();
+        let role = part.channel.role();
         let side = self.link.with(|engine| engine.checker().side());
         let name = |of: Option<&mcp_protocol_machine::protocol::Role>| {
             of.map(|role| role.name.clone()).unwrap_or_default()
@@ -170,16 +170,16 @@ impl CheckedSession {
         if side != S::SIDE {
             return Some(WhyNot::Role { is: name(role), wanted: name(wanted.role(S::SIDE)) });
         }
-        if part.state() != S::STATE || part.seat.sub_session.is_some() != S::SUB_SESSION {
+        if part.state() != S::STATE || part.channel.sub_session.is_some() != S::SUB_SESSION {
             let state = |state| role.and_then(|role| role.state(state)).map(|state| state.name.clone());
             let (is, wanted) = (state(part.state()), state(S::STATE));
             return Some(WhyNot::State { is: is.unwrap_or_default(), wanted: wanted.unwrap_or_default() });
         }
-        let takes = |input: &_| !matches!(part.seat.judge(Wanted::Any, input), Verdict::Skip);
-        if let Some(message) = self.link.with(|engine| engine.first_input(part.seat.sub_session, takes)) {
+        let takes = |input: &_| !matches!(part.channel.judge(Wanted::Any, input), Verdict::Skip);
+        if let Some(message) = self.link.with(|engine| engine.first_input(part.channel.sub_session, takes)) {
             return Some(WhyNot::Pending { message: self.name_of(message) });
         }
-        let key = self.seat.as_ref()?.key;
+        let key = self.channel.as_ref()?.key;
         let asked = self.link.with(|engine| engine.calls_of(key));
         if !asked.is_empty() {
             return Some(WhyNot::Asked { ids: asked.into_iter().map(RequestId::Number).collect() });

@@ -176,7 +176,7 @@ impl CheckedSession {
             ready!(part.poll_abandoned(context))?;
         }
         loop {
-            let Some(key) = self.seat.as_ref().map(|seat| seat.key) else {
+            let Some(key) = self.channel.as_ref().map(|channel| channel.key) else {
                 return match ready!(self.poll_part(context, 0)) {
                     Some(event) => Poll::Ready(event),
                     None => continue,
@@ -184,7 +184,7 @@ impl CheckedSession {
             };
             let parts = &self.parts;
             let judge = |input: &LinearInput| {
-                let verdicts = parts.iter().map(|part| part.seat.judge(Wanted::Any, input));
+                let verdicts = parts.iter().map(|part| part.channel.judge(Wanted::Any, input));
                 verdicts
                     .into_iter()
                     .find(|verdict| !matches!(verdict, Verdict::Skip))
@@ -230,7 +230,7 @@ impl CheckedSession {
     /// Takes the first linear input of the part that a message is for.
     fn linear(&mut self, context: &Context<'_>, message: MessageIndex) -> Option<Result<Event, Error>> {
         let takes = |part: &Session| {
-            part.seat.is_mine(message) && part.seat.target(Direction::Receive, message).is_some()
+            part.channel.is_mine(message) && part.channel.target(Direction::Receive, message).is_some()
         };
         match self.poll_part(context, self.parts.iter().position(takes)?) {
             Poll::Ready(event) => event,
@@ -240,7 +240,7 @@ impl CheckedSession {
 
     /// Takes the next input of a part. `None`: there was one, and it was answered.
     fn poll_part(&mut self, context: &Context<'_>, place: usize) -> Poll<Option<Result<Event, Error>>> {
-        let key = self.seat.as_ref().map(|seat| seat.key);
+        let key = self.channel.as_ref().map(|channel| channel.key);
         let Some(part) = self.parts.get_mut(place) else { return Poll::Ready(Some(Err(Error::Closed))) };
         let before = part.state();
         let input = match ready!(part.poll_take(context, Wanted::Any)) {
@@ -251,7 +251,7 @@ impl CheckedSession {
         let LinearInput { message, id, answers, body, negotiation, .. } = input;
         let asked = answers.map(RequestId::Number);
         if let Some(error) = negotiation {
-            return Poll::Ready(match part.seat.cannot_work_with(id, before, *error) {
+            return Poll::Ready(match part.channel.cannot_work_with(id, before, *error) {
                 Ok(()) => None,
                 Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
                     Some(Ok(Event::NegotiationFailed { id: asked, error }))

@@ -65,7 +65,9 @@ impl CheckedSession {
         if self.opens_sub_session(message) {
             return Err(self.opens(message));
         }
-        let Some(key) = self.seat.as_ref().map(|seat| seat.key) else { return Err(self.not_here(message)) };
+        let Some(key) = self.channel.as_ref().map(|channel| channel.key) else {
+            return Err(self.not_here(message));
+        };
         let started = now();
         room(&self.link, message).await?;
         let (timeouts, within) = (self.link.options().call_timeouts(), self.within.as_deref());
@@ -223,10 +225,10 @@ impl CheckedSession {
         if is_cancelled
             && let Some(part) =
                 self.parts.iter_mut().find_map(|part| part.open.replied(number).then_some(part))
-            && let Some(target) = part.seat.target(Direction::Send, message)
+            && let Some(target) = part.channel.target(Direction::Send, message)
         {
             // It leads back to where the request was sent.
-            part.seat.move_to(target, Moved::Sent(message));
+            part.channel.move_to(target, Moved::Sent(message));
         }
         Ok(())
     }
@@ -336,7 +338,7 @@ impl CheckedSession {
         id: &RequestId,
         answer: impl FnOnce(&mut Engine, Caller) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let key = self.seat.as_ref().map(|seat| seat.key);
+        let key = self.channel.as_ref().map(|channel| channel.key);
         self.link.speak(|engine, caller| match key.is_some_and(|key| engine.may_answer(id, key)) {
             true => answer(engine, caller),
             false => Err(engine.closed(caller).unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
@@ -379,7 +381,7 @@ impl CheckedSession {
     fn way(&mut self, message: MessageIndex) -> Result<SendTarget, Error> {
         self.split_forks();
         for (place, part) in self.parts.iter().enumerate() {
-            let edge = part.seat.table().and_then(|state| state.edge(Direction::Send, message));
+            let edge = part.channel.table().and_then(|state| state.edge(Direction::Send, message));
             match edge.filter(|edge| edge.origin != Origin::Closure).map(|edge| edge.action) {
                 Some(Action::Step(_)) => return Ok(SendTarget::Linear(place)),
                 Some(Action::Spawn(_)) => return Ok(SendTarget::Replicated),

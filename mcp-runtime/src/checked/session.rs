@@ -40,7 +40,7 @@ pub struct CheckedSession {
     pub(super) parts: Vec<Session>,
     pub(super) link: Link,
     /// What the engine keeps for this value; nothing for a sub-session.
-    pub(super) seat: Option<MailboxGuard>,
+    pub(super) channel: Option<MailboxGuard>,
     /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
     pub(super) within: Option<Arc<Capabilities>>,
     /// It was told that the peer has closed the session.
@@ -73,9 +73,9 @@ impl CheckedSession {
     }
 
     pub(crate) fn of(session: Session) -> CheckedSession {
-        let link = session.seat.link.clone();
-        let within = session.seat.within.clone();
-        let seat = session.seat.sub_session.is_none().then(|| {
+        let link = session.channel.link.clone();
+        let within = session.channel.within.clone();
+        let channel = session.channel.sub_session.is_none().then(|| {
             let key = link.with(|engine| {
                 let key = engine.mailbox_opened();
                 // What the value has taken before is this one's to answer, and to learn of if it is cancelled.
@@ -84,7 +84,7 @@ impl CheckedSession {
             });
             MailboxGuard { link: link.clone(), key }
         });
-        CheckedSession { parts: vec![session], link, seat, within, closed: false }
+        CheckedSession { parts: vec![session], link, channel, within, closed: false }
     }
 
     /// The protocol that the session follows.
@@ -100,7 +100,7 @@ impl CheckedSession {
 
     /// The names of these states: `Active`, or `RequestChannel and NotificationChannel`.
     pub fn state_name(&self) -> String {
-        let names = self.parts.iter().filter_map(|part| part.seat.table()).map(|state| &*state.name);
+        let names = self.parts.iter().filter_map(|part| part.channel.table()).map(|state| &*state.name);
         names.collect::<Vec<_>>().join(" and ")
     }
 
@@ -146,7 +146,7 @@ impl CheckedSession {
     pub fn restrict(&mut self, capabilities: &Capabilities) {
         self.within = Some(Arc::new(self.capabilities().meet(capabilities)));
         for part in &mut self.parts {
-            part.seat.within.clone_from(&self.within);
+            part.channel.within.clone_from(&self.within);
         }
     }
 
@@ -169,7 +169,7 @@ impl CheckedSession {
     /// The session, if the protocol does not let this side close it here.
     pub fn close(mut self) -> Result<Closing, CheckedSession> {
         let may = checker_at(&self.link, &self.states()).is_none_or(|checker| checker.quiescent());
-        if !may || self.parts.first().is_none_or(|part| part.seat.sub_session.is_some()) {
+        if !may || self.parts.first().is_none_or(|part| part.channel.sub_session.is_some()) {
             return Err(self);
         }
         let closing = Closing::new(self.link.clone());
@@ -196,7 +196,8 @@ impl CheckedSession {
 
     /// A value in a fork becomes one for each linear channel.
     pub(super) fn split_forks(&mut self) {
-        let in_fork = |part: &Session| part.seat.table().is_some_and(|state| state.kind == StateKind::Fork);
+        let in_fork =
+            |part: &Session| part.channel.table().is_some_and(|state| state.kind == StateKind::Fork);
         while let Some(place) = self.parts.iter().position(in_fork) {
             let parts = self.parts.remove(place).into_parts();
             self.parts.splice(place..place, parts);

@@ -8,7 +8,7 @@ use std::io;
 use mcp_protocol_machine::Excerpt;
 use memchr::memchr;
 
-use super::framing::Frame;
+use super::frame::Frame;
 use crate::jsonrpc::Scanner;
 
 /// How many bytes a header may have, with its line ends.

@@ -3,7 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use super::framing::{Frame, FrameReader};
+use super::frame::Frame;
+use super::framing::FrameReader;
 use crate::epoch::Epoch;
 
 /// A transport's name for a message, or batch, of the peer. What the session says in reply to it carries the tag.

@@ -3,8 +3,8 @@
 use std::io;
 
 use super::content_length::ContentLengthReader;
+use super::frame::Frame;
 use super::lines::LineReader;
-use crate::jsonrpc::{Scanner, Sketch};
 
 /// How messages are separated in a stream of bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -37,22 +37,6 @@ impl Framing {
         if self == Framing::Lines {
             into.push(b'\n');
         }
-    }
-}
-
-/// What a stream held.
-#[derive(Debug)]
-pub(crate) enum Frame<'a> {
-    /// A message that fits.
-    Whole(&'a [u8]),
-    /// A message that was too long, and what its top level said.
-    TooLong(Sketch),
-}
-
-impl Frame<'_> {
-    /// A message that is longer than the limit.
-    pub(super) fn too_long(message: &[u8]) -> Frame<'static> {
-        Frame::TooLong(Scanner::scan(message))
     }
 }
 

@@ -4,7 +4,7 @@
 
 use memchr::memchr;
 
-use super::framing::Frame;
+use super::frame::Frame;
 use crate::jsonrpc::Scanner;
 
 /// Collects the lines of one stream.

@@ -8,20 +8,20 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use mcp_protocol_machine::SubSessionNumber;
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{Capabilities, SubSessionNumber};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::cancelling::{Cancellable, Canceller, Cancelling, locked};
-use super::pending::Sending;
+use super::generated::InState;
+use super::payload_text::written;
 use super::reply::{ReadReply, Reply};
 use super::session::Session;
-use super::step::InState;
+use super::within::Within;
 use crate::clock::now;
 use crate::engine::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Sent, Waiter};
 use crate::error::{Error, TimeoutKind};
-use crate::jsonrpc::write;
 use crate::options::CallTimeouts;
 use crate::report::Report;
 
@@ -91,9 +91,6 @@ struct WaitingCall {
     started: Instant,
     alarm: Option<AlarmKey>,
 }
-
-/// The capabilities that a value, or what was made of it, is restricted to, if it is.
-pub(crate) type Within = Option<Arc<Capabilities>>;
 
 enum CallStage {
     /// Nothing was written yet.
@@ -212,11 +209,6 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
     pub fn with_progress(mut self) -> Self {
         self.progress = true;
         self
-    }
-
-    /// Sends the request, and returns the pending call. Messages that this side sends later are written later.
-    pub fn send(self) -> Sending<'a, T, C, G> {
-        Sending(Some(self))
     }
 
     /// Asks for progress, and calls `on_progress` with each notification while the call is polled, before its result.
@@ -477,16 +469,4 @@ impl<T, C, G> fmt::Debug for Call<'_, T, C, G> {
             .field("id", &id)
             .finish_non_exhaustive()
     }
-}
-
-/// A payload as JSON.
-pub(crate) fn written<P: Serialize + ?Sized>(
-    link: &Link,
-    message: MessageIndex,
-    payload: &P,
-) -> Result<String, Error> {
-    write::payload(payload).map_err(|error| {
-        let name = link.protocol().message(message).map(|message| message.name.clone());
-        Error::payload(&name.unwrap_or_default(), error)
-    })
 }

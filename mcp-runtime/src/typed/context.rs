@@ -8,9 +8,10 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 use serde::Serialize;
 
-use super::call::{Within, written};
 use super::handle::Handle;
+use super::payload_text::written;
 use super::timer::room;
+use super::within::Within;
 use crate::driver::Extension;
 use crate::engine::Link;
 use crate::error::Error;

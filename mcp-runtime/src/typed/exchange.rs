@@ -11,14 +11,15 @@ use std::time::Duration;
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use serde::Serialize;
 
-use super::call::written;
 use super::cancelling::{Cancellable, Canceller, Cancelling, Uncancellable, locked};
 use super::failure::StepFailure;
-use super::inputs::{Input, Taken, Unread, Wanted};
+use super::generated::InState;
+use super::inputs::{Input, Taken, Wanted};
+use super::payload_text::written;
 use super::reply::ReadReply;
 use super::session::Session;
-use super::step::InState;
 use super::timer::Timer;
+use super::unread::Unread;
 use crate::error::{Error, TimeoutKind};
 
 /// How far an exchange is.
@@ -73,16 +74,16 @@ impl<T, C> Exchange<'_, T, C> {
             return;
         };
         let is_cancelled = self.is_cancelled();
-        let seat = &mut self.session.seat;
-        let (request, sub_session) = (self.request, seat.sub_session);
+        let channel = &mut self.session.channel;
+        let (request, sub_session) = (self.request, channel.sub_session);
         if !is_cancelled {
-            let abandoned = seat
+            let abandoned = channel
                 .link
                 .speak(|engine, caller| engine.abandon_exchange(caller, request, id, sub_session, why));
             self.session.open.abandon(abandoned);
         }
         // The reply leads back to here, whatever it says.
-        seat.state = self.before;
+        channel.state = self.before;
     }
 
     fn is_cancelled(&self) -> bool {
@@ -93,7 +94,7 @@ impl<T, C> Exchange<'_, T, C> {
     fn was_written(&mut self, id: i64) {
         self.stage = ExchangeStage::Waiting(id);
         let Some(shared) = self.cancelling.as_deref() else { return };
-        self.session.seat.link.speak(|engine, caller| {
+        self.session.channel.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, as cancellers do it.
             let mut cancelling = locked(shared);
             if !matches!(*cancelling, Cancelling::Cancelled)
@@ -113,7 +114,7 @@ impl<T> Exchange<'_, T, Cancellable> {
             ExchangeStage::Waiting(id) => Cancelling::Sent(id),
             ExchangeStage::Over => Cancelling::Cancelled,
         };
-        Canceller::of(&self.session.seat.link, &mut self.cancelling, state)
+        Canceller::of(&self.session.channel.link, &mut self.cancelling, state)
     }
 }
 
@@ -324,8 +325,8 @@ impl Session {
         wanted: Wanted,
         read: fn(Input) -> Result<Out, Unread>,
     ) -> Advance<Out, Back> {
-        let stage = ExchangeStage::New(written(&self.seat.link, request, params));
-        let timer = Timer::of_session(&self.seat.link);
+        let stage = ExchangeStage::New(written(&self.channel.link, request, params));
+        let timer = Timer::of_session(&self.channel.link);
         Advance { session: Some(self), request, stage, wanted, read, timer, marker: PhantomData }
     }
 
@@ -335,8 +336,8 @@ impl Session {
         request: MessageIndex,
         params: &P,
     ) -> Exchange<'_, T, C> {
-        let stage = ExchangeStage::New(written(&self.seat.link, request, params));
-        let (before, timer) = (self.seat.state, Timer::of_session(&self.seat.link));
+        let stage = ExchangeStage::New(written(&self.channel.link, request, params));
+        let (before, timer) = (self.channel.state, Timer::of_session(&self.channel.link));
         Exchange { session: self, request, stage, before, timer, cancelling: None, marker: PhantomData }
     }
 }

@@ -7,11 +7,12 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 use serde::Serialize;
 
-use super::call::{Call, Within};
+use super::call::Call;
+use super::generated::InState;
 use super::notify::Notify;
 use super::reply::ReadReply;
 use super::session::Session;
-use super::step::InState;
+use super::within::Within;
 use crate::engine::Link;
 use crate::error::Error;
 

@@ -4,21 +4,22 @@ use std::future::{Future, poll_fn};
 use std::pin::pin;
 use std::task::Poll;
 
-use mcp_protocol_machine::protocol::{Message, MessageIndex};
+use mcp_protocol_machine::protocol::MessageIndex;
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
 use tracing::Span;
 
-use super::call::Within;
 use super::context::Context;
 use super::handling::{Handling, handling, unhandled};
-use super::inputs::Unread;
 use super::overtime::overtime;
+use super::payload_text::{read, report_undecodable};
 use super::reply::WriteReply;
 use super::responder::Responder;
 use super::session::Session;
+use super::unread::Unread;
+use super::within::Within;
 use crate::budget::Permit;
-use crate::engine::{Arrived, DispatcherKey, Engine, Link, Waiter, to_be_read};
+use crate::engine::{Arrived, DispatcherKey, Engine, Link, Waiter};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::panics::contained;
 use crate::report::{DropReason, Report};
@@ -432,25 +433,4 @@ impl Drop for Arrival {
             self.link.speak(|engine, caller| engine.refuse_arrived(caller, &arrived, DropReason::Abandoned));
         }
     }
-}
-
-/// Reads a payload as the tables say that it is to be read.
-pub(super) fn read<T: DeserializeOwned>(
-    link: &Link,
-    message: MessageIndex,
-    payload: Option<&str>,
-) -> Result<T, serde_json::Error> {
-    serde_json::from_str(text(link, message, payload))
-}
-
-/// The text to read a payload from, as the tables say.
-pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a str>) -> &'a str {
-    let table: Option<&Message> = link.protocol().message(message);
-    table.map_or(payload.unwrap_or("null"), |table| to_be_read(table, payload))
-}
-
-/// Reports a payload that does not have its type.
-pub(super) fn report_undecodable(link: &Link, message: MessageIndex, error: &serde_json::Error) {
-    let message = link.with(|engine| engine.name(message));
-    link.report(&Report::Undecodable { message, problem: error.to_string() });
 }

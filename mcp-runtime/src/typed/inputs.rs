@@ -7,11 +7,13 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 use serde::de::DeserializeOwned;
 
+use super::channel::Channel;
 use super::failure::StepFailure;
-use super::incoming::{read, report_undecodable, text};
+use super::payload_text::{read, report_undecodable, text};
 use super::reply::{ReadReply, Reply};
-use super::session::{Seat, Session};
+use super::session::Session;
 use super::timer::{Timer, limit_of};
+use super::unread::{Left, Unread};
 use crate::engine::{Body, LinearInput, Link, Moved, Verdict};
 use crate::error::{DisconnectReason, Error, TimeoutKind};
 use crate::jsonrpc::{RpcError, undecodable};
@@ -47,10 +49,10 @@ impl Session {
 
     /// Waits until there is an input to take, or there will be none. Takes nothing, so it may be dropped at any time.
     pub async fn readable(&self) {
-        let seat = &self.seat;
-        let judge = |input: &LinearInput| seat.judge(Wanted::Any, input);
-        let waits = seat.link.wait(|engine, context, waiter| {
-            engine.poll_input_ready(context, waiter, seat.sub_session, judge)
+        let channel = &self.channel;
+        let judge = |input: &LinearInput| channel.judge(Wanted::Any, input);
+        let waits = channel.link.wait(|engine, context, waiter| {
+            engine.poll_input_ready(context, waiter, channel.sub_session, judge)
         });
         waits.await;
     }
@@ -85,7 +87,7 @@ impl Session {
         mut read: impl FnMut(Input) -> Result<I, Unread>,
     ) -> Taken<I> {
         loop {
-            let before = self.seat.state;
+            let before = self.channel.state;
             let taken = match self.poll_take(context, wanted) {
                 Poll::Pending => return Taken::Waits(self),
                 Poll::Ready(Err(error)) => return Taken::Read(Err(StepFailure::Ended(error))),
@@ -93,14 +95,14 @@ impl Session {
             };
             let taken = match taken {
                 Some(LinearInput { id, negotiation: Some(error), .. }) => {
-                    match self.seat.cannot_work_with(id, before, *error) {
+                    match self.channel.cannot_work_with(id, before, *error) {
                         Ok(()) => continue,
                         Err(error) => return Taken::Read(Err(self.negotiation_failed(error))),
                     }
                 }
                 // A refusal without a branch of its own undoes the request, and is not a branch of the choice.
                 Some(LinearInput { message, body: Body::Refusal(error), .. })
-                    if matches!(wanted, Wanted::ReplyTo(_)) || self.seat.is_implied(before, message) =>
+                    if matches!(wanted, Wanted::ReplyTo(_)) || self.channel.is_implied(before, message) =>
                 {
                     return Taken::Read(Err(self.refused(error)));
                 }
@@ -109,7 +111,7 @@ impl Session {
                 }
                 taken => taken,
             };
-            let input = Input { link: self.seat.link.clone(), taken, before, session: Some(self) };
+            let input = Input { link: self.channel.link.clone(), taken, before, session: Some(self) };
             match read(input) {
                 Ok(input) => return Taken::Read(Ok(input)),
                 Err(Unread(left)) => match left.map(|left| *left) {
@@ -132,17 +134,17 @@ impl Session {
     ) -> Result<I, Error> {
         self.settle_abandoned().await?;
         loop {
-            let before = self.seat.state;
+            let before = self.channel.state;
             let taken = poll_fn(|context| self.poll_take(context, Wanted::Any)).await?;
             let taken = match taken {
                 Some(LinearInput { id, negotiation: Some(error), .. }) => {
-                    self.seat.cannot_work_with(id, before, *error)?;
+                    self.channel.cannot_work_with(id, before, *error)?;
                     continue;
                 }
                 Some(LinearInput { body: Body::Rejected(error), .. }) => return Err(error),
                 taken => taken,
             };
-            let input = Input { link: self.seat.link.clone(), taken, before, session: None };
+            let input = Input { link: self.channel.link.clone(), taken, before, session: None };
             match read(input) {
                 Ok(input) => return Ok(input),
                 Err(Unread(left)) => {
@@ -179,7 +181,7 @@ impl Session {
 
     /// The time that a reply may take that is waited for in a step of its own, if the settings limit it.
     fn timer_for(&self, wanted: Wanted) -> Option<(MessageIndex, Timer)> {
-        let link = &self.seat.link;
+        let link = &self.channel.link;
         let limit = limit_of(link)?;
         let request = match wanted {
             Wanted::ReplyTo(request) => request,
@@ -205,7 +207,7 @@ impl Session {
 
     /// The request was refused. A sub-session that the refusal has ended leaves nothing to go on with.
     fn refused(self, error: RpcError) -> StepFailure {
-        if self.seat.is_over() {
+        if self.channel.is_over() {
             return StepFailure::Ended(Error::Refused(error));
         }
         StepFailure::Refused { error, session: self }
@@ -222,13 +224,13 @@ impl Session {
         wanted: Wanted,
     ) -> Poll<Result<T, Error>> {
         loop {
-            let before = self.seat.state;
+            let before = self.channel.state;
             let Some(input) = ready!(self.poll_take(context, wanted))? else {
                 return Poll::Ready(Err(Error::Disconnected { reason: DisconnectReason::PeerClosed }));
             };
             let message = input.message;
             if let Some(error) = input.negotiation {
-                match self.seat.cannot_work_with(input.id, before, *error) {
+                match self.channel.cannot_work_with(input.id, before, *error) {
                     Ok(()) => continue,
                     Err(error) => return Poll::Ready(Err(error)),
                 }
@@ -240,7 +242,7 @@ impl Session {
                 Body::Refusal(error) if written => refusal_text(&error),
                 Body::Refusal(error) => return Poll::Ready(Err(Error::Refused(error))),
             };
-            let text = text(&self.seat.link, message, payload.as_deref());
+            let text = text(&self.channel.link, message, payload.as_deref());
             match T::read_reply(Reply::new(message, text)) {
                 Ok(payload) => {
                     if let Some(id) = input.id {
@@ -248,7 +250,7 @@ impl Session {
                     }
                     return Poll::Ready(Ok(payload));
                 }
-                Err(error) => self.seat.unreadable(message, input.id, before, error)?,
+                Err(error) => self.channel.unreadable(message, input.id, before, error)?,
             }
         }
     }
@@ -260,27 +262,27 @@ impl Session {
         context: &Context<'_>,
         wanted: Wanted,
     ) -> Poll<Result<Option<LinearInput>, Error>> {
-        let Session { seat, waiter, .. } = self;
-        let judge = |input: &LinearInput| seat.judge(wanted, input);
-        let taken = ready!(seat.link.speak(|engine, caller| {
-            engine.poll_input(caller, context, waiter, seat.sub_session, judge)
+        let Session { channel, waiter, .. } = self;
+        let judge = |input: &LinearInput| channel.judge(wanted, input);
+        let taken = ready!(channel.link.speak(|engine, caller| {
+            engine.poll_input(caller, context, waiter, channel.sub_session, judge)
         }))?;
         if taken.is_none() {
             // A program that learns that the peer has closed may exit at once, and the peer would not receive its
             // replies. A peer that neither reads nor disconnects can delay this.
-            ready!(seat.link.with(|engine| engine.poll_drained(context, waiter)));
+            ready!(channel.link.with(|engine| engine.poll_drained(context, waiter)));
         }
         Poll::Ready(match taken {
             Some(input) => {
-                if let Some(target) = seat.target(Direction::Receive, input.message) {
-                    self.seat.move_to(target, Moved::Took);
+                if let Some(target) = channel.target(Direction::Receive, input.message) {
+                    self.channel.move_to(target, Moved::Took);
                 }
                 if let Some(id) = input.answers {
                     self.open.replied(id);
                 }
                 Ok(Some(input))
             }
-            None if seat.peer_may_close() => Ok(None),
+            None if channel.peer_may_close() => Ok(None),
             None => Err(Error::Disconnected { reason: DisconnectReason::PeerClosed }),
         })
     }
@@ -294,7 +296,7 @@ pub(super) enum Taken<I> {
     Waits(Session),
 }
 
-impl Seat {
+impl Channel {
     /// What to do with an input that waits.
     pub(crate) fn judge(&self, wanted: Wanted, input: &LinearInput) -> Verdict {
         if !self.is_mine(input.message) {
@@ -435,7 +437,7 @@ impl Input {
                 }
                 Ok(make(payload, session))
             }
-            Err(error) => match session.seat.unreadable(input.message, input.id, self.before, error) {
+            Err(error) => match session.channel.unreadable(input.message, input.id, self.before, error) {
                 Ok(()) => Err(Unread::session(session)),
                 Err(error) => Err(Unread::error(error)),
             },
@@ -473,34 +475,5 @@ fn body_text(body: Body) -> Option<Box<str>> {
         Body::Refusal(error) => refusal_text(&error),
         // What takes an input has looked for this before.
         Body::Rejected(_) => None,
-    }
-}
-
-/// An input could not be read. It has been answered or reported where possible; the caller continues with the next
-/// input.
-#[derive(Debug)]
-pub struct Unread(Option<Box<Left>>);
-
-/// What an unread input leaves.
-#[derive(Debug)]
-enum Left {
-    /// The value, which goes on waiting.
-    Session(Session),
-    /// Nothing to go on with.
-    Error(Error),
-}
-
-impl Unread {
-    /// Nothing is lost.
-    pub(super) fn skipped() -> Unread {
-        Unread(None)
-    }
-
-    fn session(session: Session) -> Unread {
-        Unread(Some(Box::new(Left::Session(session))))
-    }
-
-    fn error(error: Error) -> Unread {
-        Unread(Some(Box::new(Left::Error(error))))
     }
 }

@@ -9,8 +9,9 @@ use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 
-use super::call::{Within, written};
+use super::payload_text::written;
 use super::timer::LazyTimer;
+use super::within::Within;
 use crate::engine::{Caller, Engine, Link, Waiter};
 use crate::error::{Error, TimeoutKind};
 

@@ -15,10 +15,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 
-use super::call::{Call, Within, written};
+use super::call::Call;
 use super::cancelling::Uncancellable;
 use super::handle::Handle;
+use super::payload_text::written;
 use super::session::Session;
+use super::within::Within;
 use crate::engine::Link;
 use crate::error::{Error, PaginationError};
 use crate::jsonrpc::path;
@@ -232,7 +234,7 @@ impl Session {
         cursor: &[&'static str],
         next: &[&'static str],
     ) -> Pages<'_, T> {
-        Pages::new(self.seat.link.clone(), self.seat.within.clone(), request, params, cursor, next)
+        Pages::new(self.channel.link.clone(), self.channel.within.clone(), request, params, cursor, next)
     }
 }
 

@@ -14,7 +14,14 @@ use crate::error::Error;
 
 /// Sends a call; see [`Call::send`].
 #[must_use = "a call is sent when it is awaited"]
-pub struct Sending<'a, T, C, G>(pub(super) Option<Call<'a, T, C, G>>);
+pub struct Sending<'a, T, C, G>(Option<Call<'a, T, C, G>>);
+
+impl<'a, T, C, G> Call<'a, T, C, G> {
+    /// Sends the request, and returns the pending call. Messages that this side sends later are written later.
+    pub fn send(self) -> Sending<'a, T, C, G> {
+        Sending(Some(self))
+    }
+}
 
 impl<'a, T, C, G> Future for Sending<'a, T, C, G> {
     type Output = Result<Pending<'a, T, C, G>, Error>;

@@ -6,9 +6,9 @@ use std::marker::PhantomData;
 use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
 
-use super::call::Within;
 use super::context::Context;
 use super::reply::{WriteReply, Written};
+use super::within::Within;
 use crate::budget::Permit;
 use crate::driver::Extension;
 use crate::engine::Link;

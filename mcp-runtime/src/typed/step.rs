@@ -9,14 +9,16 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, StateIndex};
+use mcp_protocol_machine::protocol::MessageIndex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::call::written;
 use super::failure::StepFailure;
-use super::inputs::{Input, Unread};
+use super::generated::InState;
+use super::inputs::Input;
+use super::payload_text::written;
 use super::session::Session;
+use super::unread::Unread;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
@@ -62,45 +64,6 @@ impl<T, E> fmt::Debug for Step<T, E> {
     }
 }
 
-/// What generated code makes of a session that has come to a state: its own type, with the state's marker.
-pub trait InState {
-    /// The value in that state.
-    fn at(session: Session) -> Self;
-}
-
-/// A session type of generated code, in whatever state.
-pub trait InRole: InState {
-    /// The side of the role.
-    const SIDE: Side;
-    /// Whether it stands for a sub-session.
-    const SUB_SESSION: bool;
-
-    /// The protocol.
-    fn protocol() -> &'static Protocol;
-}
-
-/// A session type of generated code, in one state.
-///
-/// ```
-/// use mcp_runtime::CheckedSession;
-/// use mcp_runtime::session::{NotTyped, Typed};
-///
-/// /// Any session type of generated code, in the state that its parameter says.
-/// fn typed<S: Typed>(session: CheckedSession) -> Result<S, Box<NotTyped>> {
-///     session.try_into_typed().map_err(Box::new)
-/// }
-/// ```
-#[diagnostic::on_unimplemented(message = "`{Self}` is not a session in one of its states")]
-pub trait Typed: InRole {
-    /// The state.
-    const STATE: StateIndex;
-}
-
-/// A sub-session that is over is nothing.
-impl InState for () {
-    fn at(_over: Session) {}
-}
-
 /// Why a step was not taken, as the step's type has it: with the value, where the peer may refuse.
 pub trait NotTaken {
     /// From what the session says.
@@ -121,7 +84,7 @@ impl Session {
         S: InState + 'static,
         E: NotTaken + 'static,
     {
-        let written = written(&self.seat.link, message, payload);
+        let written = written(&self.channel.link, message, payload);
         then(self.send_written(message, written), S::at)
     }
 

@@ -10,8 +10,8 @@ use mcp_protocol_machine::Meant;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use serde::Serialize;
 
-use super::call::written;
 use super::failure::StepFailure;
+use super::payload_text::written;
 use super::session::Session;
 use super::timer::LazyTimer;
 use crate::engine::Moved;
@@ -40,7 +40,7 @@ impl Session {
         message: MessageIndex,
         payload: &P,
     ) -> impl Future<Output = Result<(), Error>> + Send + use<'_, P> {
-        let written = written(&self.seat.link, message, payload);
+        let written = written(&self.channel.link, message, payload);
         async move { self.put(message, written).await.map(drop) }
     }
 
@@ -58,18 +58,18 @@ impl Session {
 
     /// The same for a value that is not given away.
     pub(crate) fn refuse_now(&mut self, request: MessageIndex, error: &RpcError) -> Result<(), Error> {
-        let refusal = self.seat.link.with(|engine| engine.refusal_of(request));
-        let target = refusal.and_then(|refusal| self.seat.target(Direction::Send, refusal));
+        let refusal = self.channel.link.with(|engine| engine.refusal_of(request));
+        let target = refusal.and_then(|refusal| self.channel.target(Direction::Send, refusal));
         let (Some(target), Some(_)) = (target, self.open.id_of(request)) else {
             return Err(self.not_here(refusal.unwrap_or(request)));
         };
-        if let Some(error) = self.seat.sub_session_over() {
+        if let Some(error) = self.channel.sub_session_over() {
             return Err(error);
         }
-        let link = &self.seat.link;
+        let link = &self.channel.link;
         let refuse = |id: &_| link.speak(|engine, caller| engine.reply_error(caller, id, error));
         self.open.answer(request, refuse).unwrap_or(Ok(()))?;
-        self.seat.move_to(target, Moved::Sent(refusal.unwrap_or(request)));
+        self.channel.move_to(target, Moved::Sent(refusal.unwrap_or(request)));
         Ok(())
     }
 
@@ -77,7 +77,7 @@ impl Session {
     /// same to move the value on; the peer ignores the answer.
     pub async fn cancelled(&self, request: MessageIndex) {
         let open = self.open.id_of(request);
-        let (link, sub_session) = (&self.seat.link, self.seat.sub_session);
+        let (link, sub_session) = (&self.channel.link, self.channel.sub_session);
         let waits = link.wait_as(|engine, caller, context, waiter| {
             match sub_session.and_then(|sub_session| engine.sub_session_over(sub_session)) {
                 // Another session may have a request with the same id.
@@ -107,7 +107,7 @@ impl Session {
             Poll::Ready(outcome) => Poll::Ready(outcome),
             Poll::Pending => {
                 let what = self.held_up_by();
-                timer.poll_overdue(context, &self.seat.link, message, what).map(Err)
+                timer.poll_overdue(context, &self.channel.link, message, what).map(Err)
             }
         })
         .await
@@ -123,24 +123,24 @@ impl Session {
     ) -> Poll<Result<Option<i64>, Error>> {
         let written = written.as_deref().map_err(Error::clone)?;
         ready!(self.poll_abandoned(context))?;
-        let Session { seat, waiter, .. } = self;
-        ready!(seat.link.with(|engine| engine.poll_room(context, waiter)));
+        let Session { channel, waiter, .. } = self;
+        ready!(channel.link.with(|engine| engine.poll_room(context, waiter)));
         Poll::Ready(self.put_now(message, written))
     }
 
     fn put_now(&mut self, message: MessageIndex, written: &str) -> Result<Option<i64>, Error> {
-        let Some(target) = self.seat.target(Direction::Send, message) else {
+        let Some(target) = self.channel.target(Direction::Send, message) else {
             return Err(self.not_here(message));
         };
-        if let Some(error) = self.seat.sub_session_over() {
+        if let Some(error) = self.channel.sub_session_over() {
             return Err(error);
         }
-        if let Some(within) = self.seat.within.as_deref() {
-            self.seat.link.with(|engine| engine.check_within(message, written, Some(within)))?;
+        if let Some(within) = self.channel.within.as_deref() {
+            self.channel.link.with(|engine| engine.check_within(message, written, Some(within)))?;
         }
-        let kind = self.seat.link.protocol().message(message).map(|message| message.kind);
-        let meant = self.seat.sub_session.map_or(Meant::Anything, Meant::SubSession);
-        let link = &self.seat.link;
+        let kind = self.channel.link.protocol().message(message).map(|message| message.kind);
+        let meant = self.channel.sub_session.map_or(Meant::Anything, Meant::SubSession);
+        let link = &self.channel.link;
         let mut id = None;
         match kind {
             Some(Kind::Request) => {
@@ -160,13 +160,13 @@ impl Session {
                 answered.unwrap_or_else(|| Err(self.not_here(message)))?;
             }
             _ => {
-                let (sub_session, stays) = (self.seat.sub_session, target == self.seat.state);
+                let (sub_session, stays) = (self.channel.sub_session, target == self.channel.state);
                 link.speak(|engine, caller| {
                     engine.tell_for_value(caller, message, written, sub_session, stays)
                 })?;
             }
         }
-        self.seat.move_to(target, Moved::Sent(message));
+        self.channel.move_to(target, Moved::Sent(message));
         Ok(id)
     }
 
@@ -178,8 +178,8 @@ impl Session {
     pub(crate) fn poll_abandoned(&mut self, context: &Context<'_>) -> Poll<Result<(), Error>> {
         if let Some(id) = self.open.abandoned() {
             // The abandoned reply itself is ignored; only the end of the session matters.
-            let Session { seat, waiter, .. } = &mut *self;
-            ready!(seat.link.speak(|engine, caller| engine.poll_abandoned(caller, context, waiter, id)))?;
+            let Session { channel, waiter, .. } = &mut *self;
+            ready!(channel.link.speak(|engine, caller| engine.poll_abandoned(caller, context, waiter, id)))?;
             self.open.abandon(None);
         }
         Poll::Ready(Ok(()))
@@ -189,7 +189,9 @@ impl Session {
     fn not_here(&self, message: MessageIndex) -> Error {
         match self.permits(message) {
             Err(violation) => Error::NotPermitted(violation),
-            Ok(()) => self.seat.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed),
+            Ok(()) => {
+                self.channel.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed)
+            }
         }
     }
 

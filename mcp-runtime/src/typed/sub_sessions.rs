@@ -6,12 +6,15 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex};
 use mcp_protocol_machine::{RequestId, SubSessionNumber};
 use serde::Serialize;
 
-use super::call::{Call, Within, written};
+use super::call::Call;
+use super::channel::Channel;
+use super::generated::InState;
 use super::open_exchanges::OpenExchanges;
+use super::payload_text::written;
 use super::reply::ReadReply;
-use super::session::{Seat, Session};
-use super::step::InState;
+use super::session::Session;
 use super::timer::room;
+use super::within::Within;
 use crate::engine::{Link, Moved, Waiter};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -53,7 +56,7 @@ impl Session {
         open: Vec<(MessageIndex, RequestId)>,
     ) -> Session {
         Session {
-            seat: Seat::of_sub_session(link, within, sub_session, state),
+            channel: Channel::of_sub_session(link, within, sub_session, state),
             open: OpenExchanges::to_answer(open),
             waiter: Waiter::default(),
         }
@@ -65,7 +68,7 @@ impl Session {
         message: MessageIndex,
         params: &P,
     ) -> impl Future<Output = Result<Session, Error>> + Send + use<P> {
-        open(self.seat.link.clone(), self.seat.within.clone(), message, params)
+        open(self.channel.link.clone(), self.channel.within.clone(), message, params)
     }
 
     /// Opens a sub-session with a request. The call returns the reply and the value.
@@ -75,7 +78,7 @@ impl Session {
         T: ReadReply,
         S: InState,
     {
-        Call::opening(self.seat.link.clone(), request, params).within(self.seat.within.clone())
+        Call::opening(self.channel.link.clone(), request, params).within(self.channel.within.clone())
     }
 
     /// The same where the reply carries nothing.
@@ -84,30 +87,30 @@ impl Session {
         P: Serialize + ?Sized,
         S: InState,
     {
-        Call::opening_empty(self.seat.link.clone(), request, params).within(self.seat.within.clone())
+        Call::opening_empty(self.channel.link.clone(), request, params).within(self.channel.within.clone())
     }
 
     /// Goes on behind an input that something else has taken.
     pub(super) fn go_on(&mut self, message: MessageIndex) {
-        if let Some(target) = self.seat.target(Direction::Receive, message) {
-            self.seat.move_to(target, Moved::Took);
+        if let Some(target) = self.channel.target(Direction::Receive, message) {
+            self.channel.move_to(target, Moved::Took);
         }
     }
 
     /// The id of the request that opened the sub-session; nothing once it is over.
     pub fn request_id(&self) -> Option<RequestId> {
-        let sub_session = self.seat.sub_session?;
-        self.seat.link.with(|engine| engine.checker().sub_session_opener(sub_session).cloned())
+        let sub_session = self.channel.sub_session?;
+        self.channel.link.with(|engine| engine.checker().sub_session_opener(sub_session).cloned())
     }
 
     /// Answers the open requests of this value with an error, and drops it.
     pub fn decline(self, error: RpcError) {
-        if self.seat.sub_session_over().is_some() {
+        if self.channel.sub_session_over().is_some() {
             return;
         }
         for id in self.open.ids() {
             // If the session has ended, the error cannot be sent.
-            let _ = self.seat.link.speak(|engine, caller| engine.reply_error(caller, id, &error));
+            let _ = self.channel.link.speak(|engine, caller| engine.reply_error(caller, id, &error));
         }
     }
 }

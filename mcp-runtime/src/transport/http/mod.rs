@@ -9,7 +9,7 @@
 
 #[cfg(feature = "http-client")]
 pub mod client;
-#[cfg(any(feature = "http-client", feature = "http-server"))]
+mod headers;
 mod pieces;
 #[cfg(feature = "http-server")]
 pub mod server;
@@ -18,15 +18,6 @@ pub mod server;
 pub use client::{
     ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError, SessionProvider,
 };
+pub use headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 #[cfg(feature = "http-server")]
 pub use server::{Allowed, HttpServer, HttpSession, Identify, ListenOptions, RequestHead, ServerOptions};
-
-/// The header that names the session.
-pub const SESSION_ID: &str = "mcp-session-id";
-/// The header that names the version of the protocol.
-pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
-/// The header that says up to where a stream was read.
-pub const LAST_EVENT_ID: &str = "last-event-id";
-
-const JSON: &str = "application/json";
-const EVENT_STREAM: &str = "text/event-stream";

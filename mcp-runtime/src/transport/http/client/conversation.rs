@@ -25,7 +25,7 @@ use super::running::{Over, RunningRequests};
 use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, OutletNotice, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
-use crate::transport::http::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
+use crate::transport::http::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
 /// Both forms that an answer may have.
 const EITHER: &str = "application/json, text/event-stream";

@@ -11,7 +11,7 @@ use super::posting::{has_form, may_pass};
 use super::reconnect::reconnect;
 use crate::driver::Epoch;
 use crate::error::Error;
-use crate::transport::http::{EVENT_STREAM, LAST_EVENT_ID};
+use crate::transport::http::headers::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
 pub(super) async fn listen(conversation: &Arc<Conversation>) {

@@ -17,8 +17,8 @@ use super::running::{Over, RunningPost};
 use super::sending::{LONG, MessageBody, SentBytes};
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
+use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 use crate::transport::http::pieces::Pieces;
-use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 
 /// How long an answer is read on that is not awaited any more: reading it to its end keeps the connection for later
 /// requests.

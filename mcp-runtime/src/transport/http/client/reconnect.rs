@@ -14,7 +14,7 @@ use super::posting::{first_bytes, form, has_form, whole};
 use crate::driver::{Epoch, MessageKind, Place};
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
-use crate::transport::http::{EVENT_STREAM, JSON, SESSION_ID};
+use crate::transport::http::headers::{EVENT_STREAM, JSON, SESSION_ID};
 
 /// How many messages a handshake may have.
 const MOST: usize = 16;

@@ -6,10 +6,9 @@ use std::sync::Arc;
 use super::conversation::{Conversation, Posts};
 use super::error::HttpError;
 use super::http_client::HttpClient;
-use crate::driver::{Clocked, End, Endpoint, Finish, Outcome, TransportEvent, duplicate};
+use crate::driver::{Clocked, End, Endpoint, Finish, Outcome, Transport, TransportEvent, duplicate};
 use crate::error::DisconnectReason;
-use crate::transport::Transport;
-use crate::transport::http::SESSION_ID;
+use crate::transport::http::headers::SESSION_ID;
 
 impl Transport for HttpClient {
     fn is_ordered(&self) -> bool {

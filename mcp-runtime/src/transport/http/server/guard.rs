@@ -3,40 +3,10 @@
 use axum::http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, HOST, HeaderMap, HeaderName, ORIGIN};
 use axum::http::request::Parts;
 use axum::http::{HeaderValue, StatusCode};
-use mcp_protocol_machine::RequestId;
 
 use super::options::{Allowed, ServerOptions};
-use crate::jsonrpc::{Envelope, Seems, parse};
-use crate::transport::http::{EVENT_STREAM, JSON};
-
-/// The refusal of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct RequestRefusal {
-    pub(super) status: StatusCode,
-    pub(super) problem: String,
-    /// The id of the request that this is the answer of, where that has been read.
-    pub(super) id: Option<RequestId>,
-    /// The setting whose limit it goes beyond, if that is why.
-    pub(super) limit: Option<&'static str>,
-}
-
-pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> RequestRefusal {
-    RequestRefusal { status, problem: problem.into(), id: None, limit: None }
-}
-
-impl RequestRefusal {
-    /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
-    /// receives it.
-    pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
-        match parse(message, crate::options::Options::default().max_depth) {
-            Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
-            Ok(_) => self,
-            Err(malformed) => {
-                RequestRefusal { id: malformed.id.filter(|_| malformed.seems != Seems::Reply), ..self }
-            }
-        }
-    }
-}
+use super::refusal::{RequestRefusal, refused};
+use crate::transport::http::headers::{EVENT_STREAM, JSON};
 
 /// Whether a request is for this server, and from a place that may ask it.
 pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(), RequestRefusal> {

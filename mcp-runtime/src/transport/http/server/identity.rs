@@ -1,6 +1,5 @@
 //! Identifies the client of a request, by address and by principal.
 
-use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
 
@@ -8,22 +7,10 @@ use axum::extract::ConnectInfo;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 
-use super::options::ServerOptions;
+use super::options::{Identify, ServerOptions};
 use super::quotas::Client;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
-
-/// Names the sender of a request, from what the layers before this one have found out.
-#[derive(Clone)]
-pub struct Identify(pub(super) Arc<Identifying>);
-
-type Identifying = dyn Fn(&Parts) -> Option<String> + Send + Sync;
-
-impl fmt::Debug for Identify {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Identify")
-    }
-}
 
 /// Who makes a request, as far as that is known.
 #[derive(Clone, Debug, Default)]

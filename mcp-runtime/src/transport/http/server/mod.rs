@@ -18,7 +18,7 @@
 //! ```
 //!
 //! - `service.rs`: the server, which opens and ends sessions. `options.rs`: the settings. `guard.rs`: checks the head
-//!   of a request. `requests.rs`: POST, GET and DELETE.
+//!   of a request. `requests.rs`: POST, GET and DELETE. `refusal.rs`: why a request is not served.
 //! - `head.rs`, `identity.rs`: the head of a request, and its client. `quotas.rs`, `clients.rs`: quotas in all and for
 //!   each client. `log_limit.rs`: limits log lines that clients can trigger.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
@@ -34,6 +34,7 @@ mod listen;
 mod log_limit;
 mod options;
 mod quotas;
+mod refusal;
 mod requests;
 mod service;
 mod session;
@@ -42,8 +43,7 @@ mod streams;
 mod timed;
 
 pub use head::RequestHead;
-pub use identity::Identify;
 pub use listen::ListenOptions;
-pub use options::{Allowed, ServerOptions};
+pub use options::{Allowed, Identify, ServerOptions};
 pub use service::HttpServer;
 pub use session::HttpSession;

@@ -1,12 +1,12 @@
 //! [`ServerOptions`], the settings of an HTTP server. By default only names of this machine are accepted.
 
+use std::fmt;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use axum::http::request::Parts;
 
-use super::identity::Identify;
 use crate::options::RateLimit;
 
 /// Which names are accepted in a header that says for whom, or from where, a request is.
@@ -258,5 +258,17 @@ impl ServerOptions {
     pub fn any_origin(mut self) -> ServerOptions {
         self.origins = Allowed::Any;
         self
+    }
+}
+
+/// Names the sender of a request, from what the layers before this one have found out.
+#[derive(Clone)]
+pub struct Identify(pub(super) Arc<Identifying>);
+
+type Identifying = dyn Fn(&Parts) -> Option<String> + Send + Sync;
+
+impl fmt::Debug for Identify {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Identify")
     }
 }

@@ -8,8 +8,8 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use super::clients::Clients;
-use super::guard::{RequestRefusal, refused};
 use super::options::ServerOptions;
+use super::refusal::{RequestRefusal, refused};
 use super::streams::StreamLimits;
 use crate::budget::{Account, Budget, Exhausted, Holder, Permit};
 use crate::driver::SharedLimits;

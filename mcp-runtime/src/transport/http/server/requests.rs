@@ -15,13 +15,11 @@ use axum::response::Response;
 use tokio::time::Instant;
 
 use super::body::{EventBody, LongBody, event_id, short};
-use super::guard::{
-    RequestRefusal, check_accepts_both, check_accepts_stream, check_content, check_source, only, refused,
-    text,
-};
+use super::guard::{check_accepts_both, check_accepts_stream, check_content, check_source, only, text};
 use super::head::{self, RequestHead};
 use super::identity::ClientIdentity;
 use super::quotas::ClientBudgets;
+use super::refusal::{RequestRefusal, refused};
 use super::service::Server;
 use super::session::HttpSessionState;
 use super::stream::ReadPosition;
@@ -29,8 +27,8 @@ use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
+use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::transport::http::pieces::Pieces;
-use crate::transport::http::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);

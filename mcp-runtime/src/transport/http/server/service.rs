@@ -15,11 +15,11 @@ use axum::response::Response;
 use axum::routing::MethodRouter;
 use tower_service::Service;
 
-use super::guard::{RequestRefusal, refused};
 use super::head::RequestHead;
 use super::log_limit::LogLimit;
 use super::options::ServerOptions;
 use super::quotas::{ClientBudgets, Quotas};
+use super::refusal::{RequestRefusal, refused};
 use super::session::{HttpSession, HttpSessionState, Sessions, TICK};
 use super::streams::Ending;
 

@@ -16,10 +16,9 @@ use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
     Clocked, Delivery, End, Endpoint, Extension, Finish, Outcome, Outgoing, Outlet, OutletNotice, Received,
-    RequestTag, SharedLimits, TransportEvent, duplicate,
+    RequestTag, SharedLimits, Transport, TransportEvent, duplicate,
 };
 use crate::error::{DisconnectReason, Error};
-use crate::transport::Transport;
 
 /// How long the end of a session waits for its client to take the last messages.
 const FLUSH: std::time::Duration = std::time::Duration::from_secs(2);

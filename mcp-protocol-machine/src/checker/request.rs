@@ -1,0 +1,165 @@
+//! Requests: judged, and opened if they are permitted.
+
+use super::judge::Judged;
+use super::keyed::Later;
+use super::state::Checker;
+use super::step::{Step, StepKind};
+use crate::exchange::Place;
+use crate::id::{RequestId, Token};
+use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
+use crate::sub_sessions::Correlation;
+use crate::violation::Violation;
+
+impl Checker {
+    /// Judges a request and, if it is permitted, opens its exchange.
+    ///
+    /// `token` is what a `reports` notification about it will carry. `applies` is asked whether the payload fits a
+    /// condition, and only for gates that have one.
+    ///
+    /// An endpoint that is refused has not written the message, so its id is free; it therefore asks
+    /// [`permits_if`](Self::permits_if) first and spends an id only then.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
+    pub fn request(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<Token>,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        self.request_correlated(direction, message, id, token, Correlation::default(), applies)
+    }
+
+    /// Refuses a request whose token belongs to a request that is still running, which keeps it.
+    fn take_token(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<&Token>,
+    ) -> Result<(), Violation> {
+        let Some(violation) = self.token_in_use(direction, message, id, token) else { return Ok(()) };
+        let limits = self.limits;
+        self.asked_mut(direction).refuse(id, None, &limits);
+        Err(violation)
+    }
+
+    /// The same for a message that carries keys.
+    ///
+    /// # Errors
+    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
+    pub fn request_correlated(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<Token>,
+        correlation: Correlation<'_>,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step::plain(StepKind::Closed, message));
+        }
+        let found = match self.judge_request(direction, message, id, correlation, &applies) {
+            Ok(found) => found,
+            Err(violation) => {
+                let limits = self.limits;
+                self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
+                return Err(violation);
+            }
+        };
+        let found = match found {
+            Judged::Found(found) => found,
+            Judged::Later(later) => {
+                if let Later::SubSession { .. } = later {
+                    self.take_token(direction, message, id, token.as_ref())?;
+                }
+                return Ok(self.step_later(later, direction, message, Some((id, token)), correlation));
+            }
+        };
+        let limits = self.limits;
+        if let Some(late) = self.lateness(&found, true) {
+            let opened = match found.action {
+                Action::Spawn(start) => {
+                    self.sub_sessions.open_late(start, direction, message, correlation.keys, &limits)
+                }
+                Action::Step(_) => None,
+            };
+            self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
+            self.said(&found, direction, message);
+            return Ok(Step::plain(StepKind::Late(late), message));
+        }
+        self.take_token(direction, message, id, token.as_ref())?;
+        let advice = self.advice(direction, message, found.state, Some(id));
+        let mut sub_session = None;
+        let kind = match found.action {
+            Action::Step(to) => {
+                let place = Place::Linear(found.channel);
+                self.asked_mut(direction).open_exchange(id, message, place, token, &limits);
+                self.step(found, to, direction, message, Some(id))
+            }
+            Action::Spawn(state) => {
+                self.said(&found, direction, message);
+                let ended = self.is_end(state);
+                let opener = || Some(id.clone());
+                let (_, sub_sessions, evidence) = self.with_evidence();
+                sub_session = sub_sessions.start(state, direction, opener(), correlation.keys, &evidence);
+                let place = sub_session.map_or(Place::SubSession(state), Place::Keyed);
+                let asked = self.asked_mut(direction);
+                asked.open_exchange(id, message, place, token, &limits);
+                if ended {
+                    asked.finish(id);
+                }
+                StepKind::Spawned { state }
+            }
+        };
+        Ok(Step { kind, message: Some(message), sub_session, advice })
+    }
+
+    /// Reports a request or a notification with a method that no message has. The id of a request is remembered, as
+    /// that of any refused request.
+    ///
+    /// # Errors
+    /// Always a [`Violation`], unless the session is closed.
+    pub fn unknown_method(
+        &mut self,
+        direction: Direction,
+        id: Option<&RequestId>,
+        method: &str,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step { kind: StepKind::Closed, message: None, sub_session: None, advice: None });
+        }
+        let violation = self.unknown_violation(direction, id, method);
+        if let Some(id) = id {
+            let limits = self.limits;
+            self.asked_mut(direction).refuse(id, None, &limits);
+        }
+        Err(violation)
+    }
+
+    /// Reports a message whose payload fits none of the conditions that tell the messages of its method apart, or the
+    /// replies of its request; `message` is one of these. The id of a request is remembered, as that of any refused
+    /// request.
+    ///
+    /// # Errors
+    /// Always a [`Violation`], unless the session is closed.
+    pub fn fits_none(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+    ) -> Result<Step, Violation> {
+        if self.closed {
+            return Ok(Step { kind: StepKind::Closed, message: None, sub_session: None, advice: None });
+        }
+        let violation = self.fits_none_violation(direction, message, id);
+        if let (Some(id), Some(Kind::Request)) = (id, violation.got.kind) {
+            let limits = self.limits;
+            self.asked_mut(direction).refuse(id, None, &limits);
+        }
+        Err(violation)
+    }
+}

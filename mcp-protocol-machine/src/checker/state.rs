@@ -1,0 +1,223 @@
+//! [`Checker`]: the state of a session, as one side's role has it.
+
+use super::channels::Channels;
+use crate::capability::Capabilities;
+use crate::exchange::Exchanges;
+use crate::fence::Receipts;
+use crate::id::{Limits, RequestId};
+use crate::protocol::{Direction, Protocol, Role, Side, State, StateIndex, StateKind};
+use crate::sub_sessions::{Layout, SubSessions};
+use crate::tables::{ProtocolRef, TableError, examine};
+use crate::trail::Trail;
+
+/// Follows one role's machine through a session.
+///
+/// ```
+/// use mcp_protocol_machine::protocol::edges::{receive, send};
+/// use mcp_protocol_machine::protocol::{
+///     Direction, Edge, Message, MessageIndex, Role, Side, State, StateIndex,
+/// };
+/// use mcp_protocol_machine::{Checker, Protocol, RequestId};
+///
+/// const SUM: MessageIndex = MessageIndex(0);
+/// const TOTAL: MessageIndex = MessageIndex(1);
+/// const READY: StateIndex = StateIndex(0);
+/// const WAITING: StateIndex = StateIndex(1);
+/// static MESSAGES: [Message; 2] =
+///     [Message::request("Sum", "calculator/sum"), Message::reply("Total", SUM)];
+/// static ASKING: [Edge; 1] = [send(SUM, WAITING)];
+/// static ANSWERED: [Edge; 1] = [receive(TOTAL, READY)];
+/// static STATES: [State; 2] = [State::linear("Ready", &ASKING), State::linear("Waiting", &ANSWERED)];
+/// static CALCULATOR: Protocol =
+///     Protocol::table("Calculator", &MESSAGES).client(Role::table("Client", &STATES));
+///
+/// let mut checker = Checker::new(&CALCULATOR, Side::Client).unwrap();
+/// let sent = checker.request(Direction::Send, SUM, &RequestId::Number(1), None, |_| false);
+/// assert!(sent.is_ok());
+/// // A second request has to wait for the reply to the first one.
+/// let again = checker.request(Direction::Send, SUM, &RequestId::Number(2), None, |_| false);
+/// assert!(again.unwrap_err().to_string().contains("Waiting"));
+/// ```
+#[derive(Clone, Debug)]
+pub struct Checker {
+    pub(super) protocol: ProtocolRef,
+    pub(super) side: Side,
+    pub(super) channels: Channels,
+    /// The exchanges that the followed role opened.
+    pub(super) sent: Exchanges,
+    /// The exchanges that its peer opened.
+    pub(super) received: Exchanges,
+    /// The sub-sessions that a key ties together.
+    pub(super) sub_sessions: SubSessions,
+    /// The requests of the followed role that the end of the last sub-session has left without a reply, until they are
+    /// taken.
+    pub(super) left: Vec<RequestId>,
+    pub(super) client: Capabilities,
+    pub(super) server: Capabilities,
+    /// What the peer may use though it was not announced.
+    pub(super) tolerated: Capabilities,
+    pub(super) limits: Limits,
+    pub(super) closed: bool,
+    /// The tables are those of another revision than the one that the session is written against.
+    pub(super) governed: bool,
+    /// Messages are seen in the order in which each side wrote them.
+    pub(super) ordered: bool,
+}
+
+impl Checker {
+    /// A new session, in the start state of one side's role. Directions are relative to that side from here on.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed: a number in them names nothing, or the side has no role.
+    pub fn new(protocol: impl Into<ProtocolRef>, side: Side) -> Result<Checker, TableError> {
+        Checker::resume(protocol, side, Role::START)
+    }
+
+    /// A session that is already in a state, because it was opened elsewhere. Nothing runs in it, and no capability
+    /// is announced; the caller adds what it knows with [`announce`](Self::announce).
+    ///
+    /// # Errors
+    /// If the tables cannot be followed: a number in them names nothing, or the side has no role.
+    pub fn resume(
+        protocol: impl Into<ProtocolRef>,
+        side: Side,
+        state: StateIndex,
+    ) -> Result<Checker, TableError> {
+        Checker::resume_channels(protocol, side, state, &[])
+    }
+
+    /// The same with several linear channels: the state of the first, and those of the others.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed: a number in them names nothing, or the side has no role.
+    pub fn resume_channels(
+        protocol: impl Into<ProtocolRef>,
+        side: Side,
+        state: StateIndex,
+        others: &[StateIndex],
+    ) -> Result<Checker, TableError> {
+        let protocol = protocol.into();
+        examine(&protocol, side)?;
+        for state in others.iter().chain([&state]) {
+            protocol.role(side).and_then(|role| role.state(*state)).ok_or(TableError::NoState(*state))?;
+        }
+        // Where a session began elsewhere, it is not known what is still on its way.
+        let unseen = state != Role::START || !others.is_empty();
+        let next = Receipts::default().next();
+        let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };
+        let layout = protocol.role(side).map(|role| Layout::new(&protocol, role)).unwrap_or_default();
+        let mut checker = Checker {
+            protocol,
+            side,
+            channels: Channels::new(state, trail.clone()),
+            sent: Exchanges::default(),
+            received: Exchanges::default(),
+            sub_sessions: SubSessions::new(layout),
+            left: Vec::new(),
+            client: Capabilities::none(),
+            server: Capabilities::none(),
+            tolerated: Capabilities::none(),
+            limits: Limits::default(),
+            closed: false,
+            governed: false,
+            ordered: true,
+        };
+        checker.move_channel(0, state);
+        for state in others {
+            let place = checker.channels.states().len();
+            checker.channels.add(*state, trail.clone());
+            checker.move_channel(place, *state);
+        }
+        Ok(checker)
+    }
+
+    /// The same with other limits.
+    #[must_use]
+    pub fn with_limits(mut self, limits: Limits) -> Checker {
+        self.limits = limits;
+        self
+    }
+
+    /// One side has announced what it can do; an announcement replaces an earlier one. The caller says so when it has
+    /// seen the payload that announces.
+    pub fn announce(&mut self, side: Side, capabilities: Capabilities) {
+        match side {
+            Side::Client => self.client = capabilities,
+            Side::Server => self.server = capabilities,
+        }
+    }
+
+    /// Accepts messages of the peer that need these capabilities although they were not announced. What the followed
+    /// role sends needs them as before.
+    pub fn tolerate(&mut self, capabilities: Capabilities) {
+        self.tolerated = capabilities;
+    }
+
+    /// Another revision of the protocol governs from here on, as [`Protocol::governed_by`] gives it: the states and all
+    /// numbers are those of the tables that were followed so far.
+    pub fn govern(&mut self, protocol: impl Into<ProtocolRef>) {
+        self.protocol = protocol.into();
+        self.governed = true;
+    }
+
+    /// Whether another revision governs than the one that the session is written against.
+    pub fn is_governed(&self) -> bool {
+        self.governed
+    }
+
+    /// The session is closed: from here on everything is accepted and to be dropped.
+    pub fn close(&mut self) {
+        self.closed = true;
+    }
+
+    /// A linear channel is in another state.
+    pub(super) fn move_channel(&mut self, place: usize, to: StateIndex) {
+        if let Some(role) = self.protocol.role(self.side) {
+            self.channels.put(place, to, role);
+        }
+    }
+
+    /// Whether nothing follows a state.
+    pub(super) fn is_end(&self, state: StateIndex) -> bool {
+        self.state(state).is_some_and(|table| table.kind == StateKind::End)
+    }
+
+    /// The followed role. The constructor made sure that there is one.
+    pub(super) fn role(&self) -> Option<&Role> {
+        self.protocol.role(self.side)
+    }
+
+    /// A state of the followed role.
+    pub(super) fn state(&self, state: StateIndex) -> Option<&State> {
+        self.role().and_then(|role| role.state(state))
+    }
+
+    /// The exchanges whose requests go in a direction.
+    pub(super) fn asked(&self, direction: Direction) -> &Exchanges {
+        match direction {
+            Direction::Send => &self.sent,
+            Direction::Receive => &self.received,
+        }
+    }
+
+    /// The same to change them.
+    pub(super) fn asked_mut(&mut self, direction: Direction) -> &mut Exchanges {
+        match direction {
+            Direction::Send => &mut self.sent,
+            Direction::Receive => &mut self.received,
+        }
+    }
+
+    /// Who sends what goes in a direction.
+    pub(super) fn sender(&self, direction: Direction) -> Side {
+        match direction {
+            Direction::Send => self.side,
+            Direction::Receive => self.side.other(),
+        }
+    }
+
+    /// The protocol that is followed.
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+}

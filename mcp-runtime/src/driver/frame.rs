@@ -1,0 +1,19 @@
+//! [`Frame`]: one message as it was found in a stream of bytes.
+
+use crate::jsonrpc::{Scanner, Sketch};
+
+/// What a stream held.
+#[derive(Debug)]
+pub(crate) enum Frame<'a> {
+    /// A message that fits.
+    Whole(&'a [u8]),
+    /// A message that was too long, and what its top level said.
+    TooLong(Sketch),
+}
+
+impl Frame<'_> {
+    /// A message that is longer than the limit.
+    pub(super) fn too_long(message: &[u8]) -> Frame<'static> {
+        Frame::TooLong(Scanner::scan(message))
+    }
+}

@@ -1,0 +1,36 @@
+//! [`RequestRefusal`]: why a request is not served.
+
+use axum::http::StatusCode;
+use mcp_protocol_machine::RequestId;
+
+use crate::jsonrpc::{Envelope, Seems, parse};
+
+/// The refusal of a request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct RequestRefusal {
+    pub(super) status: StatusCode,
+    pub(super) problem: String,
+    /// The id of the request that this is the answer of, where that has been read.
+    pub(super) id: Option<RequestId>,
+    /// The setting whose limit it goes beyond, if that is why.
+    pub(super) limit: Option<&'static str>,
+}
+
+/// Refuses a request with a status.
+pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> RequestRefusal {
+    RequestRefusal { status, problem: problem.into(), id: None, limit: None }
+}
+
+impl RequestRefusal {
+    /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
+    /// receives it.
+    pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
+        match parse(message, crate::options::Options::default().max_depth) {
+            Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
+            Ok(_) => self,
+            Err(malformed) => {
+                RequestRefusal { id: malformed.id.filter(|_| malformed.seems != Seems::Reply), ..self }
+            }
+        }
+    }
+}

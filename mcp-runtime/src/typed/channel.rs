@@ -1,0 +1,134 @@
+//! [`Channel`]: the linear channel or sub-session that a value stands for.
+
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{
+    Action, Direction, MessageIndex, Origin, Protocol, Role, State, StateIndex, StateKind,
+};
+use mcp_protocol_machine::{Capabilities, SubSessionNumber};
+
+use super::within::Within;
+use crate::engine::{Link, Moved, SubSessionLeft};
+use crate::error::Error;
+
+/// The channel that a value stands for, and the state that it is in there. Its drop notifies the engine.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    pub(crate) link: Link,
+    pub(crate) state: StateIndex,
+    /// The messages that come in on this channel, where there are several channels.
+    pub(crate) inputs: Option<Arc<[MessageIndex]>>,
+    /// The sub-session that the value stands for, if it stands for no linear channel.
+    pub(crate) sub_session: Option<SubSessionNumber>,
+    /// The capabilities that the value is restricted to, if it is. Whatever is made of the value inherits them.
+    pub(crate) within: Within,
+    /// The value was closed or split: dropping it has no effect.
+    pub(super) left: bool,
+}
+
+impl Drop for Channel {
+    fn drop(&mut self) {
+        if let Some(sub_session) = self.sub_session {
+            let ended = self.table().is_some_and(|state| state.kind == StateKind::End);
+            let left = if ended { SubSessionLeft::AtEnd } else { SubSessionLeft::Before };
+            return self.link.speak(|engine, caller| engine.leave_sub_session_as(caller, sub_session, left));
+        }
+        if self.left {
+            return;
+        }
+        let split = self.inputs.is_some();
+        let done = self.table().is_none_or(|state| state.kind == StateKind::End || !state.reaches_end);
+        self.link.with(|engine| engine.value_dropped(!(split && done)));
+    }
+}
+
+impl Channel {
+    /// The channel that starts in a state; one of several if the messages that come in on it are given.
+    pub(super) fn new(
+        link: Link,
+        within: Within,
+        state: StateIndex,
+        inputs: Option<Arc<[MessageIndex]>>,
+    ) -> Channel {
+        Channel { link, state, inputs, sub_session: None, within, left: false }
+    }
+
+    pub(super) fn of_sub_session(
+        link: Link,
+        within: Within,
+        sub_session: SubSessionNumber,
+        state: StateIndex,
+    ) -> Channel {
+        Channel { link, state, inputs: None, sub_session: Some(sub_session), within, left: false }
+    }
+
+    /// Why a value of a sub-session can send nothing any more, if that is so.
+    pub(super) fn sub_session_over(&self) -> Option<Error> {
+        self.sub_session.and_then(|sub_session| self.link.with(|engine| engine.sub_session_over(sub_session)))
+    }
+
+    pub(crate) fn role(&self) -> Option<&Role> {
+        self.link.role()
+    }
+
+    pub(crate) fn table(&self) -> Option<&State> {
+        self.role()?.state(self.state)
+    }
+
+    /// Where a message leads from here; `None` where it is not for this value.
+    pub(crate) fn target(&self, direction: Direction, message: MessageIndex) -> Option<StateIndex> {
+        let edge = self.table()?.edge(direction, message)?;
+        match edge.action {
+            _ if edge.origin == Origin::Closure => None,
+            Action::Step(state) => Some(state),
+            Action::Spawn(_) => Some(self.state),
+        }
+    }
+
+    /// Moves the value. What waits for a state before is dropped.
+    pub(crate) fn move_to(&mut self, state: StateIndex, moved: Moved) {
+        if state != self.state {
+            self.state = state;
+            self.link.with(|engine| {
+                engine.leave_behind(self.sub_session, state, moved, |message| self.is_mine(message));
+            });
+        }
+    }
+
+    /// The capabilities that the value may use, as far as it is restricted.
+    pub(super) fn capabilities(&self) -> Capabilities {
+        self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
+    }
+
+    /// Whether a message comes in on this value's channel.
+    pub(crate) fn is_mine(&self, message: MessageIndex) -> bool {
+        self.inputs.as_deref().is_none_or(|inputs| inputs.binary_search(&message).is_ok())
+    }
+}
+
+/// The messages that can come in on the linear channel that starts in a state, sorted.
+pub(super) fn inputs(protocol: &Protocol, role: Option<&Role>, start: StateIndex) -> Arc<[MessageIndex]> {
+    let mut seen = vec![start];
+    let mut inputs = Vec::new();
+    let mut next = 0;
+    while let Some(state) = seen.get(next).copied() {
+        next += 1;
+        let Some(state) = role.and_then(|role| role.state(state)) else { continue };
+        let mut reach = |state: StateIndex| {
+            if !seen.contains(&state) {
+                seen.push(state);
+            }
+        };
+        state.parts.iter().copied().for_each(&mut reach);
+        for edge in state.edges.iter() {
+            let Action::Step(target) = edge.action else { continue };
+            reach(target);
+            if edge.direction == Direction::Receive && protocol.message(edge.message).is_some() {
+                inputs.push(edge.message);
+            }
+        }
+    }
+    inputs.sort();
+    inputs.dedup();
+    inputs.into()
+}
