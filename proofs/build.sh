@@ -6,7 +6,7 @@ set -eu
 from=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
-files="Automaton Safety Observer Fence Closure Product Instances Compatible Examples Mediator ObserverPair Check"
+files="Automaton Safety Observer Fence Closure Product Instances Compatible Examples Mediator ObserverPair Check Oracle"
 modules=""
 names=""
 printf 'Set Printing Width 100.\n' >Statements.v

@@ -1,0 +1,49 @@
+(* Reads pairs of roles, one in a line, and prints what the extracted checks say of each, one in a line.
+
+   A line is numbers: 1 if the roles are to be dual and 0 if compatible, then the client, then the server. A role is the
+   number of its states, for each of them whether the client may close there and whether the server may, the number of
+   its edges, and the edges: a state, 0 if the client sends and 1 if the server does, a message, and a state. The initial
+   state is 0.
+
+   The answer is three letters. A: accepted, U: not related, R: a race, ?: not decided. Then y or n, what the exact check
+   says of dual roles, or -. Then s: an exploration finds the pair safe, u: it finds an unexpected message, -: neither. *)
+
+open Checks
+
+let rec nat n = if n = 0 then O else S (nat (n - 1))
+
+let rounds = nat 1000
+let worlds = nat (int_of_string Sys.argv.(1))
+
+let role next =
+  let list read = let count = next () in List.init count (fun _ -> read ()) in
+  let yes () = next () = 1 in
+  let rights = list (fun () -> let client = yes () in let server = yes () in (client, server)) in
+  let edges = list (fun () ->
+    let from = nat (next ()) in
+    let direction = if yes () then Receive else Send in
+    let message = nat (next ()) in
+    (((from, direction), message), nat (next ()))) in
+  { edges; rights }
+
+let judge line =
+  let words = ref (List.map int_of_string (List.filter (fun w -> w <> "") (String.split_on_char ' ' line))) in
+  let next () = match !words with
+    | word :: rest -> words := rest; word
+    | [] -> failwith ("a line ends too early: " ^ line) in
+  let dual = next () = 1 in
+  let client = role next in
+  let server = role next in
+  if !words <> [] then failwith ("a line goes on: " ^ line);
+  let ((verdict, one), found) = report rounds worlds dual client server in
+  let verdict = match verdict with Accepted -> "A" | Unrelated -> "U" | Races -> "R" | Unknown -> "?" in
+  let one = match one with Some true -> "y" | Some false -> "n" | None -> "-" in
+  let found = match found with FoundSafe -> "s" | FoundUnsafe -> "u" | FoundNeither -> "-" in
+  print_endline (verdict ^ one ^ found)
+
+let () =
+  try
+    while true do
+      judge (input_line stdin)
+    done
+  with End_of_file -> ()

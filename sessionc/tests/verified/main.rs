@@ -1,0 +1,187 @@
+//! The compiler against an oracle that is proved: the checks of `proofs/Oracle.v`, extracted to a program.
+//!
+//! Random protocols of the linear fragment go through the compiler, as `sessionc check` has it. What the text means is
+//! read off the tree by the reference semantics of the checker's oracle (`reading`), which shares no code with the
+//! compiler's automata, and written down as two tables of edges, one state for each place in the text. The program says
+//! whether these two roles are related and whether they race. Both must say the same.
+//!
+//! A failing case prints its seed and its text. `VERIFIED_SEED` and `VERIFIED_CASES` choose the cases,
+//! `VERIFIED_FINDINGS` shows the texts that the compiler refuses for reasons that the proofs do not speak of. A long run
+//! is `VERIFIED_CASES=100000 cargo test --release -p sessionc --test verified -- --ignored --nocapture`.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "tests say what they expect by panicking"
+)]
+
+mod meaning;
+mod oracle;
+mod texts;
+
+#[path = "../../../mcp-protocol-compiler/tests/checker/random.rs"]
+#[allow(dead_code, reason = "the checker's oracle uses the rest")]
+mod random;
+#[path = "../../../mcp-protocol-compiler/tests/checker/reading/mod.rs"]
+#[allow(dead_code, reason = "the checker's oracle uses the rest")]
+mod reading;
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mcp_protocol_compiler::compile;
+use mcp_protocol_compiler::diagnostic::Severity;
+
+use crate::oracle::{Answer, Explored, Oracle, Verdict};
+use crate::random::Random;
+use crate::texts::Wanted;
+
+/// How many cases go through the program at once.
+const BATCH: u64 = 500;
+
+/// One case in so many goes through the real `sessionc check`, too.
+const BINARY: u64 = 250;
+
+fn number(name: &str) -> Option<u64> {
+    std::env::var(name).ok().and_then(|text| text.parse().ok())
+}
+
+/// The seeds of a run. By default there are few.
+fn seeds() -> Range<u64> {
+    let first = number("VERIFIED_SEED").unwrap_or(0);
+    first..first + number("VERIFIED_CASES").unwrap_or(2_000)
+}
+
+/// What the compiler says: nothing where it refuses the text for another reason than how the roles relate.
+fn verdict(text: &str) -> (Option<Verdict>, Vec<&'static str>) {
+    let compilation = compile(Path::new("random.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+    let codes: Vec<&'static str> = compilation
+        .diagnostics
+        .iter()
+        .filter(|found| found.severity == Severity::Error)
+        .map(|found| found.code.0)
+        .collect();
+    (of_codes(&codes), codes)
+}
+
+fn of_codes(codes: &[&str]) -> Option<Verdict> {
+    let is = |code: &str| codes.contains(&code);
+    match codes {
+        [] => Some(Verdict::Accepted),
+        _ if codes.iter().any(|code| !["S0501", "S0502", "S0503"].contains(code)) => None,
+        _ if is("S0501") || is("S0502") => Some(Verdict::Unrelated),
+        _ => Some(Verdict::Races),
+    }
+}
+
+/// What the program `sessionc` says of a text.
+fn by_command(directory: &Path, text: &str) -> Option<Verdict> {
+    let file = directory.join("random.session");
+    std::fs::write(&file, text).unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_sessionc")).arg("check").arg(&file).output().unwrap();
+    let said =
+        format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    let codes: Vec<&str> = said.split("error[").skip(1).filter_map(|rest| rest.split(']').next()).collect();
+    assert_eq!(output.status.code(), Some(i32::from(!codes.is_empty())), "{said}\n{text}");
+    of_codes(&codes)
+}
+
+struct Case {
+    seed: u64,
+    text: String,
+    wanted: Wanted,
+    verdict: Verdict,
+}
+
+#[derive(Debug, Default)]
+struct Counts {
+    cases: u64,
+    elsewhere: u64,
+    dual: BTreeMap<Verdict, u64>,
+    compatible: BTreeMap<Verdict, u64>,
+    explored: BTreeMap<(Verdict, Explored), u64>,
+    by_command: u64,
+}
+
+#[test]
+#[ignore = "needs Coq and OCaml"]
+fn the_compiler_says_what_the_proved_checks_say() {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("verified");
+    std::fs::create_dir_all(&directory).unwrap();
+    let oracle = Oracle::build(&directory);
+    let (mut counts, mut differences) = (Counts::default(), Vec::new());
+    let seeds = seeds();
+    println!("seeds {seeds:?}");
+    for first in seeds.clone().step_by(usize::try_from(BATCH).unwrap()) {
+        let batch = first..seeds.end.min(first + BATCH);
+        let cases: Vec<Case> = batch.filter_map(|seed| case(seed, &directory, &mut counts)).collect();
+        let lines: Vec<String> = cases.iter().map(|case| meaning::line(&case.text, case.wanted)).collect();
+        for ((case, line), answer) in cases.iter().zip(&lines).zip(oracle.ask(&lines)) {
+            if let Some(what) = judge(case, answer, &mut counts) {
+                println!(
+                    "seed {}: {what}\nthe compiler: {:?}, the oracle: {answer:?}\n{}\n{line}\n",
+                    case.seed, case.verdict, case.text
+                );
+                differences.push(case.seed);
+            }
+        }
+        if differences.len() > 20 {
+            break;
+        }
+    }
+    println!("{counts:?}");
+    assert!(differences.is_empty(), "{} differences: {differences:?}", differences.len());
+    let few = counts.cases < 500;
+    let share = |verdict: Verdict| {
+        let of = |counts: &BTreeMap<Verdict, u64>| counts.get(&verdict).copied().unwrap_or_default();
+        of(&counts.dual) + of(&counts.compatible)
+    };
+    for verdict in [Verdict::Accepted, Verdict::Unrelated, Verdict::Races] {
+        assert!(few || share(verdict) * 10 > counts.cases, "{counts:?}");
+    }
+    assert!(few || counts.elsewhere * 4 < counts.cases, "{counts:?}");
+}
+
+/// A random protocol, and what the compiler says of it.
+fn case(seed: u64, directory: &Path, counts: &mut Counts) -> Option<Case> {
+    let (text, wanted) = texts::write(&mut Random::new(seed));
+    let (verdict, codes) = verdict(&text);
+    if seed.is_multiple_of(BINARY) {
+        assert_eq!(
+            by_command(directory, &text),
+            verdict,
+            "seed {seed}: the command says something else\n{text}"
+        );
+        counts.by_command += 1;
+    }
+    let Some(verdict) = verdict else {
+        if std::env::var("VERIFIED_FINDINGS").is_ok() {
+            println!("seed {seed}: {codes:?}\n{text}");
+        }
+        counts.elsewhere += 1;
+        return None;
+    };
+    counts.cases += 1;
+    let of = if wanted == Wanted::Dual { &mut counts.dual } else { &mut counts.compatible };
+    *of.entry(verdict).or_default() += 1;
+    Some(Case { seed, text, wanted, verdict })
+}
+
+/// What differs, if something does.
+fn judge(case: &Case, answer: Answer, counts: &mut Counts) -> Option<&'static str> {
+    *counts.explored.entry((answer.verdict, answer.explored)).or_default() += 1;
+    if answer.verdict != case.verdict {
+        return Some("the verdicts differ");
+    }
+    match (answer.verdict, answer.explored, answer.one) {
+        (Verdict::Accepted, Explored::Unsafe, _) => Some("accepted, and an exploration finds a mistake"),
+        (Verdict::Accepted, _, Some(false)) | (Verdict::Races, _, Some(true)) => {
+            Some("the check of one automaton says something else")
+        }
+        _ => None,
+    }
+}
