@@ -19,13 +19,8 @@ pub struct Layers {
     pub folder: &'static str,
     /// The modules at the root, each of which imports only from itself and from those before it.
     pub order: &'static [&'static str],
-    /// Each `mod.rs` from which the files of its own folder still import. A file `a.rs` and those in the folder `a` are
-    /// parts of one module; they need no place here.
-    pub through: &'static [&'static str],
     /// Folders within a folder, whose files import nothing from the files of the folder above.
     pub inner: &'static [&'static str],
-    /// Files of one folder that still import from each other in a circle; no other files may.
-    pub circles: &'static [&'static [&'static str]],
 }
 
 impl Layers {
@@ -34,7 +29,7 @@ impl Layers {
     /// each other in a circle.
     ///
     /// # Panics
-    /// If one does, or if an exception is listed that is not needed any more.
+    /// If one does.
     pub fn check(&self) {
         let found = self.violations();
         assert!(found.is_empty(), "{}\n", found.join("\n"));
@@ -46,8 +41,8 @@ impl Layers {
         let mut graph = Graph::of(&folder, root);
         let mut found = self.upwards(&graph, root);
         found.extend(self.out_of_inner(&graph));
-        found.extend(self.through_parents(&mut graph, root));
-        found.extend(self.in_circles(&graph));
+        found.extend(through_parents(&mut graph, root));
+        found.extend(circles(&graph));
         found
     }
 
@@ -85,41 +80,27 @@ impl Layers {
         }
         found
     }
+}
 
-    /// Takes the imports from parents out of the graph.
-    fn through_parents(&self, graph: &mut Graph, root: &str) -> Vec<String> {
-        let mut found = Vec::new();
-        let mut needed = BTreeSet::new();
-        for (file, imported) in graph.to_parents(root) {
-            let name = imported.rsplit('/').next().unwrap_or_default();
-            if imported == root || (name == "mod.rs" && !self.through.contains(&imported.as_str())) {
-                found.push(format!(
-                    "{file} imports through {imported}, which is above it: import from the file that defines the item"
-                ));
-            }
-            graph.remove(&file, &imported);
-            needed.insert(imported);
+/// The imports from parents. Takes them out of the graph.
+fn through_parents(graph: &mut Graph, root: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for (file, imported) in graph.to_parents(root) {
+        let name = imported.rsplit('/').next().unwrap_or_default();
+        if imported == root || name == "mod.rs" {
+            found.push(format!(
+                "{file} imports through {imported}, which is above it: import from the file that defines the item"
+            ));
         }
-        let unneeded = self.through.iter().filter(|parent| !needed.contains(**parent));
-        found.extend(
-            unneeded.map(|parent| format!("no file imports through {parent} any more: take it off the list")),
-        );
-        found
+        graph.remove(&file, &imported);
     }
+    found
+}
 
-    fn in_circles(&self, graph: &Graph) -> Vec<String> {
-        let circles = graph.circles();
-        let known: BTreeSet<BTreeSet<&str>> =
-            self.circles.iter().map(|circle| circle.iter().copied().collect()).collect();
-        let files = |circle: &BTreeSet<&str>| circle.iter().copied().collect::<Vec<_>>().join(", ");
-        let mut found: Vec<String> = circles
-            .difference(&known)
-            .map(|circle| format!("import from each other in a circle: {}", files(circle)))
-            .collect();
-        let gone = known.difference(&circles);
-        found.extend(gone.map(|circle| format!("take off the list, or shorten: {}", files(circle))));
-        found
-    }
+fn circles(graph: &Graph) -> Vec<String> {
+    let files = |circle: BTreeSet<&str>| circle.into_iter().collect::<Vec<_>>().join(", ");
+    let circles = graph.circles().into_iter();
+    circles.map(|circle| format!("import from each other in a circle: {}", files(circle))).collect()
 }
 
 /// The module at the root that a file belongs to.

@@ -106,18 +106,6 @@ fn the_runtime() {
             "fuzzing",
         ],
         inner: &["engine/owners"],
-        circles: &[&[
-            "transport/http/client/connections.rs",
-            "transport/http/client/conversation.rs",
-            "transport/http/client/error.rs",
-            "transport/http/client/http_client.rs",
-            "transport/http/client/listening.rs",
-            "transport/http/client/posting.rs",
-            "transport/http/client/reconnect.rs",
-            "transport/http/client/running.rs",
-            "transport/http/client/sending.rs",
-        ]],
-        ..Layers::default()
     }
     .check();
 }

@@ -1,7 +1,6 @@
 //! The state that all requests of one HTTP session share.
 
 use std::collections::VecDeque;
-use std::error::Error as StdError;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
@@ -15,14 +14,14 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 use super::error::HttpError;
+use super::handshake::Handshake;
 use super::http_client::{HttpClient, server};
+use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::options::ClientOptions;
-use super::posting;
 use super::provider::{AnyHeaderProvider, AnyProvider};
-use super::reconnect::Handshake;
 use super::running::{Over, RunningRequests};
-use crate::driver::{Delivery, Endpoint, Epoch, Outgoing, Outlet, OutletNotice, RequestTag, TransportEvent};
+use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
 use crate::transport::http::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
@@ -35,15 +34,6 @@ const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
-
-/// The session, as the server knows it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct SessionIdentity {
-    pub(super) id: Option<HeaderValue>,
-    pub(super) version: Option<HeaderValue>,
-    /// Changes when the client reconnects.
-    pub(super) epoch: Epoch,
-}
 
 /// What changes while the session runs.
 #[derive(Debug, Default)]
@@ -71,6 +61,44 @@ pub(super) struct ConversationState {
     drained: Option<Waker>,
 }
 
+impl ConversationState {
+    /// The session says a message. Returns it where it is to be posted at once, in parallel to others; else it waits.
+    pub(super) fn say(&mut self, message: PostMessage) -> Option<PostMessage> {
+        self.requests.begin(message.asks());
+        self.waiting = self.waiting.saturating_add(message.text.len());
+        let in_parallel = !message.asks().is_empty() && self.opened && !self.posting && self.queue.is_empty();
+        if in_parallel {
+            return Some(message);
+        }
+        self.queue.push_back(message);
+        None
+    }
+
+    /// How many bytes have not been accepted.
+    pub(super) fn waiting(&self) -> usize {
+        self.waiting
+    }
+
+    /// Whether nothing is posted any more.
+    pub(super) fn is_over(&self) -> bool {
+        self.over
+    }
+
+    /// The message before is posted: the next one, and the task that waits until there is none.
+    pub(super) fn next(&mut self) -> (Option<PostMessage>, Option<Waker>) {
+        let next = self.queue.pop_front();
+        self.posting = next.is_some();
+        let drained = if self.posting { None } else { self.drained.take() };
+        (next, drained)
+    }
+
+    /// The stream for what the server says unasked is opened from here on; `false` if it is already, or the session is
+    /// over.
+    pub(super) fn begin_listening(&mut self) -> bool {
+        !self.over && !std::mem::replace(&mut self.listening, true)
+    }
+}
+
 /// One session with a server.
 pub(super) struct Conversation {
     pub(super) client: reqwest::Client,
@@ -83,8 +111,10 @@ pub(super) struct Conversation {
     runtime: Handle,
     state: Mutex<ConversationState>,
     tasks: Mutex<JoinSet<()>>,
-    queued: Notify,
-    opened: Notify,
+    /// A message waits to be posted.
+    pub(super) queued: Notify,
+    /// The session has its name.
+    pub(super) opened: Notify,
     /// The server has taken a message.
     pub(super) went_through: Notify,
     /// The server has answered the request for the stream of what it says unasked, or cannot be asked.
@@ -108,7 +138,7 @@ impl Conversation {
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
         let identity = SessionIdentity { version, ..SessionIdentity::default() };
-        let conversation = Arc::new(Conversation {
+        Arc::new(Conversation {
             client,
             url,
             headers,
@@ -125,11 +155,7 @@ impl Conversation {
             listened: Notify::new(),
             reconnecting: tokio::sync::Mutex::new(()),
             epochs: watch::Sender::new(Epoch::FIRST),
-        });
-        if opened {
-            conversation.listen();
-        }
-        conversation
+        })
     }
 
     pub(super) fn state(&self) -> MutexGuard<'_, ConversationState> {
@@ -267,62 +293,6 @@ impl Conversation {
         self.endpoint.notify(TransportEvent::Wrote);
     }
 
-    /// Posts, one after another, what must not overtake one another. Never ends.
-    pub(super) async fn post_in_order(self: &Arc<Conversation>) {
-        loop {
-            let (next, drained) = {
-                let mut state = self.state();
-                let next = state.queue.pop_front();
-                state.posting = next.is_some();
-                let drained = if state.posting { None } else { state.drained.take() };
-                (next, drained)
-            };
-            if let Some(drained) = drained {
-                drained.wake();
-            }
-            let Some(message) = next else {
-                self.queued.notified().await;
-                continue;
-            };
-            let opens = !self.state().opened;
-            match message.asks() {
-                // Before the first answer the session does not have a name.
-                [_, ..] if opens => {
-                    self.post_in_parallel(message);
-                    self.opened.notified().await;
-                }
-                [_, ..] => self.post_in_parallel(message),
-                [] => {
-                    // Seldom, so that it takes no memory while the session is idle.
-                    Box::pin(posting::deliver(self, &message)).await;
-                    // Some servers lose messages that they send before the stream is open, even in the middle of a
-                    // call. So later messages wait until the stream is open, up to a limit.
-                    if self.listen() {
-                        let listened = self.listened.notified();
-                        drop(Box::pin(tokio::time::timeout(self.options.listen_within, listened)).await);
-                    }
-                }
-            }
-        }
-    }
-
-    fn post_in_parallel(self: &Arc<Conversation>, message: PostMessage) {
-        let conversation = Arc::clone(self);
-        self.spawn(async move { posting::deliver(&conversation, &message).await });
-    }
-
-    /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
-    pub(super) fn listen(self: &Arc<Conversation>) -> bool {
-        let mut state = self.state();
-        if !self.options.listen || state.over || std::mem::replace(&mut state.listening, true) {
-            return false;
-        }
-        drop(state);
-        let conversation = Arc::clone(self);
-        self.spawn(async move { super::listening::listen(&conversation).await });
-        true
-    }
-
     /// Waits until everything has been accepted that must not be lost.
     pub(super) async fn drained(&self) {
         let poll = |context: &mut Context<'_>| {
@@ -378,67 +348,5 @@ impl Conversation {
             .saturating_mul(1 << doublings)
             .min(most.max(asked.unwrap_or_default()))
             .max(LEAST_PAUSE)
-    }
-}
-
-/// Marks the id of a session as secret, because knowing it suffices to send in the session. It is copied, because a
-/// header is a part of the buffer that an answer was read into, and would keep all of it.
-pub(super) fn secret(id: &HeaderValue) -> HeaderValue {
-    let mut id = HeaderValue::from_bytes(id.as_bytes()).unwrap_or_else(|_| id.clone());
-    id.set_sensitive(true);
-    id
-}
-
-/// The error for a message that was not delivered.
-pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Error {
-    Error::NotDelivered(Arc::new(error))
-}
-
-/// The way out: messages are posted.
-#[derive(Debug)]
-pub(super) struct Posts(pub(super) Arc<Conversation>);
-
-impl Outlet for Posts {
-    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
-        let mut state = self.0.state();
-        if state.over {
-            return state.waiting;
-        }
-        let message = PostMessage::new(outgoing);
-        state.requests.begin(message.asks());
-        let waiting = state.waiting.saturating_add(message.text.len());
-        state.waiting = waiting;
-        let in_parallel =
-            !message.asks().is_empty() && state.opened && !state.posting && state.queue.is_empty();
-        if in_parallel {
-            drop(state);
-            self.0.post_in_parallel(message);
-        } else {
-            state.queue.push_back(message);
-            drop(state);
-            self.0.queued.notify_one();
-        }
-        waiting
-    }
-
-    fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {
-        let mut state = self.0.state();
-        match notice {
-            OutletNotice::NotAwaited(id) => state.requests.not_awaited(id).into_iter().for_each(wake),
-            OutletNotice::NoneAwaited => state.requests.all_over(Over::NotAwaited).into_iter().for_each(wake),
-            OutletNotice::PeerStepped => state.handshake.not_repeatable(),
-            OutletNotice::Accepted(_)
-            | OutletNotice::Settled(_)
-            | OutletNotice::ReleaseConnection(_)
-            | OutletNotice::Discarded => {}
-        }
-    }
-
-    fn waiting(&self) -> usize {
-        self.0.state().waiting
-    }
-
-    fn routes(&self) -> bool {
-        true
     }
 }

@@ -8,8 +8,8 @@ use mcp_protocol_machine::Excerpt;
 use reqwest::header::WWW_AUTHENTICATE;
 use reqwest::{Response, StatusCode};
 
-use super::conversation::SessionIdentity;
 use super::events::TooLong;
+use super::identity::SessionIdentity;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Envelope, RpcError, parse};
 
@@ -96,6 +96,11 @@ impl From<reqwest::Error> for HttpError {
         }
         HttpError::Request(error)
     }
+}
+
+/// The error for a message that was not delivered.
+pub(super) fn not_delivered(error: impl StdError + Send + Sync + 'static) -> Error {
+    Error::NotDelivered(Arc::new(error))
 }
 
 /// Returns the last source of an error; those before it only say that something failed.

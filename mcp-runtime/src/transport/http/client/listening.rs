@@ -5,9 +5,9 @@ use std::sync::Arc;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 
+use super::answer::{has_form, may_pass};
 use super::conversation::Conversation;
 use super::events::EventReader;
-use super::posting::{has_form, may_pass};
 use super::reconnect::reconnect;
 use crate::driver::Epoch;
 use crate::error::Error;

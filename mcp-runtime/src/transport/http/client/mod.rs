@@ -12,19 +12,27 @@
 //! - `http_client.rs`, `transport.rs`: the address of a server; a session with it, from its beginning to its end.
 //! - `options.rs`, `connections.rs`, `provider.rs`, `error.rs`: settings; HTTP connections; session ids and headers
 //!   from the program; errors.
-//! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `posting.rs`: POST.
-//!   `sending.rs`: a long message. `running.rs`: what ends a request before its answer does. `listening.rs`: GET.
-//!   `reconnect.rs`: sessions that the server has lost. `events.rs`: streams of events.
+//! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `identity.rs`: how requests
+//!   name the session.
+//! - `posts.rs`: which message is posted when. `posting.rs`: POST; `sending.rs`: a long message; `running.rs`,
+//!   `delivery.rs`: what ends a request before its answer does. `listening.rs`: GET. `answer.rs`, `events.rs`: answers,
+//!   and streams of events.
+//! - `reconnect.rs`: sessions that the server has lost; `handshake.rs`: what is said again then.
 
+mod answer;
 mod connections;
 mod conversation;
+mod delivery;
 mod error;
 pub(crate) mod events;
+mod handshake;
 mod http_client;
+mod identity;
 mod listening;
 mod message;
 mod options;
 mod posting;
+mod posts;
 mod provider;
 mod reconnect;
 mod running;

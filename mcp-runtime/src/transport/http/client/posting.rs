@@ -4,21 +4,22 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use bytes::Bytes;
-use reqwest::header::{CONTENT_TYPE, HeaderValue};
+use reqwest::header::HeaderValue;
 use reqwest::{Body, Method, Response, StatusCode};
 
-use super::conversation::{Conversation, SessionIdentity, not_delivered, secret};
-use super::error::{Failure, HttpError, SAID};
+use super::answer::{first_bytes, form, has_form, may_pass, whole};
+use super::conversation::Conversation;
+use super::delivery::RunningPost;
+use super::error::{Failure, HttpError, SAID, not_delivered};
 use super::events::EventReader;
+use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::reconnect::reconnect;
-use super::running::{Over, RunningPost};
+use super::running::Over;
 use super::sending::{LONG, MessageBody, SentBytes};
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
-use crate::transport::http::pieces::Pieces;
 
 /// How long an answer is read on that is not awaited any more: reading it to its end keeps the connection for later
 /// requests.
@@ -211,28 +212,6 @@ fn note_session(conversation: &Conversation, response: &Response) {
     }
 }
 
-/// The form of an answer, without its parameters.
-pub(super) fn form(response: &Response) -> &str {
-    let form = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    form.split(';').next().unwrap_or_default().trim()
-}
-
-/// Whether that is the form of an answer.
-pub(super) fn has_form(response: &Response, expected: &str) -> bool {
-    form(response).eq_ignore_ascii_case(expected)
-}
-
-/// Reads an answer to its end.
-pub(super) async fn whole(response: &mut Response, most: usize) -> Result<Bytes, HttpError> {
-    let mut pieces = Pieces::default();
-    while let Some(piece) = response.chunk().await? {
-        if !pieces.add(piece, most) {
-            return Err(HttpError::TooLong(most));
-        }
-    }
-    Ok(pieces.whole())
-}
-
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
 async fn refused(
     conversation: &Conversation,
@@ -252,19 +231,6 @@ async fn refused(
         }
     }
     Err(not_delivered(failure.saying(&body)))
-}
-
-/// Reads what a server says with a failure, as far as it comes and up to so many bytes.
-pub(super) async fn first_bytes(response: &mut Response, most: usize) -> Vec<u8> {
-    let mut body = Vec::new();
-    while let Ok(Some(piece)) = response.chunk().await {
-        let room = most.saturating_sub(body.len());
-        body.extend_from_slice(piece.get(..room).unwrap_or(&piece));
-        if piece.len() >= room {
-            break;
-        }
-    }
-    body
 }
 
 /// Reads a stream until the reply has come, and takes it up where it was if it is cut.
@@ -329,13 +295,6 @@ async fn stream(
             Err(error) => outcome = Err(error),
         }
     }
-}
-
-/// Whether a server that answers like that may answer otherwise the next time.
-pub(super) fn may_pass(status: StatusCode) -> bool {
-    status.is_server_error()
-        || status == StatusCode::TOO_MANY_REQUESTS
-        || status == StatusCode::REQUEST_TIMEOUT
 }
 
 /// Reads one connection's part of a stream, to its end.

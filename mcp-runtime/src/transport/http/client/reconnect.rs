@@ -6,55 +6,16 @@ use bytes::Bytes;
 use reqwest::Method;
 use reqwest::header::HeaderValue;
 
-use super::conversation::{Conversation, SessionIdentity, not_delivered, secret};
-use super::error::{Failure, HttpError};
+use super::answer::{first_bytes, form, has_form, whole};
+use super::conversation::Conversation;
+use super::error::{Failure, HttpError, not_delivered};
 use super::events::EventReader;
+use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
-use super::posting::{first_bytes, form, has_form, whole};
-use crate::driver::{Epoch, MessageKind, Place};
+use crate::driver::Epoch;
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, SESSION_ID};
-
-/// How many messages a handshake may have.
-const MOST: usize = 16;
-
-/// The messages of the handshake.
-#[derive(Debug, Default)]
-pub(super) struct Handshake {
-    said: Vec<PostMessage>,
-    version: Option<String>,
-    /// It cannot be said once more.
-    chosen: bool,
-}
-
-impl Handshake {
-    /// A step was taken.
-    pub(super) fn record(&mut self, message: &PostMessage) {
-        let place = match message.kind {
-            MessageKind::Request { place, .. } | MessageKind::Notification { place } => place,
-            // An answer depends on a question that may not come again.
-            _ => Place::ChosenStep,
-        };
-        if place == Place::ChosenStep || self.said.len() >= MOST {
-            self.not_repeatable();
-        }
-        if !self.chosen {
-            self.said.push(message.clone());
-        }
-    }
-
-    /// Something was chosen.
-    pub(super) fn not_repeatable(&mut self) {
-        self.chosen = true;
-        self.said = Vec::new();
-    }
-
-    /// The server has named a version.
-    pub(super) fn note_version(&mut self, version: Option<String>) {
-        self.version = version;
-    }
-}
 
 /// Reconnects, unless another task has done so since this epoch. If that fails the session ends, and the engine learns
 /// the reason before another task may try.
@@ -74,11 +35,7 @@ async fn reconnect_alone(conversation: &Arc<Conversation>, lost: Epoch) -> Resul
         if state.identity.epoch > lost {
             return Ok(());
         }
-        // Where something was chosen, nothing of it is kept.
-        if state.handshake.said.is_empty() {
-            return Err(ReconnectError::NotRepeatable);
-        }
-        (state.handshake.said.clone(), state.handshake.version.clone())
+        state.handshake.repeatable().ok_or(ReconnectError::NotRepeatable)?
     };
     let begun =
         tokio::time::timeout(conversation.options.reconnect_within, begin(conversation, said, agreed));

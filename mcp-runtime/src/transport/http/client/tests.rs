@@ -5,12 +5,14 @@ use std::sync::{Arc, Mutex};
 use std::task::Context;
 use std::time::{Duration, Instant};
 
-use super::conversation::{Conversation, SessionIdentity, secret};
+use super::conversation::Conversation;
+use super::delivery::RunningPost;
 use super::http_client::HttpClient;
+use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::provider::SessionProvider;
 use super::reconnect::reconnect;
-use super::running::{Over, RunningPost};
+use super::running::Over;
 use crate::driver::{
     Aside, Delivery, Endpoint, Epoch, MessageKind, Outgoing, Outlet, Place, Received, SessionInfo,
     SessionStatus, TransportEvent,

@@ -3,9 +3,10 @@
 use std::io;
 use std::sync::Arc;
 
-use super::conversation::{Conversation, Posts};
+use super::conversation::Conversation;
 use super::error::HttpError;
 use super::http_client::HttpClient;
+use super::posts::{Posts, begin_listening, post_in_order};
 use crate::driver::{Clocked, End, Endpoint, Finish, Outcome, Transport, TransportEvent, duplicate};
 use crate::error::DisconnectReason;
 use crate::transport::http::headers::SESSION_ID;
@@ -23,10 +24,14 @@ impl Transport for HttpClient {
             endpoint.notify(TransportEvent::Failed(reason));
         }
         let conversation = Conversation::new(self, Arc::clone(&endpoint));
+        if conversation.state().opened {
+            // It needs no answer to have a name.
+            begin_listening(&conversation);
+        }
         endpoint.attach(Box::new(Posts(Arc::clone(&conversation))));
         tokio::select! {
             () = carry(&conversation, Clocked::new(endpoint)) => {}
-            () = conversation.post_in_order() => {}
+            () = post_in_order(&conversation) => {}
         }
         // An abandoned session has not been deleted yet; the server should not have to wait for its timeout.
         conversation.end().await;

@@ -286,7 +286,7 @@ impl Server {
             })?),
         };
         let mut streams = session.streams();
-        streams.touched = Instant::now().into_std();
+        streams.touch(Instant::now().into_std());
         let resumed = match last {
             None => ResumedStream::Lost,
             Some((get, stream, after)) => {

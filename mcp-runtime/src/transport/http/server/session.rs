@@ -345,21 +345,15 @@ impl Presence {
             // It is there. What matters is when it leaves.
             return Instant::now().checked_add(patience);
         }
-        Instant::from_std(streams.touched).checked_add(patience)
+        Instant::from_std(streams.touched()).checked_add(patience)
     }
 
     fn poll_end(&mut self, context: &mut Context<'_>) -> Poll<()> {
         loop {
             let (deadline, lost) = {
                 let mut streams = self.shared.streams();
-                if streams.ending.is_some() {
-                    return Poll::Ready(());
-                }
-                match &streams.carrier {
-                    Some(waker) if waker.will_wake(context.waker()) => {}
-                    _ => streams.carrier = Some(context.waker().clone()),
-                }
-                (self.deadline(&streams), std::mem::take(&mut streams.lost))
+                let Some(lost) = streams.wait_for_end(context) else { return Poll::Ready(()) };
+                (self.deadline(&streams), lost)
             };
             for id in lost {
                 let error = io::Error::other("the client opened no stream to read it from");

@@ -89,15 +89,16 @@ pub(in super::super) struct Streams {
     /// Bytes that readers have not taken.
     pub(super) waiting: usize,
     /// Requests of this side that no client will receive any more.
-    pub(in super::super) lost: Vec<i64>,
+    pub(super) lost: Vec<i64>,
     pub(super) readers: usize,
-    pub(in super::super) touched: Instant,
+    /// When the client was last heard of.
+    pub(super) touched: Instant,
     /// How many POSTs have come.
     pub(super) posts: u64,
-    pub(in super::super) ending: Option<Ending>,
+    ending: Option<Ending>,
     pub(super) closed: bool,
     /// The task that carries the session.
-    pub(in super::super) carrier: Option<Waker>,
+    pub(super) carrier: Option<Waker>,
     /// The same, as long as it waits for everything to be taken.
     pub(super) drained: Option<Waker>,
 }
@@ -124,6 +125,30 @@ impl Streams {
         }
     }
 
+    /// The client has said something.
+    pub(in super::super) fn touch(&mut self, now: Instant) {
+        self.touched = now;
+    }
+
+    /// When the client was last heard of.
+    pub(in super::super) fn touched(&self) -> Instant {
+        self.touched
+    }
+
+    /// Waits for the end of the session, and for requests that no client will receive any more: gives these. `None`: the
+    /// session has ended.
+    pub(in super::super) fn wait_for_end(&mut self, context: &Context<'_>) -> Option<Vec<i64>> {
+        if self.ending.is_some() {
+            return None;
+        }
+        match &self.carrier {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            _ => self.carrier = Some(context.waker().clone()),
+        }
+        Some(std::mem::take(&mut self.lost))
+    }
+
+    /// How many bytes no reader has taken.
     pub(in super::super) fn waiting(&self) -> usize {
         self.waiting
     }

@@ -1,0 +1,50 @@
+//! Reads the head and the body of an HTTP answer.
+
+use bytes::Bytes;
+use reqwest::header::CONTENT_TYPE;
+use reqwest::{Response, StatusCode};
+
+use super::error::HttpError;
+use crate::transport::http::pieces::Pieces;
+
+/// The form of an answer, without its parameters.
+pub(super) fn form(response: &Response) -> &str {
+    let form = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    form.split(';').next().unwrap_or_default().trim()
+}
+
+/// Whether that is the form of an answer.
+pub(super) fn has_form(response: &Response, expected: &str) -> bool {
+    form(response).eq_ignore_ascii_case(expected)
+}
+
+/// Reads an answer to its end.
+pub(super) async fn whole(response: &mut Response, most: usize) -> Result<Bytes, HttpError> {
+    let mut pieces = Pieces::default();
+    while let Some(piece) = response.chunk().await? {
+        if !pieces.add(piece, most) {
+            return Err(HttpError::TooLong(most));
+        }
+    }
+    Ok(pieces.whole())
+}
+
+/// Reads what a server says with a failure, as far as it comes and up to so many bytes.
+pub(super) async fn first_bytes(response: &mut Response, most: usize) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Ok(Some(piece)) = response.chunk().await {
+        let room = most.saturating_sub(body.len());
+        body.extend_from_slice(piece.get(..room).unwrap_or(&piece));
+        if piece.len() >= room {
+            break;
+        }
+    }
+    body
+}
+
+/// Whether a server that answers like that may answer otherwise the next time.
+pub(super) fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error()
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
+}

@@ -1,0 +1,102 @@
+//! Which message is posted when: the first alone, then notifications and replies one after another, and requests in
+//! parallel.
+
+use std::sync::Arc;
+use std::task::Waker;
+
+use super::conversation::Conversation;
+use super::listening::listen;
+use super::message::PostMessage;
+use super::posting::deliver;
+use super::running::Over;
+use crate::driver::{Outgoing, Outlet, OutletNotice};
+
+/// The way out: messages are posted.
+#[derive(Debug)]
+pub(super) struct Posts(pub(super) Arc<Conversation>);
+
+impl Outlet for Posts {
+    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
+        let mut state = self.0.state();
+        if state.is_over() {
+            return state.waiting();
+        }
+        let at_once = state.say(PostMessage::new(outgoing));
+        let waiting = state.waiting();
+        drop(state);
+        match at_once {
+            Some(message) => post_in_parallel(&self.0, message),
+            None => self.0.queued.notify_one(),
+        }
+        waiting
+    }
+
+    fn note(&mut self, notice: OutletNotice, wake: &mut dyn FnMut(Waker)) {
+        let mut state = self.0.state();
+        match notice {
+            OutletNotice::NotAwaited(id) => state.requests.not_awaited(id).into_iter().for_each(wake),
+            OutletNotice::NoneAwaited => state.requests.all_over(Over::NotAwaited).into_iter().for_each(wake),
+            OutletNotice::PeerStepped => state.handshake.not_repeatable(),
+            OutletNotice::Accepted(_)
+            | OutletNotice::Settled(_)
+            | OutletNotice::ReleaseConnection(_)
+            | OutletNotice::Discarded => {}
+        }
+    }
+
+    fn waiting(&self) -> usize {
+        self.0.state().waiting()
+    }
+
+    fn routes(&self) -> bool {
+        true
+    }
+}
+
+/// Posts, one after another, what must not overtake one another. Never ends.
+pub(super) async fn post_in_order(conversation: &Arc<Conversation>) {
+    loop {
+        let (next, drained) = conversation.state().next();
+        if let Some(drained) = drained {
+            drained.wake();
+        }
+        let Some(message) = next else {
+            conversation.queued.notified().await;
+            continue;
+        };
+        let opens = !conversation.state().opened;
+        match message.asks() {
+            // Before the first answer the session does not have a name.
+            [_, ..] if opens => {
+                post_in_parallel(conversation, message);
+                conversation.opened.notified().await;
+            }
+            [_, ..] => post_in_parallel(conversation, message),
+            [] => {
+                // Seldom, so that it takes no memory while the session is idle.
+                Box::pin(deliver(conversation, &message)).await;
+                // Some servers lose messages that they send before the stream is open, even in the middle of a
+                // call. So later messages wait until the stream is open, up to a limit.
+                if begin_listening(conversation) {
+                    let listened = conversation.listened.notified();
+                    drop(Box::pin(tokio::time::timeout(conversation.options.listen_within, listened)).await);
+                }
+            }
+        }
+    }
+}
+
+fn post_in_parallel(conversation: &Arc<Conversation>, message: PostMessage) {
+    let delivery = Arc::clone(conversation);
+    conversation.spawn(async move { deliver(&delivery, &message).await });
+}
+
+/// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
+pub(super) fn begin_listening(conversation: &Arc<Conversation>) -> bool {
+    if !conversation.options.listen || !conversation.state().begin_listening() {
+        return false;
+    }
+    let listening = Arc::clone(conversation);
+    conversation.spawn(async move { listen(&listening).await });
+    true
+}
