@@ -163,7 +163,7 @@ impl CheckedSession {
         }
         let [part] = self.parts.as_slice() else { return Some(WhyNot::Split) };
         let role = part.channel.role();
-        let side = self.link.with(|engine| engine.checker().side());
+        let side = self.link.with(|engine| engine.rules().checker().side());
         let name = |of: Option<&mcp_protocol_machine::protocol::Role>| {
             of.map(|role| role.name.clone()).unwrap_or_default()
         };

@@ -49,10 +49,15 @@ impl Name<'_> {
         link.with(|engine| match self {
             Name::Index(message) => Ok(message),
             Name::Method(method) => {
-                let of = |kind| engine.of_method(kind, method, None).or_else(|| engine.some_of(kind, method));
+                let of = |kind| {
+                    engine
+                        .rules()
+                        .of_method(kind, method, None)
+                        .or_else(|| engine.rules().some_of(kind, method))
+                };
                 of(Kind::Request)
                     .or_else(|| of(Kind::Notification))
-                    .ok_or_else(|| engine.checker().no_such_message(Kind::Request, method))
+                    .ok_or_else(|| engine.rules().checker().no_such_message(Kind::Request, method))
             }
         })
     }
@@ -68,21 +73,23 @@ impl Name<'_> {
             _ => Kind::Request,
         };
         match self {
-            Name::Index(message) => match engine.checker().protocol().message(message) {
+            Name::Index(message) => match engine.rules().checker().protocol().message(message) {
                 Some(table) if table.kind == kind => Ok(message),
-                Some(_) => Err(engine.checker().other_kind(message, kind)),
-                None => Err(engine.checker().no_such_message(kind, &format!("message {}", message.0))),
+                Some(_) => Err(engine.rules().checker().other_kind(message, kind)),
+                None => {
+                    Err(engine.rules().checker().no_such_message(kind, &format!("message {}", message.0)))
+                }
             },
             Name::Method(method) => {
-                if let Some(message) = engine.of_method(kind, method, written) {
+                if let Some(message) = engine.rules().of_method(kind, method, written) {
                     return Ok(message);
                 }
-                if let Some(message) = engine.some_of(kind, method) {
-                    return Err(engine.checker().would_fit_none(Direction::Send, message));
+                if let Some(message) = engine.rules().some_of(kind, method) {
+                    return Err(engine.rules().checker().would_fit_none(Direction::Send, message));
                 }
-                Err(match engine.some_of(other, method) {
-                    Some(message) => engine.checker().other_kind(message, kind),
-                    None => engine.checker().no_such_message(kind, method),
+                Err(match engine.rules().some_of(other, method) {
+                    Some(message) => engine.rules().checker().other_kind(message, kind),
+                    None => engine.rules().checker().no_such_message(kind, method),
                 })
             }
         }

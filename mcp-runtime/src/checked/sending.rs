@@ -72,7 +72,7 @@ impl CheckedSession {
         room(&self.link, message).await?;
         let (timeouts, within) = (self.link.options().call_timeouts(), self.within.as_deref());
         let id = self.link.speak(|engine, caller| {
-            engine.check_within(message, &written, within)?;
+            engine.rules().check_within(message, &written, within)?;
             let id = engine.request(caller, message, &written, false, true)?;
             engine.asked_by(id, key);
             engine.limit_call(id, started, timeouts);
@@ -157,7 +157,7 @@ impl CheckedSession {
         params: &P,
     ) -> Result<(), Error> {
         let (message, written) = self.named(notification.into(), Kind::Notification, params)?;
-        let protocol = self.link.with(|engine| engine.protocol_ref().clone());
+        let protocol = self.link.with(|engine| engine.rules().protocol().clone());
         let Some(table) = protocol.message(message) else { return Err(self.not_here(message)) };
         if let Some(path) = &table.cancels {
             return match id_at(Some(&written), path) {
@@ -183,7 +183,7 @@ impl CheckedSession {
         let about = token.as_ref().map_or(About::Nothing, About::Token);
         let within = self.within.as_deref();
         self.link.speak(|engine, caller| {
-            engine.check_within(message, &written, within)?;
+            engine.rules().check_within(message, &written, within)?;
             engine.notification(caller, message, &written, about).map(drop)
         })
     }
@@ -204,7 +204,7 @@ impl CheckedSession {
     /// # Errors
     /// If the protocol does not permit the cancel, or the session has ended.
     pub fn cancel(&mut self, id: &RequestId) -> Result<(), Error> {
-        match self.link.with(|engine| engine.cancel_message()) {
+        match self.link.with(|engine| engine.rules().cancel_message()) {
             Some(message) => self.send_cancel(message, id, "{}"),
             None => Ok(()),
         }
@@ -298,7 +298,7 @@ impl CheckedSession {
         };
         let written =
             write::payload(result).map_err(|error| Error::payload(&self.name_of(request), error))?;
-        let Some(reply) = self.link.with(|engine| engine.reply_of(request, &written)) else {
+        let Some(reply) = self.link.with(|engine| engine.rules().reply_of(request, &written)) else {
             let replies =
                 self.protocol().messages.iter().filter(|reply| reply.kind == Kind::Reply { request });
             let problem =
@@ -374,7 +374,7 @@ impl CheckedSession {
 
     /// Whether a message opens a sub-session that has steps of its own.
     fn opens_sub_session(&self, message: MessageIndex) -> bool {
-        self.link.with(|engine| engine.checker().opens_sub_session(Direction::Send, message))
+        self.link.with(|engine| engine.rules().checker().opens_sub_session(Direction::Send, message))
     }
 
     /// Where a message goes from the states of this value.

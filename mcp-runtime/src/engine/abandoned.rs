@@ -23,7 +23,7 @@ impl Engine {
         sub_session: Option<SubSessionNumber>,
         why: Option<&Error>,
     ) -> Option<i64> {
-        if self.message(request).is_some_and(|message| message.cancellable) {
+        if self.rules.message(request).is_some_and(|message| message.cancellable) {
             let reason = why.and_then(|error| self.reason(error));
             if matches!(self.cancel(caller, id, reason.as_deref()), Ok(true)) {
                 return None;
@@ -43,7 +43,7 @@ impl Engine {
         id: i64,
         extra: Option<&str>,
     ) -> Result<bool, Error> {
-        let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
+        let sub_session = self.rules.checker().sub_session_of(Direction::Send, &RequestId::Number(id));
         let is_cancelled = self.cancel(caller, id, extra)?;
         match sub_session {
             _ if !is_cancelled => {}
@@ -65,7 +65,7 @@ impl Engine {
 
     /// The peer has lost the session: what the checker does not wait for any more will not come.
     pub(super) fn forget_abandoned(&mut self) {
-        let checker = &self.checker;
+        let checker = &self.rules.checker();
         self.calls.keep_abandoned(|id| {
             let id = RequestId::Number(id);
             matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))

@@ -31,8 +31,9 @@ impl Engine {
         if let Some(error) = self.closed(caller) {
             return Err(error);
         }
-        if !self.protocol.batch {
-            let (protocol, version) = (self.protocol.name.clone(), self.protocol.version.clone());
+        if !self.rules.protocol().batch {
+            let (protocol, version) =
+                (self.rules.protocol().name.clone(), self.rules.protocol().version.clone());
             return Err(Error::NoBatches { protocol, version });
         }
         let start = self.outbox.composing().len();
@@ -82,10 +83,10 @@ impl Engine {
     ) -> Option<Received> {
         inbound.batch?;
         let is_step = |edge: &Edge| matches!(edge.action, Action::Step(_));
-        let state = self.checker.states().iter().filter_map(|state| self.role()?.state(*state));
+        let state = self.rules.checker().states().iter().filter_map(|state| self.rules.role()?.state(*state));
         let mut here = state.filter(|state| state.edge(Direction::Receive, message).is_some_and(is_step));
         let state = here.next().map(|state| state.name.clone())?;
-        let method = self.method(message);
+        let method = self.rules.method(message);
         let error = RpcError::invalid_request(format!(
             "`{method}` moves the session on from `{state}` and cannot stand in a batch: send it on its own"
         ))

@@ -42,7 +42,7 @@ impl Engine {
 
     /// The caller has dropped its call.
     pub(crate) fn let_go(&mut self, caller: Caller, id: i64) {
-        let running = self.calls.running(id).and_then(|message| self.message(message));
+        let running = self.calls.running(id).and_then(|message| self.rules.message(message));
         if running.is_some_and(|message| message.cancellable) {
             // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel(caller, id, None);

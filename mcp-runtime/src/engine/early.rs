@@ -5,8 +5,8 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
 use super::context::Inbound;
-use super::names::id_at;
 use super::owners::early::EarlyMessage;
+use super::rules::names::id_at;
 use super::state::Engine;
 use crate::driver::Received;
 use crate::jsonrpc::RpcError;
@@ -21,7 +21,8 @@ impl Engine {
         id: &RequestId,
     ) -> bool {
         // The replies of a batch wait for one another, so what is too early in one is refused at once.
-        inbound.batch.is_none() && (self.early.has(id) || self.checker.is_early(Direction::Receive, message))
+        inbound.batch.is_none()
+            && (self.early.has(id) || self.rules.checker().is_early(Direction::Receive, message))
     }
 
     /// Whether a notification comes too early, or takes a request back that did.
@@ -33,7 +34,7 @@ impl Engine {
     ) -> bool {
         inbound.batch.is_none()
             && (cancels.is_some_and(|id| self.early.has(id))
-                || self.checker.is_early(Direction::Receive, message))
+                || self.rules.checker().is_early(Direction::Receive, message))
     }
 
     /// Holds a message that comes too early.
@@ -54,8 +55,8 @@ impl Engine {
             tag: inbound.tag,
             extension: inbound.extension.cloned(),
         };
-        let name = self.name(message);
-        match self.early.hold(early, self.checker.states(), &self.options) {
+        let name = self.rules.name(message);
+        match self.early.hold(early, self.rules.checker().states(), &self.options) {
             Ok(()) => self.report(Report::Early { message: name }),
             Err(early) => {
                 if let Some(id) = &early.id {
@@ -74,7 +75,7 @@ impl Engine {
     /// early still are held again.
     pub(super) fn judge_early(&mut self) {
         let Some(now) = self.timers.now() else { return };
-        if !self.early.are_due(self.checker.states()) {
+        if !self.early.are_due(self.rules.checker().states()) {
             return;
         }
         for early in self.early.take() {
@@ -83,7 +84,7 @@ impl Engine {
             }
             if self.is_early_still(Inbound::alone(early.tag, now), &early) {
                 // There was room for all of them before.
-                let _ = self.early.hold(early, self.checker.states(), &self.options);
+                let _ = self.early.hold(early, self.rules.checker().states(), &self.options);
                 continue;
             }
             let EarlyMessage { id, method, params, tag, extension } = early;
@@ -109,13 +110,13 @@ impl Engine {
     fn is_early_still(&self, inbound: Inbound<'_>, early: &EarlyMessage) -> bool {
         let EarlyMessage { id, method, params, .. } = early;
         let params = params.as_deref();
-        let Some(message) = self.read_as(Direction::Receive, id.is_some(), method, params) else {
+        let Some(message) = self.rules.read_as(Direction::Receive, id.is_some(), method, params) else {
             return false;
         };
         match id {
             Some(id) => self.is_early_request(inbound, message, id),
             None => {
-                let cancels = self.message(message).and_then(|table| table.cancels.as_ref());
+                let cancels = self.rules.message(message).and_then(|table| table.cancels.as_ref());
                 let cancelled = cancels.and_then(|path| id_at(params, path));
                 self.is_early_notification(inbound, message, cancelled.as_ref())
             }

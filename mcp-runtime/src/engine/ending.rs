@@ -89,7 +89,7 @@ impl Engine {
     /// the last value.
     pub(crate) fn value_closed(&mut self) {
         let is_last = self.lifecycle.value_gone();
-        if is_last || self.checker.quiescent() {
+        if is_last || self.rules.checker().quiescent() {
             self.close();
         }
     }
@@ -128,7 +128,7 @@ impl Engine {
         self.lifecycle.end(end);
         self.early = Default::default();
         self.trace_end(true);
-        self.checker.close();
+        self.rules.checker_mut().close();
         self.fail_calls();
         let ended = self.lifecycle.is_disconnected();
         if ended {

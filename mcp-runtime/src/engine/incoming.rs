@@ -2,18 +2,18 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::{About, Awaiting, Correlation, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::context::{Accepted, Caller, Inbound};
-use super::names::applies;
-use super::names::{Names, id_at};
 use super::owners::calls::Progress;
 use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
 use super::owners::trace::Outcome;
+use super::rules::names::applies;
+use super::rules::names::{Names, id_at};
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, MessageKind, Received};
@@ -46,7 +46,7 @@ impl Engine {
         }
         let parsed = match frame {
             Frame::Whole(message) if message.trim_ascii().is_empty() => return Received::default(),
-            Frame::Whole(message) if self.protocol.batch && is_batch(message) => {
+            Frame::Whole(message) if self.rules.protocol().batch && is_batch(message) => {
                 return self.batch_came(inbound, message);
             }
             Frame::Whole(message) => parse(message, self.options.max_depth),
@@ -91,7 +91,7 @@ impl Engine {
         // but the caller learns of it.
         let answers = id.as_ref().filter(|id| {
             seems != Seems::Other
-                && matches!(self.checker.awaiting(Direction::Receive, id), Awaiting::Request(_))
+                && matches!(self.rules.checker().awaiting(Direction::Receive, id), Awaiting::Request(_))
         });
         if let Some(id) = answers {
             self.malformed_reply_came(id, fault, error);
@@ -109,7 +109,7 @@ impl Engine {
                 Received::default()
             }
             // A client does not answer a line that a server prints into its log: it asked nothing.
-            (None, None) if structured || self.side == Side::Server => {
+            (None, None) if structured || self.rules.side() == Side::Server => {
                 self.write_error(inbound, None, &error)
             }
             (None, None) => Received::default(),
@@ -117,14 +117,15 @@ impl Engine {
     }
 
     fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.read_as(Direction::Receive, request, method, params)
+        self.rules.read_as(Direction::Receive, request, method, params)
     }
 
     /// Nothing is known by this method, or nothing that its payload fits.
     fn unnamed(&mut self, inbound: Inbound<'_>, id: Option<&RequestId>, method: &str) -> Received {
-        let judged = match self.names.any_of(&self.protocol, id.is_some(), method) {
-            Some(message) => self.fits_none(message, id),
-            None => self.checker.unknown_method(Direction::Receive, id, method).map(drop),
+        let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
+        let judged = match self.rules.some_of(kind, method) {
+            Some(message) => self.rules.checker_mut().fits_none(Direction::Receive, message, id).map(drop),
+            None => self.rules.checker_mut().unknown_method(Direction::Receive, id, method).map(drop),
         };
         match judged {
             Ok(()) => Received::default(),
@@ -148,10 +149,10 @@ impl Engine {
         if self.is_early_request(inbound, message, &id) {
             return self.hold_early(inbound, message, Some(id), method, params);
         }
-        let token = self.token(params);
-        let keys = Names::keys(&self.protocol, message, Some(&id), params);
+        let token = self.rules.token(params);
+        let keys = Names::keys(self.rules.protocol(), message, Some(&id), params);
         let correlation = Correlation::keys(&keys);
-        let judged = self.checker.request_correlated(
+        let judged = self.rules.checker_mut().request_correlated(
             Direction::Receive,
             message,
             &id,
@@ -188,7 +189,7 @@ impl Engine {
             && let Err(wait) = self.rate.take(rate, inbound.now)
         {
             self.refuse_early(&arrived, wait);
-        } else if self.message(message).is_some_and(|message| message.answered) {
+        } else if self.rules.message(message).is_some_and(|message| message.answered) {
             if let Some(id) = &arrived.id {
                 // The reply of an `answered` request is empty, so it cannot fail to be written.
                 let _ = self.reply_result(Caller::ANY, id, "{}");
@@ -208,13 +209,13 @@ impl Engine {
         let Some(message) = self.named(false, method, params) else {
             return self.unnamed(inbound, None, method);
         };
-        let table = self.message(message);
+        let table = self.rules.message(message);
         let cancels = table.and_then(|table| table.cancels.as_ref());
         let cancelled = cancels.and_then(|path| id_at(params, path));
         if self.is_early_notification(inbound, message, cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
         }
-        let table = self.message(message);
+        let table = self.rules.message(message);
         let reports = table.and_then(|table| table.reports.as_ref());
         let token = reports.and_then(|reports| id_at(params, &reports.token));
         let about = match (&cancelled, &token) {
@@ -222,11 +223,13 @@ impl Engine {
             (None, Some(token)) => About::Token(token),
             (None, None) => About::Nothing,
         };
-        let reported =
-            token.as_ref().and_then(|token| self.checker.reported(Direction::Receive, token)).cloned();
-        let keys = Names::keys(&self.protocol, message, None, params);
+        let reported = token
+            .as_ref()
+            .and_then(|token| self.rules.checker().reported(Direction::Receive, token))
+            .cloned();
+        let keys = Names::keys(self.rules.protocol(), message, None, params);
         let correlation = Correlation::keys(&keys);
-        let judged = self.checker.notification_correlated(
+        let judged = self.rules.checker_mut().notification_correlated(
             Direction::Receive,
             message,
             about,
@@ -334,7 +337,7 @@ impl Engine {
             Progress::NoCall => self.sub_session_reported(id, text),
             Progress::Unwanted => {}
             Progress::TooLarge(message) => {
-                let message = self.name(message);
+                let message = self.rules.name(message);
                 self.report(Report::Dropped { message, cause: DropReason::TooManyBytes });
             }
             Progress::Queued { is_first, notify } => {

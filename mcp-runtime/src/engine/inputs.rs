@@ -149,7 +149,7 @@ impl Engine {
                 None => matches!(kind, StepKind::Linear { from, to } if from == to),
             };
             if left_out {
-                let message = self.name(input.message);
+                let message = self.rules.name(input.message);
                 let cause = if admitted.is_err() { DropReason::TooManyBytes } else { DropReason::QueueFull };
                 self.report(Report::Dropped { message, cause });
             } else {
@@ -180,8 +180,8 @@ impl Engine {
     /// own leads on, and the value that has not seen the request could not follow.
     fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
         let StepKind::Linear { from, to } = kind else { return false };
-        let refusal = self.names.refusal(&self.protocol, request);
-        let asked = self.role().and_then(|role| role.state(to));
+        let refusal = self.rules.refusal_of(request);
+        let asked = self.rules.state(to);
         let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
         edge.is_some_and(|edge| edge.action == Action::Step(from))
     }

@@ -5,7 +5,7 @@
 //! and in the queue, where the value moves on before it has taken it. Either way it is dropped with a report, and is
 //! never handed out in another state.
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind, Text};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 use mcp_protocol_machine::{About, Late, Meant, RequestId, Step, StepKind, SubSessionNumber, ViolationKind};
 
 use super::context::{Caller, Inbound};
@@ -42,7 +42,7 @@ impl Engine {
         late: Late,
         id: Option<&RequestId>,
     ) -> Received {
-        let crossed = late.crossed.map(|crossed| self.name(crossed));
+        let crossed = late.crossed.map(|crossed| self.rules.name(crossed));
         let received = id.map(|id| {
             let error = RpcError::internal_error(match (&crossed, late.over) {
                 (_, true) => "the request is late: what it belongs to is over".to_owned(),
@@ -51,14 +51,9 @@ impl Engine {
             });
             self.write_error(inbound, Some(id), &error)
         });
-        let state = self.state_name(late.state);
-        self.report(Report::Late { message: self.name(message), state, crossed, over: late.over });
+        let state = self.rules.state_name(late.state);
+        self.report(Report::Late { message: self.rules.name(message), state, crossed, over: late.over });
         received.unwrap_or_default()
-    }
-
-    fn state_name(&self, state: StateIndex) -> Text {
-        let table = self.role().and_then(|role| role.state(state));
-        table.map(|state| state.name.clone()).unwrap_or_default()
     }
 
     /// Sends a linear notification for a value. Where the wire has left the value's state, one that changes nothing may
@@ -76,7 +71,7 @@ impl Engine {
             Err(Error::NotPermitted(violation))
                 if stays
                     && violation.kind == ViolationKind::NotPermitted
-                    && !self.checker.has_step(sub_session, Direction::Send, message) =>
+                    && !self.rules.checker().has_step(sub_session, Direction::Send, message) =>
             {
                 Ok(())
             }
@@ -94,7 +89,7 @@ impl Engine {
     ) {
         let Some(inputs) = self.inputs(sub_session).filter(|inputs| inputs.len() > 0) else { return };
         // What waits for a sub-session that is over is let go of with its value.
-        let kind = self.role().and_then(|role| role.state(state)).map(|table| table.kind);
+        let kind = self.rules.state(state).map(|table| table.kind);
         if sub_session.is_some() && kind == Some(StateKind::End) {
             return;
         }
@@ -102,14 +97,18 @@ impl Engine {
         let mut left: Vec<usize> = Vec::new();
         let mut at = state;
         for (place, input) in inputs.iter().enumerate().filter(|(_, input)| is_mine(input.message)) {
-            let Some(table) = self.role().and_then(|role| role.state(at)) else { break };
+            let Some(table) = self.rules.state(at) else { break };
             if table.kind == StateKind::Fork {
                 break;
             }
             let edge = table.edge(Direction::Receive, input.message);
             match edge.filter(|edge| edge.origin != Origin::Closure) {
                 Some(edge) => at = edge.action.target(),
-                None if self.message(input.message).is_some_and(|table| table.kind == Kind::Notification) => {
+                None if self
+                    .rules
+                    .message(input.message)
+                    .is_some_and(|table| table.kind == Kind::Notification) =>
+                {
                     left.push(place);
                 }
                 None => break,
@@ -117,12 +116,12 @@ impl Engine {
         }
         for place in left.into_iter().rev() {
             let Some(dropped) = self.take_input(sub_session, place) else { continue };
-            let message = self.name(dropped.message);
+            let message = self.rules.name(dropped.message);
             self.report(match moved {
                 Moved::Sent(sent) => Report::Late {
                     message,
-                    state: self.state_name(state),
-                    crossed: Some(self.name(sent)),
+                    state: self.rules.state_name(state),
+                    crossed: Some(self.rules.name(sent)),
                     over: false,
                 },
                 Moved::Took => Report::Dropped { message, cause: DropReason::PassedOver },

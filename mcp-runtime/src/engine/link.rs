@@ -172,7 +172,7 @@ impl Link {
 impl fmt::Debug for Link {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let engine = self.lock();
-        let states = engine.checker().state_names();
+        let states = engine.rules().checker().state_names();
         let (running, unanswered) = engine.open_requests();
         drop(engine);
         formatter
@@ -218,14 +218,14 @@ impl Endpoint for Link {
     fn info(&self) -> SessionInfo {
         self.with(|engine| SessionInfo {
             resumed: engine.is_resumed(),
-            agreed_version: engine.agreed_version().map(Into::into),
+            agreed_version: engine.rules().agreed_version().map(Into::into),
         })
     }
 
     fn read_aside(&self, message: &[u8]) -> Aside {
         self.with(|engine| Aside {
             answer: engine.answer_aside(message),
-            version: engine.announced_version(message),
+            version: engine.rules().announced_version(message),
         })
     }
 }

@@ -67,7 +67,7 @@ impl Engine {
     pub(crate) fn may_answer(&mut self, id: &RequestId, key: MailboxId) -> bool {
         match self.owed.holder(id) {
             Some(holder) => holder == Some(key),
-            None => self.checker.awaiting(Direction::Send, id) == Awaiting::Retired,
+            None => self.rules.checker().awaiting(Direction::Send, id) == Awaiting::Retired,
         }
     }
 

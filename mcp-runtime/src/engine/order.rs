@@ -36,7 +36,7 @@ impl Engine {
     /// Each request of this side that waits for its reply makes room for one more handler: the peer may have to ask
     /// something before it can answer.
     pub(super) fn most_handlers(&self) -> usize {
-        self.options.max_handlers.max(1).saturating_add(self.checker.running(Direction::Send))
+        self.options.max_handlers.max(1).saturating_add(self.rules.checker().running(Direction::Send))
     }
 
     /// The number of the first message that has not reached the program.

@@ -5,10 +5,10 @@ use mcp_protocol_machine::{About, Awaiting, Correlation, Meant, RequestId, Step,
 
 use super::context::{Accepted, Caller};
 use super::late::is_written;
-use super::names::applies;
-use super::names::{Names, on_the_wire};
 use super::owners::batches::ReplyTo;
 use super::owners::trace::Outcome;
+use super::rules::names::applies;
+use super::rules::names::{Names, on_the_wire};
 use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
@@ -41,27 +41,27 @@ impl Engine {
         if let Some(error) = self.closed(caller) {
             return Err(error);
         }
-        let protocol = self.protocol.clone();
+        let protocol = self.rules.protocol().clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
         let number = self.calls.next_id();
         let id = RequestId::Number(number);
         let mut params = on_the_wire(table, written);
         let with_token;
         let mut token = None;
-        if progress && let Some(place) = self.names.token_path(&protocol) {
+        if progress && let Some(place) = self.rules.token_path() {
             with_token = path::set(params, place, &write::id_text(&id))
                 .map_err(|error| Error::payload(&table.name, error))?;
             params = Some(&with_token);
             token = Some(Token::Number(number));
         }
-        self.check_told_apart(message, params)?;
-        self.check_asked_version(message, params)?;
-        let token = token.or_else(|| self.token(params));
+        self.rules.check_told_apart(message, params)?;
+        self.rules.check_asked_version(message, params)?;
+        let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.calls.use_id();
         let keys = Names::keys(&protocol, message, Some(&id), params);
         let correlation = Correlation { keys: &keys, meant };
-        let step = self.checker.request_correlated(
+        let step = self.rules.checker_mut().request_correlated(
             Direction::Send,
             message,
             &id,
@@ -104,7 +104,7 @@ impl Engine {
         let half_closed = self.lifecycle.is_answering() && !self.outbox.may_route();
         if half_closed && !self.is_lost(caller) {
             // It may not be read any more, and some peers stumble over it. Replies are still owed.
-            let message = self.name(message);
+            let message = self.rules.name(message);
             self.report(Report::Dropped { message, cause: DropReason::PeerClosed });
             return Ok(false);
         }
@@ -129,13 +129,13 @@ impl Engine {
         {
             return Err(error);
         }
-        let protocol = self.protocol.clone();
+        let protocol = self.rules.protocol().clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
         let params = on_the_wire(table, written);
-        self.check_told_apart(message, params)?;
+        self.rules.check_told_apart(message, params)?;
         let keys = Names::keys(&protocol, message, None, params);
         let correlation = Correlation { keys: &keys, meant };
-        let step = self.checker.notification_correlated(
+        let step = self.rules.checker_mut().notification_correlated(
             Direction::Send,
             message,
             about,
@@ -164,7 +164,7 @@ impl Engine {
         token: &Token,
         id: Option<&RequestId>,
     ) -> Result<(), Error> {
-        let protocol = self.protocol.clone();
+        let protocol = self.rules.protocol().clone();
         let reports = protocol.message(message).and_then(|table| Some((table, table.reports.as_ref()?)));
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
@@ -209,11 +209,11 @@ impl Engine {
         if self.calls.is_complete(id) {
             return Ok(false);
         }
-        let protocol = self.protocol.clone();
-        let Some((message, place)) = self.names.cancels(&protocol) else { return Ok(false) };
+        let _protocol = self.rules.protocol().clone();
+        let Some((message, place)) = self.rules.cancels() else { return Ok(false) };
         let name = RequestId::Number(id);
         let params = path::set(extra, &place, &write::id_text(&name))
-            .map_err(|error| Error::payload(&self.name(message), error))?;
+            .map_err(|error| Error::payload(&self.rules.name(message), error))?;
         let written = self.notification(caller, message, &params, About::Request(&name))?;
         if written {
             let outcome =
@@ -243,8 +243,8 @@ impl Engine {
         message: Option<MessageIndex>,
         written: &str,
     ) -> Result<(), Error> {
-        self.check_reply_told_apart(id, message, written)?;
-        self.check_version(id, written)?;
+        self.rules.check_reply_told_apart(id, message, written)?;
+        self.rules.check_version(id, written)?;
         self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
 
@@ -293,16 +293,21 @@ impl Engine {
             self.error_to(to, id, &error)?;
             return Err(Error::BatchFull(most));
         }
-        let protocol = self.protocol.clone();
+        let protocol = self.rules.protocol().clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
-        let message = message.or_else(|| self.names.reply(&protocol, request, written));
+        let message = message.or_else(|| self.rules.reply_of(request, written));
         let Some((message, table)) = message.and_then(|message| Some((message, protocol.message(message)?)))
         else {
             return Ok(());
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
         let keys = Names::keys(&protocol, message, Some(id), Some(result));
-        let step = self.checker.reply_correlated(Direction::Send, id, message, Correlation::keys(&keys))?;
+        let step = self.rules.checker_mut().reply_correlated(
+            Direction::Send,
+            id,
+            message,
+            Correlation::keys(&keys),
+        )?;
         let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
         self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
@@ -313,10 +318,10 @@ impl Engine {
     }
 
     fn error_to(&mut self, to: ReplyTo, id: &RequestId, error: &RpcError) -> Result<(), Error> {
-        let protocol = self.protocol.clone();
+        let _protocol = self.rules.protocol().clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
-        if let Some(message) = self.names.refusal(&protocol, request) {
-            let step = self.checker.reply(Direction::Send, id, message)?;
+        if let Some(message) = self.rules.refusal_of(request) {
+            let step = self.rules.checker_mut().reply(Direction::Send, id, message)?;
             self.trace_step(&step);
             self.end_awaiting();
             if step.kind.is_dropped() {
@@ -344,17 +349,19 @@ impl Engine {
         if self.lifecycle.is_over() {
             return self.lifecycle.error().map_or(Ok(None), Err);
         }
-        match self.checker.awaiting(Direction::Send, id) {
+        match self.rules.checker().awaiting(Direction::Send, id) {
             Awaiting::Request(request) => Ok(Some(request)),
             Awaiting::Retired | Awaiting::Refused => {
                 // Keeps count, so that the id is free of its past.
-                let _ = self.checker.stray_reply(Direction::Send, id);
+                let _ = self.rules.checker_mut().stray_reply(Direction::Send, id);
                 Ok(None)
             }
-            Awaiting::Completed | Awaiting::Unknown => match self.checker.stray_reply(Direction::Send, id) {
-                Ok(_) => Ok(None),
-                Err(violation) => Err(violation.into()),
-            },
+            Awaiting::Completed | Awaiting::Unknown => {
+                match self.rules.checker_mut().stray_reply(Direction::Send, id) {
+                    Ok(_) => Ok(None),
+                    Err(violation) => Err(violation.into()),
+                }
+            }
         }
     }
 }

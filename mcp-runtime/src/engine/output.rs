@@ -106,7 +106,7 @@ impl Engine {
 
     /// Nor for those to the requests whose sub-session the message at hand has ended.
     pub(super) fn end_awaiting(&mut self) {
-        for id in self.checker.take_left() {
+        for id in self.rules.checker_mut().take_left() {
             self.not_awaited(&id);
         }
     }
@@ -126,7 +126,7 @@ impl Engine {
             _ if caller.is_bound() => return Place::Within,
             _ => return Place::Replicated,
         };
-        let edges = self.role().and_then(|role| role.state(from)).map_or(&[][..], |state| &state.edges);
+        let edges = self.rules.state(from).map_or(&[][..], |state| &state.edges);
         let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
         match edges.iter().filter(is_own).count() {
             0 | 1 if from != to => Place::OnlyStep,
@@ -144,7 +144,7 @@ impl Engine {
     pub(crate) fn awaits(&self, id: i64) -> bool {
         use mcp_protocol_machine::{Awaiting, protocol::Direction};
 
-        let awaiting = self.checker.awaiting(Direction::Receive, &RequestId::Number(id));
+        let awaiting = self.rules.checker().awaiting(Direction::Receive, &RequestId::Number(id));
         self.lifecycle.is_open() && matches!(awaiting, Awaiting::Request(_))
     }
 }

@@ -8,10 +8,10 @@ use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{RequestId, SubSessionNumber};
 
 use super::context::Caller;
-use super::names::announced;
 use super::owners::mailboxes::Notice;
 use super::owners::replicated::Arrived;
 use super::owners::trace::Outcome;
+use super::rules::names::announced;
 use super::state::Engine;
 use crate::epoch::Epoch;
 use crate::error::{DisconnectReason, Error, ReconnectError};
@@ -30,9 +30,9 @@ impl Engine {
         let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
             return None;
         };
-        let read = self.read_as(Direction::Receive, true, &method, params);
+        let read = self.rules.read_as(Direction::Receive, true, &method, params);
         let mut answer = Vec::new();
-        if read.and_then(|read| self.message(read)).is_some_and(|table| table.answered) {
+        if read.and_then(|read| self.rules.message(read)).is_some_and(|table| table.answered) {
             write::result(&mut answer, &id, "{}");
         } else {
             let error = RpcError::busy("the session is being begun: ask again later");
@@ -54,7 +54,7 @@ impl Engine {
             RequestId::Number(id) => calls.is_repeatable(*id).unwrap_or_else(|| openers.contains(id)),
             RequestId::Text(_) => false,
         };
-        let Some(lost) = self.checker.renew(waits) else {
+        let Some(lost) = self.rules.checker_mut().renew(waits) else {
             return self.end(DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable));
         };
         self.epoch = self.epoch.next();
@@ -78,21 +78,23 @@ impl Engine {
 
     /// What was announced counts from now on.
     fn announced_again(&mut self, request: &[u8], result: &[u8]) {
-        let protocol = self.protocol.clone();
+        let protocol = self.rules.protocol().clone();
         let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
             (parse(request, self.options.max_depth), parse(result, self.options.max_depth))
         else {
             return;
         };
-        let asked = self.names.by_method(&protocol, self.side, true, &method, params);
-        let Some(reply) = asked.and_then(|asked| self.names.reply(&protocol, asked, result)) else { return };
+        let asked = self.rules.own_request(&method, params);
+        let Some(reply) = asked.and_then(|asked| self.rules.reply_of(asked, result)) else { return };
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
             let capabilities = announced(&protocol, announcement, Some(result));
-            if announcement.side != self.side {
+            let is_own = announcement.side == self.rules.side();
+            let missing = self.rules.missing_capabilities(announcement, Some(result), &capabilities);
+            if let Some(error) = missing.filter(|_| !is_own) {
                 // No message carries the error to the program; the report does.
-                let _ = self.look_for_required(announcement, Some(result), &capabilities);
+                self.report(Report::NegotiationFailed { error });
             }
-            self.checker.announce(announcement.side, capabilities);
+            self.rules.checker_mut().announce(announcement.side, capabilities);
         }
     }
 

@@ -26,9 +26,13 @@ impl Engine {
 
     /// A reply to a running request of this side was rejected.
     pub(super) fn reply_rejected(&mut self, id: &RequestId, problem: ReplyProblem) {
-        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else { return };
-        let reply = InvalidReply { message: self.name(request), method: self.method(request), problem };
-        let decides = self.checker.reply_decides(Direction::Receive, id) || self.reply_announces(request);
+        let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
+            return;
+        };
+        let reply =
+            InvalidReply { message: self.rules.name(request), method: self.rules.method(request), problem };
+        let decides =
+            self.rules.checker().reply_decides(Direction::Receive, id) || self.reply_announces(request);
         self.exchange_failed(id, request, Error::InvalidReply(reply.clone()));
         if decides {
             self.end(DisconnectReason::InvalidReply(reply));
@@ -38,17 +42,18 @@ impl Engine {
     /// Whether a reply to a request announces capabilities or a version, by which other messages are judged.
     fn reply_announces(&self, request: MessageIndex) -> bool {
         let announces = |message: MessageIndex| {
-            self.message(message).is_some_and(|table| table.kind == Kind::Reply { request })
+            self.rules.message(message).is_some_and(|table| table.kind == Kind::Reply { request })
         };
-        let mut places = self.protocol.announcements.iter().map(|announcement| announcement.field.message);
+        let mut places =
+            self.rules.protocol().announcements.iter().map(|announcement| announcement.field.message);
         places.any(announces)
-            || self.protocol.version_field.as_ref().is_some_and(|field| announces(field.message))
+            || self.rules.protocol().version_field.as_ref().is_some_and(|field| announces(field.message))
     }
 
     /// A request of this side that is not a step was not delivered, or nothing will answer it.
     pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
         let id = RequestId::Number(id);
-        if let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, &id)
+        if let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, &id)
             && self.lifecycle.is_open()
         {
             self.exchange_failed(&id, request, error);
@@ -58,10 +63,10 @@ impl Engine {
     /// A running request of this side has no reply that could be used. For the state machine it is as if the peer had
     /// refused it.
     fn exchange_failed(&mut self, id: &RequestId, request: MessageIndex, error: Error) {
-        let sub_session = self.checker.sub_session_of(Direction::Send, id);
-        let refusal = self.names.refusal(&self.protocol, request);
+        let sub_session = self.rules.checker().sub_session_of(Direction::Send, id);
+        let refusal = self.rules.refusal_of(request);
         let step = refusal.and_then(|refusal| {
-            let step = self.checker.reply(Direction::Receive, id, refusal).ok()?;
+            let step = self.rules.checker_mut().reply(Direction::Receive, id, refusal).ok()?;
             Some((refusal, step.kind))
         });
         self.trace_over(Direction::Send, id, Outcome::Lost);

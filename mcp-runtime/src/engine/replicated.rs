@@ -98,7 +98,7 @@ impl Engine {
     pub(super) fn drop_untaken_of(&mut self, which: impl Fn(&Arrived) -> bool) {
         for arrived in self.replicated.take_all(which) {
             self.forget_owed(arrived.id.as_ref());
-            let message = self.name(arrived.message);
+            let message = self.rules.name(arrived.message);
             self.report(Report::Dropped { message, cause: DropReason::Closed });
         }
         self.reached();
@@ -120,7 +120,7 @@ impl Engine {
             DropReason::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
             DropReason::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
             DropReason::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
-            DropReason::Unattended => RpcError::method_not_found(&self.method(arrived.message)),
+            DropReason::Unattended => RpcError::method_not_found(&self.rules.method(arrived.message)),
             DropReason::Abandoned | DropReason::Closed | DropReason::PassedOver | DropReason::PeerClosed => {
                 RpcError::internal_error("the request was dropped unanswered")
             }
@@ -158,7 +158,7 @@ impl Engine {
         if let Some((sub_session, _)) = arrived.sub_session {
             self.leave_sub_session(caller, sub_session);
         }
-        let message = self.name(arrived.message);
+        let message = self.rules.name(arrived.message);
         self.report(Report::Dropped { message, cause });
     }
 

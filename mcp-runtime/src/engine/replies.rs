@@ -4,10 +4,10 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, Correlation, RequestId, StepKind};
 
 use super::context::{Accepted, Inbound};
-use super::names::{Names, to_be_read};
 use super::owners::calls::Answer;
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::trace::Outcome;
+use super::rules::names::{Names, to_be_read};
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::Received;
@@ -22,38 +22,47 @@ impl Engine {
         id: &RequestId,
         outcome: Result<&str, RpcError>,
     ) -> Received {
-        let Awaiting::Request(request) = self.checker.awaiting(Direction::Receive, id) else {
+        let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
             // The sub-session of a call that was cancelled may have its key already.
-            let retired = self.checker.retired(Direction::Receive, id);
+            let retired = self.rules.checker().retired(Direction::Receive, id);
             let message = retired
                 .zip(outcome.as_ref().ok())
-                .and_then(|(request, result)| self.names.reply(&self.protocol, request, result));
+                .and_then(|(request, result)| self.rules.reply_of(request, result));
             let keys = message.map_or_else(Vec::new, |message| {
-                Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied())
+                Names::keys(self.rules.protocol(), message, Some(id), outcome.as_ref().ok().copied())
             });
-            return match self.checker.stray_reply_correlated(Direction::Receive, id, Correlation::keys(&keys))
-            {
+            return match self.rules.checker_mut().stray_reply_correlated(
+                Direction::Receive,
+                id,
+                Correlation::keys(&keys),
+            ) {
                 Ok(_) => Received::default(),
                 Err(violation) => self.refused(inbound, None, violation),
             };
         };
         let message = match &outcome {
-            Ok(result) => self.names.reply(&self.protocol, request, result),
-            Err(_) => self.names.refusal(&self.protocol, request),
+            Ok(result) => self.rules.reply_of(request, result),
+            Err(_) => self.rules.refusal_of(request),
         };
-        let judged = match (message, self.names.any_reply(request)) {
+        let judged = match (message, self.rules.any_reply_to(request)) {
             (Some(message), _) => {
-                let keys = Names::keys(&self.protocol, message, Some(id), outcome.as_ref().ok().copied());
+                let keys =
+                    Names::keys(self.rules.protocol(), message, Some(id), outcome.as_ref().ok().copied());
                 let correlation = Correlation::keys(&keys);
-                self.checker
+                self.rules
+                    .checker_mut()
                     .reply_correlated(Direction::Receive, id, message, correlation)
                     .map(|step| (step, message))
             }
-            (None, Some(reply)) if outcome.is_ok() => {
-                self.checker.fits_none(Direction::Receive, reply, Some(id)).map(|step| (step, request))
-            }
+            (None, Some(reply)) if outcome.is_ok() => self
+                .rules
+                .checker_mut()
+                .fits_none(Direction::Receive, reply, Some(id))
+                .map(|step| (step, request)),
             // A request without any reply is a flaw of the tables; the call must end all the same.
-            (None, _) => self.checker.stray_reply(Direction::Receive, id).map(|step| (step, request)),
+            (None, _) => {
+                self.rules.checker_mut().stray_reply(Direction::Receive, id).map(|step| (step, request))
+            }
         };
         let (step, message) = match judged {
             Ok(judged) => judged,
@@ -76,7 +85,7 @@ impl Engine {
         {
             // A session without types shows what came; a type is read from what stands for it.
             let is_typed = self.calls.is_typed(*number);
-            let table = self.message(message).filter(|_| is_typed);
+            let table = self.rules.message(message).filter(|_| is_typed);
             let read = outcome.map(|result| Answer {
                 message,
                 text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),

@@ -2,24 +2,18 @@
 
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::{
-    Direction, Gate, GateIndex, Message, MessageIndex, Protocol, Role, Side, State, Text,
-};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State};
 use mcp_protocol_machine::{
-    Awaiting, Capabilities, Checker, Expected, Limits, ProtocolRef, RequestId, Step, TableError, Token,
-    Violation, ViolationKind,
+    Awaiting, Expected, ProtocolRef, RequestId, Step, TableError, Violation, ViolationKind,
 };
 
 use super::context::{Accepted, Caller, Inbound};
-use super::names::applies;
-use super::names::{Names, announced};
 use super::owners::batches::Batches;
 use super::owners::calls::Calls;
 use super::owners::early::EarlyMessages;
 use super::owners::inputs::InputQueue;
 use super::owners::lifecycle::Lifecycle;
 use super::owners::mailboxes::Mailboxes;
-use super::owners::negotiation::Negotiation;
 use super::owners::order::Order;
 use super::owners::outbox::Outbox;
 use super::owners::owed::OwedReplies;
@@ -29,6 +23,9 @@ use super::owners::sub_sessions::SubSessions;
 use super::owners::timers::Timers;
 use super::owners::trace::Trace;
 use super::owners::wakers::Effects;
+use super::rules::Rules;
+use super::rules::names::announced;
+use super::rules::names::applies;
 use crate::budget::{Account, Budget, Holder};
 use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
@@ -40,11 +37,9 @@ use crate::report::Report;
 /// One session, as one side sees it.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    pub(super) protocol: ProtocolRef,
-    pub(super) side: Side,
     pub(super) options: Arc<Options>,
-    pub(super) names: Names,
-    pub(super) checker: Checker,
+    /// What the protocol says of the session.
+    pub(super) rules: Rules,
     pub(super) effects: Effects,
     /// Records for `tracing`, if a subscriber listens.
     pub(super) traces: Vec<Trace>,
@@ -77,8 +72,6 @@ pub(crate) struct Engine {
     pub(super) order: Order,
     /// The requests that the handler of this side leaves to its default methods, and that were not reported yet.
     pub(super) unhandled: Vec<MessageIndex>,
-    /// The version of the protocol, as far as it is negotiated.
-    pub(super) negotiation: Negotiation,
 
     /// What this side has said and the transport has not written.
     pub(super) outbox: Outbox,
@@ -89,34 +82,18 @@ pub(crate) struct Engine {
     pub(super) lifecycle: Lifecycle,
 }
 
-/// How much the checker keeps.
-pub(super) fn limits(options: &Options) -> Limits {
-    Limits { running: options.max_running, ..Limits::default() }
-}
-
 impl Engine {
     pub(crate) fn new(
         protocol: ProtocolRef,
         side: Side,
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
-        let checker = Checker::new(&protocol, side)?.with_limits(limits(&options));
-        Ok(Engine::with(protocol, side, options, checker))
-    }
-
-    fn with(protocol: ProtocolRef, side: Side, options: Arc<Options>, mut checker: Checker) -> Engine {
-        let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
-        let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
-        let tolerated = gates.filter(|(_, gate)| is_tolerated(gate)).map(|(index, _)| index);
-        checker.tolerate(Capabilities::from_gates(tolerated));
+        let rules = Rules::new(protocol, side, Arc::clone(&options))?;
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
         let input = Account::of([own]);
-        Engine {
-            names: Names::new(&protocol),
-            protocol,
-            side,
+        Ok(Engine {
             options,
-            checker,
+            rules,
             effects: Effects::default(),
             traces: Vec::new(),
             resumed: false,
@@ -133,11 +110,10 @@ impl Engine {
             mailboxes: Mailboxes::default(),
             order: Order::default(),
             unhandled: Vec::new(),
-            negotiation: Negotiation::default(),
             outbox: Outbox::default(),
             epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),
-        }
+        })
     }
 
     /// The same engine, which draws on budgets that it shares with others, too.
@@ -153,40 +129,19 @@ impl Engine {
         Engine::new(ProtocolRef::Static(&IDLE), side, options).expect("the idle protocol can be followed")
     }
 
+    /// What the protocol says of the session.
+    pub(crate) fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
     /// What the transport says of the order of messages.
     pub(crate) fn set_ordered(&mut self, ordered: bool) {
-        self.checker.set_ordered(ordered);
-    }
-
-    pub(crate) fn protocol_ref(&self) -> &ProtocolRef {
-        &self.protocol
-    }
-
-    pub(crate) fn checker(&self) -> &Checker {
-        &self.checker
+        self.rules.checker_mut().set_ordered(ordered);
     }
 
     /// How many requests of this side wait for their replies, and how many of the peer's.
     pub(crate) fn open_requests(&self) -> (usize, usize) {
-        (self.checker.running(Direction::Send), self.owed.len())
-    }
-
-    pub(super) fn role(&self) -> Option<&Role> {
-        self.protocol.role(self.side)
-    }
-
-    pub(super) fn message(&self, index: MessageIndex) -> Option<&Message> {
-        self.protocol.message(index)
-    }
-
-    /// The name of a message in the `.session` file.
-    pub(crate) fn name(&self, index: MessageIndex) -> Text {
-        self.message(index).map(|message| message.name.clone()).unwrap_or_default()
-    }
-
-    /// The wire method of a message.
-    pub(crate) fn method(&self, index: MessageIndex) -> Text {
-        self.message(index).map(|message| message.method.clone()).unwrap_or_default()
+        (self.rules.checker().running(Direction::Send), self.owed.len())
     }
 
     pub(super) fn report(&mut self, report: Report) {
@@ -259,39 +214,39 @@ impl Engine {
         }
         self.trace_step(&step);
         self.end_awaiting();
-        let mut negotiation = None;
-        let mut protocol = self.protocol.clone();
+        let mut failed = Vec::new();
+        let mut protocol = self.rules.protocol().clone();
         if let Some(field) = protocol.version_field.as_ref() {
-            negotiation = self.note_version(field, message, payload, incoming);
+            failed.extend(self.rules.note_version(field, message, payload, incoming));
             if field.message == message {
                 // The revision that governs now says which capabilities there are.
-                protocol = self.protocol.clone();
+                protocol = self.rules.protocol().clone();
             }
         }
         for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
             let capabilities = announced(&protocol, announcement, payload);
-            if incoming && announcement.side != self.side {
-                // The version weighs more than a capability.
-                negotiation = negotiation.or(self.look_for_required(announcement, payload, &capabilities));
+            let is_own = announcement.side == self.rules.side();
+            if incoming && !is_own {
+                failed.extend(self.rules.missing_capabilities(announcement, payload, &capabilities));
             }
-            self.checker.announce(announcement.side, capabilities);
-            if announcement.side == self.side {
+            self.rules.checker_mut().announce(announcement.side, capabilities);
+            if is_own {
                 self.report_unhandled();
             }
         }
+        for error in &failed {
+            self.report(Report::NegotiationFailed { error: error.clone() });
+        }
+        // The version weighs more than a capability.
+        let negotiation = failed.into_iter().next().map(Box::new);
         Accepted { step, negotiation }
     }
 
     /// A message of the peer was accepted: reports it if that is only because what it needs is tolerated.
     pub(super) fn report_tolerated(&mut self, message: MessageIndex, payload: Option<&str>) {
-        if let Some(violation) = self.checker.tolerated(message, applies(payload)) {
+        if let Some(violation) = self.rules.checker().tolerated(message, applies(payload)) {
             self.report(Report::Tolerated(violation));
         }
-    }
-
-    /// The token that a request carries.
-    pub(super) fn token(&self, params: Option<&str>) -> Option<Token> {
-        self.names.token(&self.protocol, params)
     }
 
     /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
@@ -304,7 +259,8 @@ impl Engine {
         id: Option<&RequestId>,
         error: &RpcError,
     ) -> Received {
-        let is_running = |id| matches!(self.checker.awaiting(Direction::Send, id), Awaiting::Request(_));
+        let is_running =
+            |id| matches!(self.rules.checker().awaiting(Direction::Send, id), Awaiting::Request(_));
         if id.is_some_and(|id| is_running(id) || self.early.has(id)) {
             return inbound.refused(error);
         }

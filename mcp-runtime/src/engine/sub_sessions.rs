@@ -77,7 +77,7 @@ impl Engine {
     pub(super) fn sub_session_came(&mut self, sub_session: SubSessionNumber, mut input: LinearInput) {
         let most = self.options.max_linear;
         let admitted = self.admit_step(&mut input);
-        let (name, id) = (self.name(input.message), input.id.clone());
+        let (name, id) = (self.rules.name(input.message), input.id.clone());
         match self.sub_sessions.inputs(sub_session).map(InputQueue::len) {
             Some(_) if admitted.is_ok() && self.sub_sessions.has_room(sub_session, most) => {
                 self.sub_sessions.push(sub_session, input);
@@ -104,13 +104,13 @@ impl Engine {
     /// The request that opened a sub-session has its reply: from here on reports on it go there.
     pub(crate) fn listen_to(&mut self, sub_session: SubSessionNumber, on_progress: OnProgress) {
         let opener = self.sub_sessions.opener(sub_session);
-        let name = opener.map(|opener| self.name(opener.message)).unwrap_or_default();
+        let name = opener.map(|opener| self.rules.name(opener.message)).unwrap_or_default();
         self.sub_sessions.listen(sub_session, Listener::new(on_progress, name), &mut self.effects);
     }
 
     /// A report has come on a request that has its reply.
     pub(super) fn sub_session_reported(&mut self, id: i64, report: &str) {
-        let sub_session = self.checker.sub_session_of(Direction::Send, &RequestId::Number(id));
+        let sub_session = self.rules.checker().sub_session_of(Direction::Send, &RequestId::Number(id));
         if let Some(listener) = sub_session.and_then(|sub_session| self.sub_sessions.listener(sub_session)) {
             self.hear_in_order(listener, report.into());
         }
@@ -118,8 +118,8 @@ impl Engine {
 
     /// What the last report on the request of the peer said that opened a sub-session and has its reply.
     pub(super) fn sub_session_progress(&mut self, id: &RequestId) -> Option<&mut Option<f64>> {
-        let sub_session = self.checker.sub_session_of(Direction::Receive, id)?;
-        let opens = self.checker.sub_session_opener(sub_session) == Some(id);
+        let sub_session = self.rules.checker().sub_session_of(Direction::Receive, id)?;
+        let opens = self.rules.checker().sub_session_opener(sub_session) == Some(id);
         if opens { self.sub_sessions.progress_mut(sub_session) } else { None }
     }
 
@@ -127,7 +127,7 @@ impl Engine {
     /// still counts.
     pub(super) fn end_lost_sub_sessions(&mut self) {
         for sub_session in self.sub_sessions.numbers() {
-            if self.checker.sub_session_state(sub_session).is_none() {
+            if self.rules.checker().sub_session_state(sub_session).is_none() {
                 self.trace_sub_session_over(sub_session);
                 self.sub_sessions.drop_requests(sub_session);
                 self.sub_sessions.end(sub_session, Error::SessionReplaced, &mut self.effects);
@@ -160,9 +160,9 @@ impl Engine {
         for input in inputs {
             self.outlive_sub_session(input, left);
         }
-        let lives = self.checker.sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
+        let lives = self.rules.checker().sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
         if let Some(Opener { message, id }) = opener.filter(|_| lives)
-            && self.message(message).is_some_and(|message| message.cancellable)
+            && self.rules.message(message).is_some_and(|message| message.cancellable)
         {
             let _ = self.cancel(caller, id, None);
         }

@@ -60,8 +60,13 @@ impl Engine {
     fn overdue(&mut self, id: i64) {
         let Some((message, clock)) = self.calls.take_clock(id) else { return };
         let (after, what) = clock.reached();
-        let error = Error::Timeout { message: self.name(message), method: self.method(message), after, what };
-        if self.message(message).is_some_and(|message| message.cancellable) {
+        let error = Error::Timeout {
+            message: self.rules.name(message),
+            method: self.rules.method(message),
+            after,
+            what,
+        };
+        if self.rules.message(message).is_some_and(|message| message.cancellable) {
             let reason = self.reason(&error);
             // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel_with(Caller::ANY, id, reason.as_deref(), error.clone());
@@ -74,7 +79,7 @@ impl Engine {
     /// What a cancel says in addition to the id of the request.
     pub(crate) fn reason(&self, error: &Error) -> Option<String> {
         let field = self.options.cancel_reason?;
-        let (_, place) = self.names.cancels(&self.protocol)?;
+        let (_, place) = self.rules.cancels()?;
         // The id may stand at the place that the reason would have.
         let free = place.first().is_some_and(|first| **first != *field);
         free.then(|| serde_json::json!({ field: error.to_string() }).to_string())

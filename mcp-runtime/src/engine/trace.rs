@@ -11,7 +11,7 @@ impl Engine {
     /// A request was sent or has come, and was accepted.
     pub(super) fn trace_asked(&mut self, from: Direction, id: &RequestId, message: MessageIndex) {
         if is_heard() {
-            let method = self.method(message);
+            let method = self.rules.method(message);
             self.traces.push(Trace::Asked { from, id: id.clone(), method });
         }
     }
@@ -25,16 +25,13 @@ impl Engine {
 
     /// A step was taken.
     pub(super) fn trace_step(&mut self, step: &Step) {
-        let name = |state: StateIndex| {
-            let table = self.role().and_then(|role| role.state(state));
-            table.map(|state| state.name.clone()).unwrap_or_default()
-        };
+        let name = |state: StateIndex| self.rules.state_name(state);
         let trace = match (step.kind, step.sub_session) {
             (StepKind::Linear { from, to }, _) if from != to && is_heard() => {
                 Trace::Moved { from: name(from), to: name(to) }
             }
             (StepKind::Spawned { .. } | StepKind::SubSession { .. }, Some(sub_session)) if is_heard() => {
-                let state = self.checker.sub_session_state(sub_session);
+                let state = self.rules.checker().sub_session_state(sub_session);
                 Trace::SubSession { sub_session, state: state.map(|state| (state, name(state))) }
             }
             _ => return,

@@ -29,7 +29,7 @@ impl Engine {
             return;
         }
         let Some(at) = self.timers.now().filter(|_| alone) else {
-            let message = self.name(input.message);
+            let message = self.rules.name(input.message);
             return self.report(Report::Dropped { message, cause: DropReason::Abandoned });
         };
         let LinearInput { message, body, permit, came, .. } = input;
@@ -59,7 +59,7 @@ impl Engine {
             input.id.is_none() && input.answers.is_none() && matches!(input.body, Body::Payload(_));
         is_notification
             && self.lifecycle.is_open()
-            && self.checker.is_replicated(Direction::Receive, input.message)
-            && !self.checker.opens_sub_session(Direction::Receive, input.message)
+            && self.rules.checker().is_replicated(Direction::Receive, input.message)
+            && !self.rules.checker().opens_sub_session(Direction::Receive, input.message)
     }
 }

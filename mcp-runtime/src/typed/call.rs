@@ -270,12 +270,13 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                     Poll::Pending => Poll::Pending,
                     Poll::Ready(()) => {
                         let (after, _) = timeouts.reached(waiting.started, waiting.started);
-                        let (message, method) = (engine.name(message), engine.method(message));
+                        let (message, method) =
+                            (engine.rules().name(message), engine.rules().method(message));
                         Poll::Ready(Err(Error::Timeout { message, method, after, what: TimeoutKind::Write }))
                     }
                 };
             }
-            engine.check_within(message, written, within)?;
+            engine.rules().check_within(message, written, within)?;
             let id = opens.ask(engine, caller, message, written, progress)?;
             if let Some(waiting) = waiting {
                 engine.limit_call(id, waiting.started, timeouts);
@@ -312,6 +313,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let asked = match cancelling.as_deref() {
             Some(Cancelling::Cancelled) => Err(Error::Cancelled),
             _ => engine
+                .rules()
                 .check_within(self.message, written, self.within.as_deref())
                 .map_err(Error::from)
                 .and_then(|()| self.opens.ask(engine, caller, self.message, written, self.progress)),
@@ -336,7 +338,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 
     /// Reports progress that cannot be decoded.
     pub(super) fn unreadable_report(&self, error: &serde_json::Error) {
-        let message = self.link.with(|engine| engine.name(self.message));
+        let message = self.link.with(|engine| engine.rules().name(self.message));
         self.link.report(&Report::unreadable(message, error));
     }
 
@@ -417,7 +419,7 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                     let value = call.value();
                     let read = result.and_then(|answer| {
                         (call.read)(&answer, value).map_err(|error| {
-                            let message = call.link.with(|engine| engine.name(call.message));
+                            let message = call.link.with(|engine| engine.rules().name(call.message));
                             Error::payload(&message, error)
                         })
                     });

@@ -88,8 +88,9 @@ impl Canceller {
     /// As [`cancel`](Self::cancel), and if the members cannot be written as a JSON object.
     pub fn cancel_with<P: Serialize + ?Sized>(&self, extra: &P) -> Result<(), Error> {
         let extra = write::payload(extra).map_err(|error| {
-            let message =
-                self.link.with(|engine| engine.cancel_message().map(|message| engine.name(message)));
+            let message = self
+                .link
+                .with(|engine| engine.rules().cancel_message().map(|message| engine.rules().name(message)));
             Error::payload(&message.unwrap_or_default(), error)
         })?;
         self.cancel_raw(Some(&extra))

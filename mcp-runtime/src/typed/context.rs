@@ -61,7 +61,7 @@ impl Context {
         let written = written(&self.link, message, params)?;
         room(&self.link, message).await?;
         self.link.speak_about(self.id.as_ref(), |engine, caller| {
-            match engine.check_within(message, &written, self.within.as_deref()) {
+            match engine.rules().check_within(message, &written, self.within.as_deref()) {
                 Err(violation) if violation.missing_capability().is_some() => return Err(violation.into()),
                 // Whether there is anything left to report on is judged next.
                 _ => {}

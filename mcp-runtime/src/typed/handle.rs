@@ -53,7 +53,7 @@ impl Handle {
         let within = self.within.as_deref();
         self.link.with(|engine| {
             let may = |message: &MessageIndex| {
-                engine.checker().is_replicated(Direction::Send, *message)
+                engine.rules().checker().is_replicated(Direction::Send, *message)
                     && engine.permits(*message, within).is_ok()
             };
             messages.filter(may).collect()

@@ -74,7 +74,7 @@ impl<T, H: Future<Output = T>, F: FnOnce(Result<T, RpcError>)> Future for Watche
 /// Reports that a handler has panicked, and returns the error that answers a request.
 fn panicked(link: &Link, message: MessageIndex, panic: &(dyn Any + Send)) -> RpcError {
     let text = text(panic);
-    let name = link.with(|engine| engine.name(message));
+    let name = link.with(|engine| engine.rules().name(message));
     let error = match &text {
         Some(text) if link.options().reveal_panics => format!("the handler of the request panicked: {text}"),
         _ => "the handler of the request panicked".to_owned(),

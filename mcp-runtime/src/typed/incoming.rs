@@ -127,7 +127,7 @@ impl IncomingQueue {
                         Err(text) => Err(text),
                     };
                     if let Err(text) = begun {
-                        let message = self.link.with(|engine| engine.name(message));
+                        let message = self.link.with(|engine| engine.rules().name(message));
                         self.link.report(&Report::Panicked { message, text });
                     }
                 }
@@ -304,7 +304,7 @@ impl Arrival {
                 Ok((params, Responder::new(context, message, id, permit)))
             }
             Err(error) => {
-                let method = self.link.with(|engine| engine.method(message));
+                let method = self.link.with(|engine| engine.rules().method(message));
                 // If the session has ended, the error cannot be sent.
                 let _ = self
                     .link
@@ -348,7 +348,7 @@ impl Arrival {
                 ))
             }
             Err(error) => {
-                let answer = self.link.with(|engine| undecodable(&engine.method(message), &error));
+                let answer = self.link.with(|engine| undecodable(&engine.rules().method(message), &error));
                 self.link.speak(|engine, caller| {
                     if let Some(id) = &id {
                         // If the session has ended, the error cannot be sent.

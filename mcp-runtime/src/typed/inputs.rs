@@ -383,12 +383,12 @@ impl Channel {
                 // The refusal undoes the request.
                 self.state = before;
                 self.link.speak(|engine, caller| {
-                    let answer = undecodable(&engine.method(message), &error);
+                    let answer = undecodable(&engine.rules().method(message), &error);
                     engine.reply_error(caller, &id, &answer)
                 })
             }
             None if unchanged => Ok(()),
-            None => Err(Error::payload(&self.link.with(|engine| engine.name(message)), error)),
+            None => Err(Error::payload(&self.link.with(|engine| engine.rules().name(message)), error)),
         }
     }
 }
@@ -460,7 +460,7 @@ impl Input {
     pub fn unexpected(self) -> Unread {
         let error = match &self.taken {
             Some(input) => {
-                let got = self.link.with(|engine| engine.name(input.message));
+                let got = self.link.with(|engine| engine.rules().name(input.message));
                 Error::Unexpected { expected: "an input of this state".into(), got }
             }
             None => Error::Disconnected { reason: DisconnectReason::PeerClosed },

@@ -77,6 +77,7 @@ impl Notify<'_> {
     pub(super) fn write_now(&mut self, engine: &mut Engine, caller: Caller) {
         let Ok(written) = &self.written else { return };
         let told = engine
+            .rules()
             .check_within(self.message, written, self.within.as_deref())
             .map_err(Error::from)
             .and_then(|()| engine.notification(caller, self.message, written, About::Nothing).map(drop));
@@ -108,7 +109,7 @@ impl Future for Notify<'_> {
         let polled = link.speak(|engine, caller| match engine.poll_room(context, waiter) {
             Poll::Pending => Poll::Pending,
             Poll::Ready(()) => {
-                engine.check_within(*message, written, within.as_deref())?;
+                engine.rules().check_within(*message, written, within.as_deref())?;
                 Poll::Ready(engine.notification(caller, *message, written, About::Nothing).map(drop))
             }
         });

@@ -38,6 +38,6 @@ pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a s
 
 /// Reports a payload that does not have its type.
 pub(super) fn report_undecodable(link: &Link, message: MessageIndex, error: &serde_json::Error) {
-    let message = link.with(|engine| engine.name(message));
+    let message = link.with(|engine| engine.rules().name(message));
     link.report(&Report::Undecodable { message, problem: error.to_string() });
 }

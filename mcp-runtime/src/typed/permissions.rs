@@ -33,7 +33,7 @@ fn may_send(
 ) -> Result<(), Violation> {
     engine.not_over(message)?;
     // What belongs to a running exchange is known at the wire only.
-    let wire = engine.checker();
+    let wire = engine.rules().checker();
     let is_correlated = wire.protocol().message(message).is_some_and(|message| match message.kind {
         Kind::Reply { .. } | Kind::Refusal { .. } => true,
         Kind::Notification => message.cancels.is_some() || message.reports.is_some(),
@@ -49,8 +49,8 @@ fn may_send(
 pub(crate) fn checker_at(link: &Link, states: &[StateIndex]) -> Option<Checker> {
     let (first, others) = states.split_first()?;
     link.with(|engine| {
-        let checker = engine.checker();
-        let protocol = engine.protocol_ref();
+        let checker = engine.rules().checker();
+        let protocol = engine.rules().protocol();
         let mut here = Checker::resume_channels(protocol, checker.side(), *first, others).ok()?;
         if checker.is_governed() {
             here.govern(protocol);

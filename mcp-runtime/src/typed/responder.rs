@@ -80,7 +80,7 @@ impl<R> Responder<R> {
             Err(error) => {
                 let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
                 self.link.speak(|engine, caller| engine.reply_error(caller, &id, &answer))?;
-                Err(Error::payload(&self.link.with(|engine| engine.name(self.message)), error))
+                Err(Error::payload(&self.link.with(|engine| engine.rules().name(self.message)), error))
             }
         }
     }

@@ -58,7 +58,7 @@ impl Session {
 
     /// The same for a value that is not given away.
     pub(crate) fn refuse_now(&mut self, request: MessageIndex, error: &RpcError) -> Result<(), Error> {
-        let refusal = self.channel.link.with(|engine| engine.refusal_of(request));
+        let refusal = self.channel.link.with(|engine| engine.rules().refusal_of(request));
         let target = refusal.and_then(|refusal| self.channel.target(Direction::Send, refusal));
         let (Some(target), Some(_)) = (target, self.open.id_of(request)) else {
             return Err(self.not_here(refusal.unwrap_or(request)));
@@ -136,7 +136,7 @@ impl Session {
             return Err(error);
         }
         if let Some(within) = self.channel.within.as_deref() {
-            self.channel.link.with(|engine| engine.check_within(message, written, Some(within)))?;
+            self.channel.link.with(|engine| engine.rules().check_within(message, written, Some(within)))?;
         }
         let kind = self.channel.link.protocol().message(message).map(|message| message.kind);
         let meant = self.channel.sub_session.map_or(Meant::Anything, Meant::SubSession);

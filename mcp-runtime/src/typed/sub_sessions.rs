@@ -40,7 +40,7 @@ pub(crate) async fn open_written(
     room(&link, message).await?;
     let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
     let (sub_session, state) = link.speak(|engine, caller| {
-        engine.check_within(message, written, within.as_deref())?;
+        engine.rules().check_within(message, written, within.as_deref())?;
         engine.open_sub_session(caller, message, written, request)
     })?;
     Ok(Session::of_sub_session(link, within, sub_session, state, Vec::new()))
@@ -100,7 +100,7 @@ impl Session {
     /// The id of the request that opened the sub-session; nothing once it is over.
     pub fn request_id(&self) -> Option<RequestId> {
         let sub_session = self.channel.sub_session?;
-        self.channel.link.with(|engine| engine.checker().sub_session_opener(sub_session).cloned())
+        self.channel.link.with(|engine| engine.rules().checker().sub_session_opener(sub_session).cloned())
     }
 
     /// Answers the open requests of this value with an error, and drops it.

@@ -67,7 +67,10 @@ impl Layers {
         let mut found = Vec::new();
         for inner in self.inner {
             let above = inner.rsplit_once('/').map_or("", |(above, _)| above);
-            let is_in = |folder: &str, file: &str| Path::new(file).starts_with(folder);
+            // A file `a.rs` and those in the folder `a` are parts of one module.
+            let is_in = |folder: &str, file: &str| {
+                Path::new(file).starts_with(folder) || file.strip_suffix(".rs") == Some(folder)
+            };
             let leaves = graph.imports().filter(|(file, imported)| {
                 is_in(inner, file) && is_in(above, imported) && !is_in(inner, imported)
             });

@@ -105,7 +105,7 @@ fn the_runtime() {
             "protocol",
             "fuzzing",
         ],
-        inner: &["engine/owners"],
+        inner: &["engine/owners", "engine/rules"],
     }
     .check();
 }

@@ -8,7 +8,7 @@
 //! - `order.rs`: which messages have reached the program; `turns.rs`: how often a future has waited for that.
 //! - `outbox.rs`: what was said and not written. `rate.rs`: how fast the peer may ask.
 //! - `timers.rs`: the time, and what waits for it. `wakers.rs`: tasks that wait, and what is done unlocked.
-//! - `negotiation.rs`: the version. `lifecycle.rs`: how far the session has come to its end. `trace.rs`: records for
+//! - `lifecycle.rs`: how far the session has come to its end. `trace.rs`: records for
 //!   `tracing`.
 
 pub(super) mod batches;
@@ -17,7 +17,6 @@ pub(super) mod early;
 pub(super) mod inputs;
 pub(super) mod lifecycle;
 pub(super) mod mailboxes;
-pub(super) mod negotiation;
 pub(super) mod order;
 pub(super) mod outbox;
 pub(super) mod owed;

@@ -236,7 +236,7 @@ fn sent_by(protocol: &Protocol, side: Side) -> Box<[MessageIndex]> {
 }
 
 /// Whether a payload fits a condition.
-pub(super) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool {
+pub(crate) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool {
     let Some(condition) = condition else { return true };
     let value = payload.and_then(|payload| find(payload, &condition.path));
     match &condition.literal {
@@ -248,7 +248,7 @@ pub(super) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool
 }
 
 /// Whether a payload fits a condition, for gates that have one.
-pub(super) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
+pub(crate) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
     move |condition| fits(Some(condition), payload)
 }
 

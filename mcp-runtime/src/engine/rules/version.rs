@@ -2,58 +2,24 @@
 //!
 //! The program gets the negotiation error in place of the payload, and decides what follows.
 
-use mcp_protocol_machine::protocol::{Announcement, Direction, Field, GateIndex, Kind, MessageIndex, Text};
-use mcp_protocol_machine::{Awaiting, Capabilities, RequestId};
+use mcp_protocol_machine::protocol::{Direction, Field, Kind, MessageIndex, Text};
+use mcp_protocol_machine::{Awaiting, RequestId};
 
+use super::Rules;
 use super::names::Names;
-use super::state::Engine;
 use crate::error::{AnnouncedVersion, Error, MismatchError};
-use crate::jsonrpc::path::{find, holds};
+use crate::jsonrpc::path::find;
 use crate::jsonrpc::{Envelope, parse};
-use crate::report::Report;
 
-impl Engine {
-    /// The peer has announced what it can do: whether that is all that the program requires.
-    pub(super) fn look_for_required(
-        &mut self,
-        announcement: &Announcement,
-        payload: Option<&str>,
-        granted: &Capabilities,
-    ) -> Option<Box<Error>> {
-        if self.options.required().is_empty() {
-            return None;
-        }
-        let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
-        // What is a gate is granted or not; anything else is there or not, by its parts.
-        let there = |written: &str| match self.gate(written) {
-            Some(gate) => granted.grants(gate),
-            None => {
-                let path: Vec<Text> = written.split('.').map(|part| Text::Owned(part.to_owned())).collect();
-                announced.is_some_and(|announced| holds(find(announced, &path)))
-            }
-        };
-        let required = self.options.required().iter().filter(|required| !there(required));
-        let missing: Vec<String> = required.map(ToString::to_string).collect();
-        if missing.is_empty() {
-            return None;
-        }
-        Some(self.negotiation_failed(Error::MissingCapabilities { side: announcement.side, missing }))
-    }
-
-    /// The gate that is written so.
-    fn gate(&self, written: &str) -> Option<GateIndex> {
-        let mut gates = (0..=u16::MAX).map(GateIndex).zip(self.protocol.gates.iter());
-        gates.find(|(_, gate)| gate.to_string() == written).map(|(index, _)| index)
-    }
-
+impl Rules {
     /// Notes which version is asked for, and looks at the one that the peer announces.
-    pub(super) fn note_version(
+    pub(in crate::engine) fn note_version(
         &mut self,
         field: &Field,
         message: MessageIndex,
         payload: Option<&str>,
         incoming: bool,
-    ) -> Option<Box<Error>> {
+    ) -> Option<Error> {
         // A request whose reply announces the version says at the same place which one it asks for.
         let reply = self.message(field.message);
         if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
@@ -88,21 +54,21 @@ impl Engine {
     }
 
     /// The peer has announced a version, or none: whether this side speaks it.
-    pub(super) fn look_at_version(
-        &mut self,
+    pub(in crate::engine) fn look_at_version(
+        &self,
         offered: AnnouncedVersion,
         requested: Option<String>,
-    ) -> Option<Box<Error>> {
+    ) -> Option<Error> {
         let accepted = self.options.accepted_versions(&self.protocol)?;
         if is_among(&accepted, offered.as_deref()) {
             return None;
         }
         let accepted = accepted.iter().map(ToString::to_string).collect();
-        Some(self.negotiation_failed(Error::Version { requested, offered, accepted }))
+        Some(Error::Version { requested, offered, accepted })
     }
 
     /// The revision of a version governs from here on, if it is another one that this side speaks.
-    pub(super) fn govern(&mut self, version: &str) {
+    pub(in crate::engine) fn govern(&mut self, version: &str) {
         if self.protocol.version.as_deref() == Some(version) {
             return;
         }
@@ -115,7 +81,7 @@ impl Engine {
 
     /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
     /// speaks it, and else with one that it speaks.
-    pub(super) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
+    pub(in crate::engine) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
         let (Some(requested), Some(field)) =
             (self.negotiation.requested(), self.protocol.version_field.as_ref())
         else {
@@ -138,7 +104,7 @@ impl Engine {
     }
 
     /// Whether a request may ask for the version that it asks for: the peer may agree to it.
-    pub(super) fn check_asked_version(
+    pub(in crate::engine) fn check_asked_version(
         &self,
         message: MessageIndex,
         params: Option<&str>,
@@ -158,15 +124,10 @@ impl Engine {
             _ => Ok(()),
         }
     }
-
-    fn negotiation_failed(&mut self, error: Error) -> Box<Error> {
-        self.report(Report::NegotiationFailed { error: error.clone() });
-        Box::new(error)
-    }
 }
 
 /// The version that a payload announces or asks for.
-pub(super) fn version_at(field: &Field, payload: Option<&str>) -> AnnouncedVersion {
+pub(in crate::engine) fn version_at(field: &Field, payload: Option<&str>) -> AnnouncedVersion {
     AnnouncedVersion::read(payload.and_then(|payload| find(payload, &field.path)))
 }
 

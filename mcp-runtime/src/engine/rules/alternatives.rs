@@ -2,16 +2,17 @@
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
-use mcp_protocol_machine::{Awaiting, Violation};
+use mcp_protocol_machine::{Awaiting, Capabilities, Violation};
 
+use super::Rules;
 use super::names::{applies, fits, on_the_wire};
-use super::state::Engine;
+
 use crate::error::{Error, MismatchError};
 
-impl Engine {
+impl Rules {
     /// The request or notification that a method and a payload stand for. One that a condition tells apart and that
     /// cannot be sent, because its capability was not announced, is the one without a condition after all.
-    pub(super) fn read_as(
+    pub(in crate::engine) fn read_as(
         &self,
         direction: Direction,
         request: bool,
@@ -35,7 +36,11 @@ impl Engine {
     }
 
     /// Whether the peer will read a request or notification as what it is.
-    pub(super) fn check_told_apart(&self, message: MessageIndex, payload: Option<&str>) -> Result<(), Error> {
+    pub(in crate::engine) fn check_told_apart(
+        &self,
+        message: MessageIndex,
+        payload: Option<&str>,
+    ) -> Result<(), Error> {
         if !self.names.has_conditions() {
             return Ok(());
         }
@@ -46,7 +51,7 @@ impl Engine {
     }
 
     /// Whether the peer will read a result as the reply that it is; without a message, as any reply at all.
-    pub(super) fn check_reply_told_apart(
+    pub(in crate::engine) fn check_reply_told_apart(
         &self,
         id: &RequestId,
         message: Option<MessageIndex>,
@@ -95,12 +100,20 @@ impl Engine {
         Err(Error::Mismatch { message: self.name(message), problem })
     }
 
-    /// The peer sent a payload that fits none of the alternatives that `message` is one of.
-    pub(super) fn fits_none(
-        &mut self,
+    /// Whether a message may be sent with no more than these capabilities. Whatever else it may need is judged when it
+    /// is written.
+    pub(crate) fn check_within(
+        &self,
         message: MessageIndex,
-        id: Option<&RequestId>,
+        written: &str,
+        within: Option<&Capabilities>,
     ) -> Result<(), Violation> {
-        self.checker.fits_none(Direction::Receive, message, id).map(drop)
+        let (Some(within), Some(table)) = (within, self.message(message)) else { return Ok(()) };
+        if matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
+            // A reply is owed, whatever it needs.
+            return Ok(());
+        }
+        let params = on_the_wire(table, written);
+        self.checker.permits_if(Direction::Send, message, within, applies(params))
     }
 }

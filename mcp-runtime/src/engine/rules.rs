@@ -1,0 +1,154 @@
+//! What the protocol says of a session: the tables in force, the state on the wire, and which message a payload is.
+
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{
+    Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Role, Side, State, StateIndex, Text,
+};
+use mcp_protocol_machine::{Capabilities, Checker, Limits, ProtocolRef, TableError, Token};
+
+use crate::options::Options;
+
+mod alternatives;
+mod announcements;
+pub(super) mod names;
+mod negotiation;
+mod resume;
+mod version;
+
+use names::Names;
+use negotiation::Negotiation;
+
+/// What the protocol says of one session, as one side sees it.
+///
+/// Invariant: `names` is the index of `protocol`, and the checker follows its states and numbers. Another revision may
+/// come to govern, with which both are replaced.
+#[derive(Debug)]
+pub(crate) struct Rules {
+    protocol: ProtocolRef,
+    side: Side,
+    options: Arc<Options>,
+    names: Names,
+    checker: Checker,
+    /// The version of the protocol, as far as it is negotiated.
+    negotiation: Negotiation,
+}
+
+/// How much the checker keeps.
+fn limits(options: &Options) -> Limits {
+    Limits { running: options.max_running, ..Limits::default() }
+}
+
+impl Rules {
+    /// Those of a session that begins.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed.
+    pub(super) fn new(protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Result<Rules, TableError> {
+        let mut checker = Checker::new(&protocol, side)?.with_limits(limits(&options));
+        let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
+        let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
+        let tolerated = gates.filter(|(_, gate)| is_tolerated(gate)).map(|(index, _)| index);
+        checker.tolerate(Capabilities::from_gates(tolerated));
+        let names = Names::new(&protocol);
+        Ok(Rules { protocol, side, options, names, checker, negotiation: Negotiation::default() })
+    }
+
+    /// The tables in force.
+    pub(crate) fn protocol(&self) -> &ProtocolRef {
+        &self.protocol
+    }
+
+    pub(super) fn side(&self) -> Side {
+        self.side
+    }
+
+    /// The state on the wire.
+    pub(crate) fn checker(&self) -> &Checker {
+        &self.checker
+    }
+
+    pub(super) fn checker_mut(&mut self) -> &mut Checker {
+        &mut self.checker
+    }
+
+    /// The role of this side.
+    pub(crate) fn role(&self) -> Option<&Role> {
+        self.protocol.role(self.side)
+    }
+
+    /// A message of the protocol.
+    pub(crate) fn message(&self, index: MessageIndex) -> Option<&Message> {
+        self.protocol.message(index)
+    }
+
+    /// The name of a message in the `.session` file.
+    pub(crate) fn name(&self, index: MessageIndex) -> Text {
+        self.message(index).map(|message| message.name.clone()).unwrap_or_default()
+    }
+
+    /// The wire method of a message.
+    pub(crate) fn method(&self, index: MessageIndex) -> Text {
+        self.message(index).map(|message| message.method.clone()).unwrap_or_default()
+    }
+
+    /// The token that a request carries.
+    pub(super) fn token(&self, params: Option<&str>) -> Option<Token> {
+        self.names.token(&self.protocol, params)
+    }
+
+    /// Where a request has the token that reports on it carry.
+    pub(super) fn token_path(&self) -> Option<&Path> {
+        self.names.token_path(&self.protocol)
+    }
+
+    /// A state of the role of this side.
+    pub(super) fn state(&self, state: StateIndex) -> Option<&State> {
+        self.role()?.state(state)
+    }
+
+    /// The name of a state.
+    pub(super) fn state_name(&self, state: StateIndex) -> Text {
+        self.state(state).map(|state| state.name.clone()).unwrap_or_default()
+    }
+
+    /// The message of this side that a method and a payload stand for.
+    pub(crate) fn of_method(&self, kind: Kind, method: &str, params: Option<&str>) -> Option<MessageIndex> {
+        self.read_as(Direction::Send, kind == Kind::Request, method, params)
+    }
+
+    /// Some message of a method, whatever its payload.
+    pub(crate) fn some_of(&self, kind: Kind, method: &str) -> Option<MessageIndex> {
+        self.names.any_of(&self.protocol, kind == Kind::Request, method)
+    }
+
+    /// The reply that a result is to a request.
+    pub(crate) fn reply_of(&self, request: MessageIndex, result: &str) -> Option<MessageIndex> {
+        self.names.reply(&self.protocol, request, result)
+    }
+
+    /// Some reply of a request, whatever the result.
+    pub(super) fn any_reply_to(&self, request: MessageIndex) -> Option<MessageIndex> {
+        self.names.any_reply(request)
+    }
+
+    /// The request of this side that a method and params stand for, whatever was announced.
+    pub(super) fn own_request(&self, method: &str, params: Option<&str>) -> Option<MessageIndex> {
+        self.names.by_method(&self.protocol, self.side, true, method, params)
+    }
+
+    /// The refusal of a request.
+    pub(crate) fn refusal_of(&self, request: MessageIndex) -> Option<MessageIndex> {
+        self.names.refusal(&self.protocol, request)
+    }
+
+    /// The notification that cancels a request, and where it has the id of that.
+    pub(super) fn cancels(&self) -> Option<(MessageIndex, Path)> {
+        self.names.cancels(&self.protocol)
+    }
+
+    /// The notification that cancels a request.
+    pub(crate) fn cancel_message(&self) -> Option<MessageIndex> {
+        self.cancels().map(|(message, _)| message)
+    }
+}

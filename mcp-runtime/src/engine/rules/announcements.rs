@@ -1,0 +1,75 @@
+//! What each side announces that it can do: whether that is enough for the program, and whether it is handled.
+
+use mcp_protocol_machine::Capabilities;
+use mcp_protocol_machine::protocol::{Announcement, GateIndex, Holder, Kind, Message, MessageIndex, Text};
+
+use super::Rules;
+use crate::error::Error;
+use crate::jsonrpc::path::{find, holds};
+
+impl Rules {
+    /// The peer has announced what it can do: whether that is all that the program requires.
+    pub(in crate::engine) fn missing_capabilities(
+        &self,
+        announcement: &Announcement,
+        payload: Option<&str>,
+        granted: &Capabilities,
+    ) -> Option<Error> {
+        if self.options.required().is_empty() {
+            return None;
+        }
+        let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
+        // What is a gate is granted or not; anything else is there or not, by its parts.
+        let there = |written: &str| match self.gate(written) {
+            Some(gate) => granted.grants(gate),
+            None => {
+                let path: Vec<Text> = written.split('.').map(|part| Text::Owned(part.to_owned())).collect();
+                announced.is_some_and(|announced| holds(find(announced, &path)))
+            }
+        };
+        let required = self.options.required().iter().filter(|required| !there(required));
+        let missing: Vec<String> = required.map(ToString::to_string).collect();
+        if missing.is_empty() {
+            return None;
+        }
+        Some(Error::MissingCapabilities { side: announcement.side, missing })
+    }
+
+    /// The gate that is written so.
+    fn gate(&self, written: &str) -> Option<GateIndex> {
+        let mut gates = (0..=u16::MAX).map(GateIndex).zip(self.protocol.gates.iter());
+        gates.find(|(_, gate)| gate.to_string() == written).map(|(index, _)| index)
+    }
+
+    /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not
+    /// have templates of them. What belongs to a sub-session by a key says nothing: its value may be what handles it.
+    pub(in crate::engine) fn handles_some(&self, capability: &str, unhandled: &[MessageIndex]) -> bool {
+        (0..=u16::MAX).map(MessageIndex).zip(self.protocol.messages.iter()).any(|(index, table)| {
+            table.kind == Kind::Request
+                && table.keys.is_empty()
+                && !unhandled.contains(&index)
+                && self.announced_for(table).is_some_and(|known| known == capability)
+        })
+    }
+
+    /// The capability by which this side has said that it handles a request; nothing if it needs none, or if one that it
+    /// always needs was not announced. Of several it is the last one, which says most.
+    pub(in crate::engine) fn announced_for(&self, request: &Message) -> Option<String> {
+        let always = request.requires.iter().filter(|requirement| requirement.condition.is_none());
+        let own = always.filter(|requirement| match requirement.holder {
+            Holder::Side(side) => side == self.side,
+            Holder::Receiver => true,
+            Holder::Sender => false,
+        });
+        let granted = self.checker.capabilities(self.side);
+        let mut last = None;
+        for requirement in own {
+            if !granted.grants(requirement.gate) {
+                return None;
+            }
+            last = Some(requirement.gate);
+        }
+        let gate = self.protocol.gate(last?)?;
+        Some(gate.path.join("."))
+    }
+}

@@ -1,0 +1,66 @@
+//! Sessions that began elsewhere: the state, the version, and the capabilities that are known of them.
+
+use mcp_protocol_machine::protocol::{Side, StateIndex, Text};
+use mcp_protocol_machine::{Capabilities, Checker, TableError};
+
+use super::names::announced;
+use super::version::version_at;
+use super::{Rules, limits};
+use crate::error::{AnnouncedVersion, Error};
+use crate::options::{Announced, Resumed};
+
+impl Rules {
+    /// The session was begun elsewhere, and is in this state. Gives what is wrong with the version that was agreed on, if
+    /// this side does not speak it.
+    ///
+    /// # Errors
+    /// If the tables have no such state.
+    pub(in crate::engine) fn resume(
+        &mut self,
+        state: StateIndex,
+        resumed: &Resumed,
+    ) -> Result<Option<Error>, TableError> {
+        let checker = Checker::resume(&self.protocol, self.side, state)?;
+        self.checker = checker.with_limits(limits(&self.options));
+        let unusable = self.govern_resumed(resumed);
+        for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
+            let capabilities = match said {
+                Announced::Unknown => Capabilities::unknown(),
+                Announced::Said(payload) => self.granted(side, payload),
+            };
+            self.checker.announce(side, capabilities);
+        }
+        Ok(unusable)
+    }
+
+    /// What a side has announced with that payload.
+    fn granted(&self, side: Side, payload: &str) -> Capabilities {
+        let own = self.protocol.announcements.iter().filter(|announcement| announcement.side == side);
+        let granted = own.flat_map(|announcement| {
+            let granted = announced(&self.protocol, announcement, Some(payload));
+            granted.gates(self.protocol.gates.len()).collect::<Vec<_>>()
+        });
+        granted.collect()
+    }
+
+    /// The version that was agreed on says which revision governs. Where this side does not speak it, its own governs.
+    fn govern_resumed(&mut self, resumed: &Resumed) -> Option<Error> {
+        let announced = || {
+            let field = self.protocol.version_field.as_ref()?;
+            let place =
+                self.protocol.announcements.iter().find(|place| place.field.message == field.message)?;
+            match if place.side == Side::Client { &resumed.client } else { &resumed.server } {
+                Announced::Said(payload) => version_at(field, Some(payload)).as_deref().map(str::to_owned),
+                Announced::Unknown => None,
+            }
+        };
+        let agreed = resumed.version.clone().or_else(announced);
+        let mut unusable = None;
+        if let Some(version) = &agreed {
+            unusable = self.look_at_version(AnnouncedVersion::Named(version.clone()), None);
+            self.govern(version);
+        }
+        self.negotiation.agree(agreed.map(Text::Owned).or_else(|| self.protocol.version.clone()));
+        unusable
+    }
+}
