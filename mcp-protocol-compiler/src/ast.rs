@@ -52,7 +52,7 @@ pub struct Item {
 /// What an item is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemKind {
-    /// `protocol Mcp "2025-03-26" batch`
+    /// `protocol Mcp "2025-03-26" batch without jsonrpc`
     Protocol {
         /// The name.
         name: Name,
@@ -60,6 +60,8 @@ pub enum ItemKind {
         version: Option<Name>,
         /// Where `batch` stands.
         batch: Option<Span>,
+        /// Where `without` stands, if `jsonrpc` follows.
+        without_jsonrpc: Option<Span>,
     },
     /// `types tower_mcp_types::protocol`
     Types(RustPath),

@@ -18,6 +18,8 @@ pub struct Declarations {
     pub version: Option<String>,
     /// Whether batches are allowed.
     pub batch: bool,
+    /// Whether messages have no member `jsonrpc`.
+    pub without_jsonrpc: bool,
     /// Documentation of the `protocol` item.
     pub documentation: Vec<String>,
     /// Every message; [`machine::MessageIndex`] points in here. A request is followed by its replies and then by its

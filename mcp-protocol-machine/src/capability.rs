@@ -189,6 +189,7 @@ mod tests {
             name: "Test".into(),
             version: None,
             batch: false,
+            without_jsonrpc: false,
             messages: Vec::new().into(),
             gates: paths.iter().map(|written| Gate { path: path(written) }).collect(),
             keys: Vec::new().into(),

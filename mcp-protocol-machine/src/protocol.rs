@@ -40,6 +40,8 @@ pub struct Protocol {
     pub version: Option<Text>,
     /// Whether JSON-RPC batches are allowed.
     pub batch: bool,
+    /// Whether messages have no member `jsonrpc`: it is not demanded, and not written.
+    pub without_jsonrpc: bool,
     /// Every message; a [`MessageIndex`] points in here. Each request is followed somewhere by its replies and its
     /// refusal, which are messages of their own.
     pub messages: List<Message>,

@@ -15,6 +15,7 @@ impl Protocol {
         let mut governed = self.clone();
         governed.version.clone_from(&revision.version);
         governed.batch = revision.batch;
+        governed.without_jsonrpc = revision.without_jsonrpc;
         let theirs: HashMap<Identity<'_>, &Message> =
             revision.messages.iter().map(|message| (identity(revision, message), message)).collect();
         let mut gates: Vec<Gate> = self.gates.to_vec();

@@ -5,7 +5,7 @@ use mcp_protocol_machine::RequestId;
 
 pub use crate::driver::Framing;
 use crate::driver::{Frame, FrameReader};
-use crate::jsonrpc::{Envelope, parse};
+use crate::jsonrpc::{Dialect, Envelope, parse};
 
 /// What one message of a stream is read as.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,7 +34,7 @@ pub fn messages<'a>(
     let mut messages = Vec::new();
     let mut each = |frame: Frame<'_>| match frame {
         Frame::Whole(message) if message.trim_ascii().is_empty() => {}
-        Frame::Whole(message) => messages.push(match parse(message, deepest) {
+        Frame::Whole(message) => messages.push(match parse(message, deepest, Dialect::Standard) {
             Ok(Envelope::Request { id, method, params }) => {
                 Message::Request(json(&id), method.into_owned(), params.map(str::to_owned))
             }

@@ -87,11 +87,12 @@ fn belong_together(first: &Item, second: &Item) -> bool {
 
 fn kind(out: &mut Writer<'_>, item: &Item) {
     match &item.kind {
-        ItemKind::Protocol { name, version, batch } => {
+        ItemKind::Protocol { name, version, batch, without_jsonrpc } => {
             let version =
                 version.as_ref().map_or(String::new(), |version| format!(" {}", quote(&version.text)));
             let batch = if batch.is_some() { " batch" } else { "" };
-            out.text(&format!("protocol {}{version}{batch}", name.text));
+            let jsonrpc = if without_jsonrpc.is_some() { " without jsonrpc" } else { "" };
+            out.text(&format!("protocol {}{version}{batch}{jsonrpc}", name.text));
         }
         ItemKind::Types(path) => out.text(&format!("types {}", rust(&path.text))),
         ItemKind::Import(path) => out.text(&format!("import {}", quote(&path.text))),

@@ -171,8 +171,14 @@ fn item() -> impl Strategy<Value = Item> {
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
     let kind =
         prop_oneof![
-            (name(), prop::option::of(text()), mark())
-                .prop_map(|(name, version, batch)| ItemKind::Protocol { name, version, batch }),
+            (name(), prop::option::of(text()), mark(), mark()).prop_map(
+                |(name, version, batch, without_jsonrpc)| ItemKind::Protocol {
+                    name,
+                    version,
+                    batch,
+                    without_jsonrpc
+                }
+            ),
             rust_path().prop_map(ItemKind::Types),
             text().prop_map(ItemKind::Import),
             (name(), text(), condition(), payload(), prop::collection::vec(reply, 1..3), modifiers())

@@ -26,6 +26,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     let mut protocol = Protocol::new(name.into(), messages.collect());
     protocol.version = declarations.version.clone().map(Cow::Owned);
     protocol.batch = declarations.batch;
+    protocol.without_jsonrpc = declarations.without_jsonrpc;
     protocol.gates = declarations.gates.clone().into();
     protocol.keys = declarations.keys.iter().map(|key| key.table.clone()).collect();
     protocol.announcements =

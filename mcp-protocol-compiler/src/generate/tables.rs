@@ -155,6 +155,9 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     if protocol.batch {
         table.extend(quote!(.batch()));
     }
+    if protocol.without_jsonrpc {
+        table.extend(quote!(.without_jsonrpc()));
+    }
     if !protocol.gates.is_empty() {
         table.extend(quote!(.gates(capabilities::rows)));
     }

@@ -88,7 +88,8 @@ impl Parser<'_> {
                     self.bare_revision(&name);
                 }
                 let version = (self.kind() == Kind::Text).then(|| self.take_text());
-                Some(ItemKind::Protocol { name, version, batch: self.eat_word("batch") })
+                let (batch, without_jsonrpc) = self.envelope();
+                Some(ItemKind::Protocol { name, version, batch, without_jsonrpc })
             }
             "types" => {
                 let example = "write `types a_crate::a_module`";
@@ -116,6 +117,28 @@ impl Parser<'_> {
                 None
             }
             _ => None,
+        }
+    }
+
+    /// `batch` and `without jsonrpc`, in any order.
+    fn envelope(&mut self) -> (Option<Span>, Option<Span>) {
+        let (mut batch, mut without_jsonrpc) = (None, None);
+        loop {
+            if batch.is_none() && self.word() == "batch" {
+                batch = Some(self.bump());
+            } else if without_jsonrpc.is_none() && self.word() == "without" {
+                let without = self.bump();
+                if self.eat_word("jsonrpc").is_some() {
+                    without_jsonrpc = Some(without);
+                } else if self.token().starts_line {
+                    self.expected(MALFORMED_DECLARATION, "`jsonrpc`", "write `without jsonrpc`");
+                } else {
+                    self.expected(MALFORMED_DECLARATION, "`jsonrpc`", "did you mean `jsonrpc`?");
+                    self.bump();
+                }
+            } else {
+                return (batch, without_jsonrpc);
+            }
         }
     }
 

@@ -20,10 +20,11 @@ pub const ITEMS: [&str; 12] = [
 pub const MODIFIERS: [&str; 7] = ["as", "requires", "answered", "cancellable", "cancels", "reports", "pages"];
 
 /// The words inside items.
-const OTHERS: [&str; 19] = [
+const OTHERS: [&str; 20] = [
     "open",
     "only",
     "batch",
+    "without",
     "compatible",
     "of",
     "if",

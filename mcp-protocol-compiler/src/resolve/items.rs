@@ -114,7 +114,7 @@ pub(super) fn announce(
             continue;
         }
         match &placed.item.kind {
-            ItemKind::Protocol { name, version, batch } => {
+            ItemKind::Protocol { name, version, batch, without_jsonrpc } => {
                 if let Some(first) = &resolution.declarations.name {
                     diagnostics.push(finding::declared_twice(name, first.span, false));
                     continue;
@@ -123,6 +123,7 @@ pub(super) fn announce(
                 declarations.name = Some(name.clone());
                 declarations.version = version.as_ref().map(|version| version.text.clone());
                 declarations.batch = batch.is_some();
+                declarations.without_jsonrpc = without_jsonrpc.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);
             }
             ItemKind::Capabilities { role, field, defaults } => {

@@ -22,6 +22,7 @@ impl Protocol {
             name,
             version: None,
             batch: false,
+            without_jsonrpc: false,
             messages,
             gates: Cow::Borrowed(&[]),
             keys: Cow::Borrowed(&[]),
@@ -48,6 +49,13 @@ impl Protocol {
     #[must_use]
     pub const fn batch(mut self) -> Protocol {
         self.batch = true;
+        self
+    }
+
+    /// Leaves the member `jsonrpc` out of messages.
+    #[must_use]
+    pub const fn without_jsonrpc(mut self) -> Protocol {
+        self.without_jsonrpc = true;
         self
     }
 

@@ -15,7 +15,7 @@ use super::owners::batches::{BatchKey, ReplyTo};
 use super::state::Engine;
 use crate::driver::{MessageKind, Received};
 use crate::error::Error;
-use crate::jsonrpc::{RpcError, batch, parse};
+use crate::jsonrpc::{Dialect, RpcError, batch, parse};
 use crate::report::Report;
 
 impl Engine {
@@ -66,7 +66,10 @@ impl Engine {
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
             if self.lifecycle.is_open() {
-                let received = self.message_came(inbound, parse(message.as_bytes(), self.options.max_depth));
+                let received = self.message_came(
+                    inbound,
+                    parse(message.as_bytes(), self.options.max_depth, self.rules.dialect()),
+                );
                 all.add(received);
             }
         }
@@ -97,11 +100,17 @@ impl Engine {
     }
 
     /// Writes a reply, to the peer or into the batch of its request.
-    pub(super) fn write_reply(&mut self, to: ReplyTo, kind: MessageKind, write: impl Fn(&mut Vec<u8>)) {
-        if self.batches.write(to.batch, &write) {
+    pub(super) fn write_reply(
+        &mut self,
+        to: ReplyTo,
+        kind: MessageKind,
+        write: impl Fn(&mut Vec<u8>, Dialect),
+    ) {
+        let dialect = self.rules.dialect();
+        if self.batches.write(to.batch, |into| write(into, dialect)) {
             return self.check_output_limit();
         }
-        write(self.outbox.composing());
+        write(self.outbox.composing(), dialect);
         self.appended(kind, to.tag);
     }
 

@@ -18,7 +18,7 @@ use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, MessageKind, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, is_batch, parse};
+use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, is_batch, parse, write};
 use crate::report::{DropReason, Report};
 
 impl Engine {
@@ -49,7 +49,7 @@ impl Engine {
             Frame::Whole(message) if self.rules.protocol().batch && is_batch(message) => {
                 return self.batch_came(inbound, message);
             }
-            Frame::Whole(message) => parse(message, self.options.max_depth),
+            Frame::Whole(message) => parse(message, self.options.max_depth, self.rules.dialect()),
             Frame::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
         };
         self.message_came(inbound, parsed)
@@ -103,8 +103,8 @@ impl Engine {
         match (&id, raw_id) {
             (Some(id), _) => self.write_error(inbound, Some(id), &error),
             (None, Some(raw)) => {
-                self.write_reply(inbound.reply_to(), MessageKind::Error, |into| {
-                    crate::jsonrpc::write::error_to_raw(into, &raw, &error)
+                self.write_reply(inbound.reply_to(), MessageKind::Error, |into, dialect| {
+                    write::error_to_raw(into, dialect, &raw, &error)
                 });
                 Received::default()
             }

@@ -74,7 +74,7 @@ impl Engine {
             return Err(self.closed(caller).unwrap_or(Error::Cancelled));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
-        write::request(self.outbox.composing(), &id, &table.method, params);
+        write::request(self.outbox.composing(), self.rules.dialect(), &id, &table.method, params);
         if call {
             self.calls.begin(number, message, progress, caller.is_bound());
         }
@@ -144,7 +144,7 @@ impl Engine {
         )?;
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
-            write::notification(self.outbox.composing(), &table.method, params);
+            write::notification(self.outbox.composing(), self.rules.dialect(), &table.method, params);
             self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
             if let About::Request(id) = about {
                 // It takes the request back.
@@ -312,7 +312,7 @@ impl Engine {
         self.trace_over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
             let kind = MessageKind::Result { place: self.place(caller, step.kind) };
-            self.write_reply(to, kind, |into| write::result(into, id, result));
+            self.write_reply(to, kind, |into, dialect| write::result(into, dialect, id, result));
         }
         Ok(())
     }
@@ -329,7 +329,9 @@ impl Engine {
             }
         }
         self.trace_over(Direction::Receive, id, Outcome::Error(error.code));
-        self.write_reply(to, MessageKind::Error, |into| write::error(into, Some(id), error));
+        self.write_reply(to, MessageKind::Error, |into, dialect| {
+            write::error(into, dialect, Some(id), error)
+        });
         Ok(())
     }
 

@@ -27,16 +27,18 @@ impl Engine {
     /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it:
     /// one that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
     pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
-        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth) else {
+        let dialect = self.rules.dialect();
+        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth, dialect)
+        else {
             return None;
         };
         let read = self.rules.read_as(Direction::Receive, true, &method, params);
         let mut answer = Vec::new();
         if read.and_then(|read| self.rules.message(read)).is_some_and(|table| table.answered) {
-            write::result(&mut answer, &id, "{}");
+            write::result(&mut answer, dialect, &id, "{}");
         } else {
             let error = RpcError::busy("the session is being begun: ask again later");
-            write::error(&mut answer, Some(&id), &error);
+            write::error(&mut answer, dialect, Some(&id), &error);
         }
         answer.pop_if(|last| *last == b'\n');
         Some(answer)
@@ -79,8 +81,9 @@ impl Engine {
     /// What was announced counts from now on.
     fn announced_again(&mut self, request: &[u8], result: &[u8]) {
         let protocol = self.rules.protocol().clone();
+        let (deepest, dialect) = (self.options.max_depth, self.rules.dialect());
         let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
-            (parse(request, self.options.max_depth), parse(result, self.options.max_depth))
+            (parse(request, deepest, dialect), parse(result, deepest, dialect))
         else {
             return;
         };

@@ -7,6 +7,7 @@ use mcp_protocol_machine::protocol::{
 };
 use mcp_protocol_machine::{Capabilities, Checker, Limits, ProtocolRef, TableError, Token};
 
+use crate::jsonrpc::Dialect;
 use crate::options::Options;
 
 mod alternatives;
@@ -57,6 +58,11 @@ impl Rules {
     /// The tables in force.
     pub(crate) fn protocol(&self) -> &ProtocolRef {
         &self.protocol
+    }
+
+    /// How messages look in this protocol.
+    pub(super) fn dialect(&self) -> Dialect {
+        if self.protocol.without_jsonrpc { Dialect::WithoutJsonrpc } else { Dialect::Standard }
     }
 
     pub(super) fn side(&self) -> Side {

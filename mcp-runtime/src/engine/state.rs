@@ -30,7 +30,7 @@ use crate::budget::{Account, Budget, Holder};
 use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
-use crate::jsonrpc::RpcError;
+use crate::jsonrpc::{RpcError, write};
 use crate::options::Options;
 use crate::report::Report;
 
@@ -265,7 +265,7 @@ impl Engine {
             return inbound.refused(error);
         }
         let to = inbound.reply_to();
-        self.write_reply(to, MessageKind::Error, |into| crate::jsonrpc::write::error(into, id, error));
+        self.write_reply(to, MessageKind::Error, |into, dialect| write::error(into, dialect, id, error));
         Received::default()
     }
 

@@ -24,6 +24,7 @@ mod batches;
 mod calls;
 mod closing;
 mod contained;
+mod dialect;
 mod early;
 mod ends;
 mod hostile;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use mcp_protocol_machine::RequestId;
 use serde_json::value::RawValue;
 
+use super::dialect::Dialect;
 use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
@@ -94,10 +95,10 @@ impl Malformed {
 }
 
 /// Reads one line that is not blank.
-pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malformed> {
+pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Envelope<'_>, Malformed> {
     let text = utf8(line)?;
     if let Some(parts) = members(text, deepest) {
-        return parts.classify();
+        return parts.classify(dialect);
     }
     if too_deep(line, deepest) {
         let error = RpcError::invalid_request(format!("the message nests deeper than {deepest} levels"));
@@ -119,7 +120,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize) -> Result<Envelope<'_>, Malform
         };
         Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
     })?;
-    parts.classify()
+    parts.classify(dialect)
 }
 
 /// The error for what is not JSON. The peer may write headers where lines are expected.
@@ -149,14 +150,17 @@ pub(crate) fn undecodable(method: &str, error: &serde_json::Error) -> RpcError {
 }
 
 impl<'a> Parts<'a> {
-    fn classify(self) -> Result<Envelope<'a>, Malformed> {
+    fn classify(self, dialect: Dialect) -> Result<Envelope<'a>, Malformed> {
         let id = self.id.and_then(parse_id);
         if let Some(name) = self.twice {
             // Either of the two may have been meant, so neither is trusted where it is the id itself.
             let id = id.filter(|_| name != "id");
             return Err(self.malformed(id, format!("`{name}` is there twice")));
         }
-        if self.jsonrpc != Some("\"2.0\"") && self.text(self.jsonrpc).as_deref() != Some("2.0") {
+        let is_left_out = self.jsonrpc.is_none() && dialect == Dialect::WithoutJsonrpc;
+        let is_right =
+            || self.jsonrpc == Some("\"2.0\"") || self.text(self.jsonrpc).as_deref() == Some("2.0");
+        if !is_left_out && !is_right() {
             let problem = match self.jsonrpc {
                 None => "`jsonrpc` is missing: it must be \"2.0\"".to_owned(),
                 Some(other) => format!("`jsonrpc` must be \"2.0\", not {}", shortened(other)),
@@ -260,12 +264,12 @@ mod tests {
     use super::*;
 
     fn refused(line: &str) -> Malformed {
-        parse(line.as_bytes(), 64).expect_err(line)
+        parse(line.as_bytes(), 64, Dialect::Standard).expect_err(line)
     }
 
     #[test]
     fn a_header_in_place_of_a_line_is_called_one() {
-        let error = |line: &[u8]| parse(line, 10).unwrap_err().error.message;
+        let error = |line: &[u8]| parse(line, 10, Dialect::Standard).unwrap_err().error.message;
         let header = error(b"Content-Length: 52");
         assert!(header.ends_with("one message on each line was expected (`Framing::Lines`)"), "{header}");
         assert!(!error(b"Content").contains("Framing"));
@@ -274,16 +278,24 @@ mod tests {
     #[test]
     fn the_four_kinds() {
         let line = br#"{"params":{"a":[1, 2]},"method":"a\/b","id":0,"jsonrpc":"2.0","more":[]}"#;
-        let Ok(Envelope::Request { id, method, params }) = parse(line, 64) else { panic!() };
+        let Ok(Envelope::Request { id, method, params }) = parse(line, 64, Dialect::Standard) else {
+            panic!()
+        };
         assert_eq!((id, &*method, params), (RequestId::Number(0), "a/b", Some(r#"{"a":[1, 2]}"#)));
         let line = br#"{"jsonrpc":"2.0","method":"n","params":null}"#;
-        assert!(matches!(parse(line, 64), Ok(Envelope::Notification { params: None, .. })));
+        assert!(matches!(
+            parse(line, 64, Dialect::Standard),
+            Ok(Envelope::Notification { params: None, .. })
+        ));
         let line = br#"{"jsonrpc":"2.0","id":"x","result":null}"#;
-        assert!(matches!(parse(line, 64), Ok(Envelope::Result { result: "null", .. })));
+        assert!(matches!(parse(line, 64, Dialect::Standard), Ok(Envelope::Result { result: "null", .. })));
         let line = br#"{"jsonrpc":"2.0","id":1,"error":{"code":5,"message":"m"}}"#;
-        assert!(matches!(parse(line, 64), Ok(Envelope::Error { error: RpcError { code: 5, .. }, .. })));
+        assert!(matches!(
+            parse(line, 64, Dialect::Standard),
+            Ok(Envelope::Error { error: RpcError { code: 5, .. }, .. })
+        ));
         let line = br#"{"jsonrpc":"2.0","id":null,"error":{"code":5,"message":"m"}}"#;
-        assert!(matches!(parse(line, 64), Ok(Envelope::Complaint { .. })));
+        assert!(matches!(parse(line, 64, Dialect::Standard), Ok(Envelope::Complaint { .. })));
     }
 
     #[test]
@@ -340,7 +352,8 @@ mod tests {
         );
         let malformed = refused(&deep);
         assert_eq!((malformed.error.code, malformed.id), (-32600, Some(RequestId::Number(5))));
-        let malformed = parse(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}", 64).unwrap_err();
+        let malformed =
+            parse(b"{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"\xff\"}", 64, Dialect::Standard).unwrap_err();
         assert_eq!((malformed.error.code, malformed.id), (-32700, Some(RequestId::Number(5))));
     }
 }

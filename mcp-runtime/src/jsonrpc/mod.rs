@@ -5,6 +5,7 @@
 //! JSON: this module does not know any protocol.
 
 mod batch;
+mod dialect;
 mod envelope;
 mod error;
 mod id;
@@ -17,6 +18,7 @@ pub(crate) mod write;
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use batch::asked;
 pub(crate) use batch::{batch, is_batch};
+pub(crate) use dialect::Dialect;
 pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;

@@ -5,6 +5,7 @@ use std::io::Write as _;
 use mcp_protocol_machine::RequestId;
 use serde::Serialize;
 
+use super::dialect::Dialect;
 use super::error::RpcError;
 
 /// A payload as one line of JSON.
@@ -19,8 +20,14 @@ pub(crate) fn payload<P: Serialize + ?Sized>(value: &P) -> Result<String, serde_
 }
 
 /// A request.
-pub(crate) fn request(into: &mut Vec<u8>, id: &RequestId, method: &str, params: Option<&str>) {
-    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+pub(crate) fn request(
+    into: &mut Vec<u8>,
+    dialect: Dialect,
+    id: &RequestId,
+    method: &str,
+    params: Option<&str>,
+) {
+    dialect.start("id", into);
     request_id(into, id);
     into.extend_from_slice(br#","method":"#);
     text(into, method);
@@ -28,15 +35,15 @@ pub(crate) fn request(into: &mut Vec<u8>, id: &RequestId, method: &str, params: 
 }
 
 /// A notification.
-pub(crate) fn notification(into: &mut Vec<u8>, method: &str, params: Option<&str>) {
-    into.extend_from_slice(br#"{"jsonrpc":"2.0","method":"#);
+pub(crate) fn notification(into: &mut Vec<u8>, dialect: Dialect, method: &str, params: Option<&str>) {
+    dialect.start("method", into);
     text(into, method);
     finish(into, params);
 }
 
 /// A reply.
-pub(crate) fn result(into: &mut Vec<u8>, id: &RequestId, result: &str) {
-    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+pub(crate) fn result(into: &mut Vec<u8>, dialect: Dialect, id: &RequestId, result: &str) {
+    dialect.start("id", into);
     request_id(into, id);
     into.extend_from_slice(br#","result":"#);
     into.extend_from_slice(result.as_bytes());
@@ -44,8 +51,8 @@ pub(crate) fn result(into: &mut Vec<u8>, id: &RequestId, result: &str) {
 }
 
 /// An error reply; without an id, `null` stands in its place, as JSON-RPC asks for where the id could not be read.
-pub(crate) fn error(into: &mut Vec<u8>, id: Option<&RequestId>, error: &RpcError) {
-    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+pub(crate) fn error(into: &mut Vec<u8>, dialect: Dialect, id: Option<&RequestId>, error: &RpcError) {
+    dialect.start("id", into);
     match id {
         Some(id) => request_id(into, id),
         None => into.extend_from_slice(b"null"),
@@ -54,8 +61,8 @@ pub(crate) fn error(into: &mut Vec<u8>, id: Option<&RequestId>, error: &RpcError
 }
 
 /// An error reply to an id that is none, a fraction for instance, given back as it came.
-pub(crate) fn error_to_raw(into: &mut Vec<u8>, id: &str, error: &RpcError) {
-    into.extend_from_slice(br#"{"jsonrpc":"2.0","id":"#);
+pub(crate) fn error_to_raw(into: &mut Vec<u8>, dialect: Dialect, id: &str, error: &RpcError) {
+    dialect.start("id", into);
     into.extend_from_slice(id.as_bytes());
     error_tail(into, error);
 }
@@ -124,19 +131,25 @@ mod tests {
     fn one_line_each() {
         let id = RequestId::Text("a\"\n".into());
         assert_eq!(
-            written(|into| request(into, &RequestId::Number(0), "a/b", Some("{}"))),
+            written(|into| request(into, Dialect::Standard, &RequestId::Number(0), "a/b", Some("{}"))),
             "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"a/b\",\"params\":{}}\n"
         );
-        assert_eq!(written(|into| notification(into, "n", None)), "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n");
         assert_eq!(
-            written(|into| result(into, &id, "1")),
+            written(|into| notification(into, Dialect::Standard, "n", None)),
+            "{\"jsonrpc\":\"2.0\",\"method\":\"n\"}\n"
+        );
+        assert_eq!(
+            written(|into| result(into, Dialect::Standard, &id, "1")),
             "{\"jsonrpc\":\"2.0\",\"id\":\"a\\\"\\n\",\"result\":1}\n"
         );
         assert_eq!(
-            written(|into| error(into, None, &RpcError::new(1, "x"))),
+            written(|into| error(into, Dialect::Standard, None, &RpcError::new(1, "x"))),
             "{\"jsonrpc\":\"2.0\",\"id\":null,\"error\":{\"code\":1,\"message\":\"x\"}}\n"
         );
-        assert!(written(|into| error_to_raw(into, "1.5", &RpcError::new(1, "x"))).contains("\"id\":1.5,"));
+        assert!(
+            written(|into| error_to_raw(into, Dialect::Standard, "1.5", &RpcError::new(1, "x")))
+                .contains("\"id\":1.5,")
+        );
     }
 
     #[test]

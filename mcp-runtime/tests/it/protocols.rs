@@ -1,5 +1,9 @@
 //! The protocols of these tests, each expanded once.
 
+pub(crate) mod app_server {
+    mcp_runtime::protocol!("tests/sessions/app_server.session");
+}
+
 pub(crate) mod restrictions {
     mcp_runtime::protocol!("tests/sessions/restrictions.session");
 }

@@ -234,3 +234,34 @@ async fn a_port_tells_the_time_and_that_it_was_dropped() {
     drop(port);
     assert!(matches!(script.until_terminated().await, Outcome::Dropped));
 }
+
+#[tokio::test]
+async fn a_session_without_jsonrpc_looks_on_the_wire_as_its_peers_expect() {
+    use crate::protocols::app_server::Editor;
+
+    guarded(async {
+        let (near, far) = duplex(4096);
+        let peer = tokio::spawn(async move {
+            let (reader, mut writer) = tokio::io::split(far);
+            let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(reader));
+            let mut said = Vec::new();
+            for answer in [r#"{"id":0,"result":{}}"#, r#"{"id":1,"result":"four"}"#] {
+                said.push(lines.next_line().await.unwrap().unwrap());
+                writer.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
+            }
+            said
+        });
+        let client = Editor::new(ByteStream::new(near));
+        let (_, client) = client.initialize(serde_json::json!({ "name": "an editor" })).await.unwrap();
+        assert_eq!(client.ask("two and two".to_owned()).await.unwrap(), "four");
+        let said = peer.await.unwrap();
+        assert_eq!(
+            said,
+            [
+                r#"{"id":0,"method":"initialize","params":{"name":"an editor"}}"#,
+                r#"{"id":1,"method":"ask","params":"two and two"}"#
+            ]
+        );
+    })
+    .await;
+}

@@ -222,6 +222,7 @@ impl Tables {
             name: "Test".into(),
             version: Some("1".into()),
             batch: false,
+            without_jsonrpc: false,
             messages: self.messages.into(),
             gates: self.gates.into(),
             announcements: vec![].into(),

@@ -48,7 +48,9 @@ impl Rules {
 
     /// The version that a reply of the peer announces, if it announces one.
     pub(crate) fn announced_version(&self, reply: &[u8]) -> Option<String> {
-        let Ok(Envelope::Result { result, .. }) = parse(reply, self.options.max_depth) else { return None };
+        let Ok(Envelope::Result { result, .. }) = parse(reply, self.options.max_depth, self.dialect()) else {
+            return None;
+        };
         let field = self.protocol.version_field.as_ref()?;
         version_at(field, Some(result)).as_deref().map(str::to_owned)
     }

@@ -11,7 +11,7 @@ use reqwest::{Response, StatusCode};
 use super::events::TooLong;
 use super::identity::SessionIdentity;
 use crate::error::{DisconnectReason, Error, ReconnectError};
-use crate::jsonrpc::{Envelope, RpcError, parse};
+use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
 
 /// How much of what a server says with a failure is kept.
 pub(super) const SAID: usize = 1024;
@@ -135,7 +135,7 @@ impl Failure {
 
     /// The failure, with what the server said.
     pub(super) fn saying(self, body: &[u8]) -> HttpError {
-        let error = match parse(body, usize::MAX) {
+        let error = match parse(body, usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Error { error, .. } | Envelope::Complaint { error }) => Some(error),
             _ => None,
         };

@@ -18,7 +18,7 @@ use super::reconnect::reconnect;
 use super::running::Over;
 use super::sending::{LONG, MessageBody, SentBytes};
 use crate::error::{Error, ReconnectError};
-use crate::jsonrpc::{Envelope, parse};
+use crate::jsonrpc::{Dialect, Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, SESSION_ID};
 
 /// How long an answer is read on that is not awaited any more: reading it to its end keeps the connection for later
@@ -192,7 +192,7 @@ async fn answered(
 /// Hands a message of the server over, after a look at it if it may open the session.
 fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &SessionIdentity, came: &[u8]) {
     let opens = message.is_step() && conversation.provider.is_none() && !conversation.state().agreed;
-    if opens && matches!(parse(came, usize::MAX), Ok(Envelope::Result { .. })) {
+    if opens && matches!(parse(came, usize::MAX, Dialect::WithoutJsonrpc), Ok(Envelope::Result { .. })) {
         // The endpoint is never asked under the lock, for it calls back.
         let version = conversation.endpoint.read_aside(came).version;
         let mut state = conversation.state();
@@ -225,7 +225,8 @@ async fn refused(
     let body = first_bytes(response, most).await;
     if let (true, [id]) = (is_json, message.asks()) {
         let own = mcp_protocol_machine::RequestId::Number(*id);
-        if matches!(parse(&body, usize::MAX), Ok(Envelope::Error { id, .. }) if id == own) {
+        if matches!(parse(&body, usize::MAX, Dialect::WithoutJsonrpc), Ok(Envelope::Error { id, .. }) if id == own)
+        {
             conversation.receive(&body, identity.epoch);
             return Ok(());
         }

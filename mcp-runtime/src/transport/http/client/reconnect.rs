@@ -14,7 +14,7 @@ use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use crate::driver::Epoch;
 use crate::error::{Error, ReconnectError};
-use crate::jsonrpc::{Envelope, parse};
+use crate::jsonrpc::{Dialect, Envelope, parse};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, SESSION_ID};
 
 /// Reconnects, unless another task has done so since this epoch. If that fails the session ends, and the engine learns
@@ -73,7 +73,7 @@ async fn begin(
         if !status.is_success() {
             let failure = Failure::new(&response, &identity);
             let body = first_bytes(&mut response, conversation.options.max_message_bytes).await;
-            if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX) {
+            if let Ok(Envelope::Error { error, .. }) = parse(&body, usize::MAX, Dialect::WithoutJsonrpc) {
                 return Err(ReconnectError::Refused(error));
             }
             return Err(undelivered(failure.saying(&body)));
@@ -85,7 +85,7 @@ async fn begin(
             conversation.state().begun = Some(identity.clone());
         }
         let reply = reply(conversation, &identity, id, &mut response).await.map_err(undelivered)?;
-        match parse(&reply, usize::MAX) {
+        match parse(&reply, usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Result { .. }) => {}
             Ok(Envelope::Error { error, .. }) => return Err(ReconnectError::Refused(error)),
             _ => return Err(undelivered(HttpError::NoReply)),
@@ -130,7 +130,7 @@ async fn reply(
     let mut reply = None;
     while let Some(piece) = response.chunk().await? {
         let mut answers = Vec::new();
-        events.feed(&piece, |data| match parse(data, usize::MAX) {
+        events.feed(&piece, |data| match parse(data, usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) if id == own => {
                 reply = Some(Bytes::copy_from_slice(data));
             }

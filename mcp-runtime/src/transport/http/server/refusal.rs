@@ -3,7 +3,7 @@
 use axum::http::StatusCode;
 use mcp_protocol_machine::RequestId;
 
-use crate::jsonrpc::{Envelope, Seems, parse};
+use crate::jsonrpc::{Dialect, Envelope, Seems, parse};
 
 /// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl RequestRefusal {
     /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
     /// receives it.
     pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
-        match parse(message, crate::options::Options::default().max_depth) {
+        match parse(message, crate::options::Options::default().max_depth, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
             Ok(_) => self,
             Err(malformed) => {

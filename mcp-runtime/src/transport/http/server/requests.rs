@@ -26,7 +26,7 @@ use super::stream::ReadPosition;
 use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{Envelope, RpcError, parse, write};
+use crate::jsonrpc::{Dialect, Envelope, RpcError, parse, write};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::transport::http::pieces::Pieces;
 
@@ -203,7 +203,7 @@ impl Server {
     /// Whether a message may open a session.
     fn check_opens(&self, message: &[u8]) -> Result<(), RequestRefusal> {
         let opens_with = &*self.options.opens_with;
-        match parse(message, crate::options::Options::default().max_depth) {
+        match parse(message, crate::options::Options::default().max_depth, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { method, .. }) if method == opens_with => Ok(()),
             Ok(_) => Err(refused(
                 StatusCode::BAD_REQUEST,
@@ -431,7 +431,7 @@ fn refusal(refused: &RequestRefusal) -> Response {
     if let Some(limit) = refused.limit {
         error = error.with_data(serde_json::json!({ "limit": limit }));
     }
-    write::error(&mut message, refused.id.as_ref(), &error);
+    write::error(&mut message, Dialect::Standard, refused.id.as_ref(), &error);
     let mut response = json(refused.status, message.into());
     let headers = response.headers_mut();
     match refused.status {

@@ -8,7 +8,7 @@ use axum::body::Bytes;
 
 use crate::budget::{Exhausted, Permit};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{Envelope, RpcError, parse, write};
+use crate::jsonrpc::{Dialect, Envelope, RpcError, parse, write};
 
 /// One message on a stream.
 #[derive(Debug)]
@@ -58,11 +58,11 @@ impl StreamEvent {
 
 /// Writes an error in place of a reply.
 fn refuse(into: &mut Vec<u8>, reply: &[u8], error: &RpcError) {
-    let id = match parse(reply, usize::MAX) {
+    let id = match parse(reply, usize::MAX, Dialect::WithoutJsonrpc) {
         Ok(Envelope::Result { id, .. } | Envelope::Error { id, .. }) => Some(id),
         _ => None,
     };
-    write::error(into, id.as_ref(), error);
+    write::error(into, Dialect::Standard, id.as_ref(), error);
     if into.last() == Some(&b'\n') {
         into.pop();
     }

@@ -1,0 +1,53 @@
+//! A protocol whose messages have no member `jsonrpc`: it is not demanded, and not written.
+
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::Side;
+use serde_json::json;
+
+use super::desk;
+use super::desk::messages::{HELLO, READY};
+use super::pair::End;
+use crate::options::Options;
+
+fn end(side: Side) -> End {
+    let mut protocol = desk::PROTOCOL.clone();
+    protocol.without_jsonrpc = true;
+    let end = End::over(Arc::new(protocol), side, Options::default());
+    end.link.with(|engine| engine.attend());
+    end
+}
+
+#[test]
+fn what_is_written_has_no_jsonrpc() {
+    let client = end(Side::Client);
+    client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
+    assert_eq!(client.said(), [json!({ "id": 0, "method": "hello", "params": {} })]);
+    client.feed(r#"{"id":0,"result":{"capabilities":{}}}"#);
+    assert!(client.linear().is_some());
+    let about = mcp_protocol_machine::About::Nothing;
+    client.link.speak(|engine, caller| engine.notification(caller, READY, "null", about)).unwrap();
+    assert_eq!(client.said(), [json!({ "method": "ready" })]);
+    assert!(client.reports().is_empty());
+}
+
+#[test]
+fn answers_and_errors_have_no_jsonrpc() {
+    let server = end(Side::Server);
+    assert_eq!(server.ask(r#"{"id":1,"method":"ping"}"#), [json!({ "id": 1, "result": {} })]);
+    let [refused] = server.ask(r#"{"id":2,"method":"nothing"}"#).try_into().unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32601)));
+    let [malformed] = server.ask(r#"{"id":1.5,"method":"ping"}"#).try_into().unwrap();
+    assert_eq!((&malformed["id"], &malformed["error"]["code"]), (&json!(1.5), &json!(-32600)));
+    for answer in [refused, malformed] {
+        assert!(answer.get("jsonrpc").is_none(), "{answer}");
+    }
+}
+
+#[test]
+fn a_peer_may_write_it_all_the_same_but_no_other_version() {
+    let server = end(Side::Server);
+    assert_eq!(server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#), [json!({ "id": 1, "result": {} })]);
+    let [refused] = server.ask(r#"{"jsonrpc":"1.0","id":2,"method":"ping"}"#).try_into().unwrap();
+    assert_eq!(refused["error"]["message"], json!("`jsonrpc` must be \"2.0\", not \"1.0\""));
+}
