@@ -131,7 +131,11 @@ impl Parser<'_> {
                 if self.eat_word("jsonrpc").is_some() {
                     without_jsonrpc = Some(without);
                 } else if self.token().starts_line {
-                    self.expected(MALFORMED_DECLARATION, "`jsonrpc`", "write `without jsonrpc`");
+                    let message = "expected `jsonrpc` after `without`";
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.previous().after(), message);
+                    self.report(
+                        finding.suggest("write `without jsonrpc`", [Edit::after(without, " jsonrpc")]),
+                    );
                 } else {
                     self.expected(MALFORMED_DECLARATION, "`jsonrpc`", "did you mean `jsonrpc`?");
                     self.bump();
