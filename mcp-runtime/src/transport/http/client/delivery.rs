@@ -67,9 +67,10 @@ impl<'a> RunningPost<'a> {
 
 impl Drop for RunningPost<'_> {
     fn drop(&mut self) {
-        let mut state = self.conversation.state();
-        let gone = state.requests.end(self.ids);
-        drop(state);
-        drop(gone);
+        for id in self.ids {
+            let gone = self.conversation.state().requests.end(*id);
+            // The lock is released by now.
+            drop(gone);
+        }
     }
 }

@@ -1,7 +1,8 @@
 //! The requests whose POSTs are not done with, and what ends one before its answer does.
 
-use std::collections::HashMap;
 use std::task::{Context, Poll, Waker};
+
+use mcp_protocol_machine::IdTable;
 
 /// Why there is nothing to be waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -39,7 +40,7 @@ impl Signal {
 /// back where the message is posted once more in the new session.
 #[derive(Debug, Default)]
 pub(super) struct RunningRequests {
-    signals: HashMap<i64, Signal>,
+    signals: IdTable<i64, Signal>,
 }
 
 impl RunningRequests {
@@ -100,10 +101,10 @@ impl RunningRequests {
         Poll::Pending
     }
 
-    /// The delivery of a message is done. Returns what is to be dropped without the lock.
+    /// The delivery of a request is done. Returns what is to be dropped without the lock.
     #[must_use]
-    pub(super) fn end(&mut self, ids: &[i64]) -> Vec<Waker> {
-        ids.iter().filter_map(|id| self.signals.remove(id)?.waker).collect()
+    pub(super) fn end(&mut self, id: i64) -> Option<Waker> {
+        self.signals.remove(&id)?.waker
     }
 }
 
@@ -154,7 +155,7 @@ mod tests {
         let mut requests = RunningRequests::default();
         requests.begin(&[1, 2]);
         assert_eq!(poll(&mut requests, &[1, 2], None), Poll::Pending);
-        assert_eq!(requests.end(&[1, 2]).len(), 2);
+        assert!(requests.end(1).is_some() && requests.end(2).is_some());
         assert!(requests.signals.is_empty());
         assert!(requests.not_awaited(1).is_none());
         // A message without requests is never over.

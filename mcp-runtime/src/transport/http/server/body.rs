@@ -139,19 +139,19 @@ impl Drop for EventBody {
     }
 }
 
-/// Bytes on their way to a client, which count until the connection has written them.
-struct Counted<T> {
+/// Bytes on their way to a client, which count until the connection has written them: with one permit, or several.
+struct Counted<T, P> {
     bytes: T,
-    _permits: Vec<Permit>,
+    _permits: P,
 }
 
-impl<T: AsRef<[u8]> + Send + 'static> Counted<T> {
-    fn whole(bytes: T, permits: Vec<Permit>) -> Bytes {
+impl<T: AsRef<[u8]> + Send + 'static, P: Send + 'static> Counted<T, P> {
+    fn whole(bytes: T, permits: P) -> Bytes {
         Bytes::from_owner(Counted { bytes, _permits: permits })
     }
 }
 
-impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
+impl<T: AsRef<[u8]>, P> AsRef<[u8]> for Counted<T, P> {
     fn as_ref(&self) -> &[u8] {
         self.bytes.as_ref()
     }
@@ -159,7 +159,7 @@ impl<T: AsRef<[u8]>> AsRef<[u8]> for Counted<T> {
 
 /// A short answer, which is written at once.
 pub(super) fn short(message: Bytes, permit: Permit) -> Bytes {
-    Counted::whole(message, vec![permit])
+    Counted::whole(message, permit)
 }
 
 /// The answer to a POST in one piece that is too long to be written at once. It is cut where the client takes nothing
@@ -191,7 +191,7 @@ impl HttpBody for LongBody {
         };
         this.left = this.left.saturating_sub(piece.len());
         this.shared.wrote();
-        Poll::Ready(Some(Ok(Frame::data(Counted::whole(piece, vec![permit])))))
+        Poll::Ready(Some(Ok(Frame::data(Counted::whole(piece, permit)))))
     }
 
     fn is_end_stream(&self) -> bool {

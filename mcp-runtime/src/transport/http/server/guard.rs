@@ -120,14 +120,14 @@ fn accepts(headers: &HeaderMap, wanted: &str) -> bool {
     listed.flat_map(|value| value.split(',')).any(|range| {
         let mut parts = range.split(';').map(str::trim);
         let name = parts.next().unwrap_or_default();
-        let refused = parts.any(|part| {
-            let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
-            weight.and_then(|weight| weight.parse::<f32>().ok()).is_some_and(|weight| weight <= 0.0)
-        });
         let fits = name == "*/*"
             || name.eq_ignore_ascii_case(wanted)
             || name.strip_suffix("/*").is_some_and(|name| name.eq_ignore_ascii_case(family));
-        fits && !refused
+        let refuses = |part: &str| {
+            let weight = part.strip_prefix("q=").or_else(|| part.strip_prefix("Q="));
+            weight.and_then(|weight| weight.parse::<f32>().ok()).is_some_and(|weight| weight <= 0.0)
+        };
+        fits && !parts.any(refuses)
     })
 }
 

@@ -1,12 +1,13 @@
 //! [`RequestHead`]: the head of an HTTP request, for handlers.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::net::IpAddr;
 
-use axum::body::Bytes;
 use axum::extract::OriginalUri;
 use axum::http::request::Parts;
+use axum::http::uri::PathAndQuery;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Uri};
+use bytes::BytesMut;
 
 use super::identity::ClientIdentity;
 use crate::budget::Permit;
@@ -64,19 +65,22 @@ impl fmt::Debug for RequestHead {
 /// that opened it, and a handler keeps that of its own request; as long as they share the buffer, the connection has to
 /// read on into another.
 pub(super) fn detached(mut parts: Parts) -> Parts {
-    let length = parts.headers.values().map(HeaderValue::len).sum();
-    let mut values = Vec::with_capacity(length);
-    parts.headers.values().for_each(|value| values.extend_from_slice(value.as_bytes()));
-    let mut values = Bytes::from(values);
+    // All copies are parts of one buffer. Most targets are paths, and the two URIs have the same one.
+    let mut buffer = BytesMut::with_capacity(
+        parts.headers.values().map(HeaderValue::len).sum::<usize>() + 2 * target(&parts).len(),
+    );
     for value in parts.headers.values_mut() {
-        if let Ok(mut copy) = HeaderValue::from_maybe_shared(values.split_to(value.len())) {
+        buffer.extend_from_slice(value.as_bytes());
+        if let Ok(mut copy) = HeaderValue::from_maybe_shared(buffer.split().freeze()) {
             copy.set_sensitive(value.is_sensitive());
             *value = copy;
         }
     }
     let original = parts.extensions.get_mut().map(|OriginalUri(original)| original);
     for uri in std::iter::once(&mut parts.uri).chain(original) {
-        if let Ok(copy) = Uri::try_from(uri.to_string()) {
+        // A buffer takes whatever is written.
+        let _ = write!(buffer, "{uri}");
+        if let Ok(copy) = Uri::from_maybe_shared(buffer.split().freeze()) {
             *uri = copy;
         }
     }
@@ -85,13 +89,19 @@ pub(super) fn detached(mut parts: Parts) -> Parts {
 
 /// How many bytes a head has, about.
 pub(super) fn length(parts: &Parts) -> usize {
-    let target = parts.uri.path_and_query().map_or(0, |target| target.as_str().len());
-    parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len()).sum::<usize>() + target
+    let headers = parts.headers.iter().map(|(name, value)| name.as_str().len() + value.len());
+    headers.sum::<usize>() + target(parts).len()
+}
+
+/// The path and the query that a request is for.
+fn target(parts: &Parts) -> &str {
+    parts.uri.path_and_query().map_or("", PathAndQuery::as_str)
 }
 
 #[cfg(test)]
 mod tests {
     use axum::http::Request;
+    use bytes::Bytes;
 
     use super::*;
 

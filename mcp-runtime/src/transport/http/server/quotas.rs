@@ -118,12 +118,10 @@ impl Quotas {
     /// The budgets that a request draws on, from the client's own to those of all.
     pub(super) fn caller(&self, clients: impl IntoIterator<Item = Client>) -> ClientBudgets {
         let idle = |budgets: &Budgets| budgets.hold_nothing() && budgets.bucket().is_full(now());
-        let mut budgets: Vec<Arc<Budgets>> = clients
+        let own = clients
             .into_iter()
-            .map(|client| self.clients.get(client, idle, || Budgets::new(Holder::Client, &self.options)))
-            .collect();
-        budgets.push(Arc::clone(&self.all));
-        ClientBudgets { budgets }
+            .map(|client| self.clients.get(client, idle, || Budgets::new(Holder::Client, &self.options)));
+        ClientBudgets { budgets: own.chain([Arc::clone(&self.all)]).collect() }
     }
 
     /// Counts one more session, until its code has returned.

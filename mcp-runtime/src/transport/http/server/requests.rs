@@ -83,7 +83,10 @@ impl Server {
         caller.request()?;
         match parts.method {
             Method::POST => {
-                let permit = caller.bytes().take(head::length(&parts).saturating_sub(head::UNCOUNTED))?;
+                let permit = match head::length(&parts).checked_sub(head::UNCOUNTED) {
+                    Some(counted) => caller.bytes().take(counted)?,
+                    None => Permit::default(),
+                };
                 let parts = head::detached(parts);
                 Ok(HeadVerdict::Post(Arc::new(RequestHead { parts, identity, _permit: permit }), caller))
             }

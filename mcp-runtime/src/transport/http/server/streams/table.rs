@@ -1,10 +1,11 @@
 //! All streams of a session: routes each message to one of them, within their limits.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use axum::body::Bytes;
+use mcp_protocol_machine::IdTable;
 
 use crate::budget::{Account, Permit};
 use crate::driver::{MessageKind, Outgoing, RequestTag};
@@ -76,7 +77,7 @@ pub(in super::super) struct StreamLimits {
 /// it; every event that is kept stands in `kept_at` once, by its stream, unless a reader is to take it once more.
 #[derive(Debug)]
 pub(in super::super) struct Streams {
-    pub(super) streams: HashMap<u64, Stream>,
+    pub(super) streams: IdTable<u64, Stream>,
     pub(super) last: u64,
     /// GET streams that are read, the newest last.
     pub(super) gets: Vec<u64>,
@@ -84,7 +85,7 @@ pub(in super::super) struct Streams {
     /// Where the events stand that are only kept, the oldest first.
     pub(super) kept_at: VecDeque<u64>,
     /// Answers in one piece that are being written.
-    pub(super) long: HashMap<u64, LongAnswer>,
+    pub(super) long: IdTable<u64, LongAnswer>,
     pub(super) limits: StreamLimits,
     /// Bytes that readers have not taken.
     pub(super) waiting: usize,
@@ -106,12 +107,12 @@ pub(in super::super) struct Streams {
 impl Streams {
     pub(in super::super) fn new(limits: StreamLimits, now: Instant) -> Streams {
         Streams {
-            streams: HashMap::new(),
+            streams: IdTable::default(),
             last: BACKLOG,
             gets: Vec::new(),
             backlog: VecDeque::new(),
             kept_at: VecDeque::new(),
-            long: HashMap::new(),
+            long: IdTable::default(),
             limits,
             waiting: 0,
             lost: Vec::new(),
