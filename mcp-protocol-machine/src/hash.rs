@@ -8,9 +8,10 @@ pub type IdTable<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 
 /// A table by ids that come and go. It allocates when it holds more than ever before, and at no other time.
 ///
-/// Invariant: there are twice as many places as `most`, the greatest number of entries until it allocates. A removed
-/// entry can leave its place unusable until the table is put in order. The standard table does that where it is as long
-/// as no more than half of the places are needed; else it takes a larger one, at a time that depends on the hashes.
+/// Invariant: there are at least twice as many places as `most`, the greatest number of entries until it allocates. A
+/// removed entry can leave its place unusable until the table is put in order. The standard table does that where it is
+/// as long as no more than half of the places are needed; else it takes a larger one, at a time that depends on the
+/// hashes.
 #[derive(Clone, Debug)]
 pub(crate) struct SteadyTable<K, V> {
     entries: IdTable<K, V>,
@@ -26,8 +27,9 @@ impl<K, V> Default for SteadyTable<K, V> {
 impl<K: Eq + Hash, V> SteadyTable<K, V> {
     pub(crate) fn insert(&mut self, key: K, value: V) -> Option<V> {
         if self.entries.len() >= self.most {
-            self.most = self.most.saturating_mul(2).max(4);
-            self.entries.reserve(self.most.saturating_mul(2).saturating_sub(self.entries.len()));
+            // Places for twice as many entries as with this one. The standard table rounds up; half of that is used.
+            self.entries.reserve(self.entries.len().saturating_add(2));
+            self.most = self.entries.capacity() / 2;
         }
         self.entries.insert(key, value)
     }

@@ -90,42 +90,46 @@ pub(crate) struct Pump<R, W> {
 }
 
 /// Carries the session of `endpoint` over a pair of streams to its end, and tells the endpoint how it ended.
-pub(crate) async fn run<R, W>(mut pump: Pump<R, W>, limits: Limits)
+#[expect(clippy::manual_async_fn, reason = "the future of an async function would hold the pump twice")]
+pub(crate) fn run<R, W>(mut pump: Pump<R, W>, limits: Limits) -> impl Future<Output = ()>
 where
     R: AsyncBufRead + Unpin,
     W: AsyncWrite + Unpin,
 {
-    let mut deadline = None;
-    while !pump.is_over() {
-        let event = match deadline {
-            None => Some(pump.next().await),
-            Some(deadline) => tokio::time::timeout_at(deadline, pump.next()).await.ok(),
-        };
-        match event {
-            Some(PumpEvent::Finishing) => {
-                deadline = after(if pump.writer.is_some() { limits.flush } else { limits.drain });
-            }
-            // Where the writer has failed while the session goes on, what the peer still says is wanted all the same.
-            Some(PumpEvent::OutputClosed) => {
-                pump.report_failure();
-                if pump.finished {
+    async move {
+        let mut deadline = None;
+        while !pump.is_over() {
+            let event = match deadline {
+                None => Some(pump.next().await),
+                // Boxed, so that it takes no memory before the end.
+                Some(deadline) => Box::pin(tokio::time::timeout_at(deadline, pump.next())).await.ok(),
+            };
+            match event {
+                Some(PumpEvent::Finishing) => {
+                    deadline = after(if pump.writer.is_some() { limits.flush } else { limits.drain });
+                }
+                // Where the writer has failed while the session goes on, what the peer still says is wanted all the same.
+                Some(PumpEvent::OutputClosed) => {
+                    pump.report_failure();
+                    if pump.finished {
+                        deadline = after(limits.drain);
+                    }
+                }
+                Some(PumpEvent::InputEnded(end)) => pump.report_end(end),
+                Some(PumpEvent::Abandoned) => break,
+                None if pump.writer.is_some() => {
+                    pump.give_up_writing();
                     deadline = after(limits.drain);
                 }
-            }
-            Some(PumpEvent::InputEnded(end)) => pump.report_end(end),
-            Some(PumpEvent::Abandoned) => break,
-            None if pump.writer.is_some() => {
-                pump.give_up_writing();
-                deadline = after(limits.drain);
-            }
-            None => {
-                pump.report_end(End::GaveUp);
-                break;
+                None => {
+                    pump.report_end(End::GaveUp);
+                    break;
+                }
             }
         }
+        let outcome = pump.outcome();
+        pump.terminate(outcome);
     }
-    let outcome = pump.outcome();
-    pump.terminate(outcome);
 }
 
 /// The moment `wait` from now.

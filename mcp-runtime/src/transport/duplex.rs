@@ -60,9 +60,9 @@ impl Duplex {
 }
 
 impl Transport for Duplex {
-    async fn run(self, endpoint: Arc<dyn Endpoint>) {
+    fn run(self, endpoint: Arc<dyn Endpoint>) -> impl Future<Output = ()> + Send {
         let Duplex { head, tail, limits } = self;
         let direct = Some(Box::new(tail.direct()) as Box<dyn DirectOutput>);
-        run(Pump::with_direct_output(endpoint, head, tail, Framing::Lines, direct), limits).await;
+        run(Pump::with_direct_output(endpoint, head, tail, Framing::Lines, direct), limits)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
-use std::task::Poll;
+use std::task::{self, Poll, ready};
 
 use mcp_protocol_machine::protocol::MessageIndex;
 use serde::de::DeserializeOwned;
@@ -90,52 +90,66 @@ impl IncomingQueue {
         self.link.with(|engine| engine.handler_began(unhandled));
     }
 
+    /// Begins handlers until the session has ended, then waits for those that run.
     async fn work(
         &self,
         dispatch: impl Fn(Arrival) -> Handling + Send,
         handlers: &mut Handlers,
         dispatcher: &DispatcherGuard,
     ) {
-        let Handlers { requests, notifications, sub_sessions } = handlers;
-        let mut waiter = Waiter::default();
-        let mut begun: usize = 0;
-        loop {
-            if begun >= AT_ONCE {
-                begun = 0;
-                tokio::task::yield_now().await;
-            }
-            let (handlers, notified) = (requests.len(), !notifications.is_empty());
-            tokio::select! {
-                biased;
-                Some(_) = requests.join_next(), if handlers > 0 => {}
-                Some(_) = notifications.join_next(), if notified => {}
-                Some(_) = sub_sessions.join_next(), if !sub_sessions.is_empty() => {}
-                arrival = self.served(&mut waiter, dispatcher.key, handlers, notified) => {
-                    let Some(arrival) = arrival else { break };
-                    let Some((arrival, permit)) = self.admit(arrival) else { continue };
-                    let tasks = if arrival.opens() {
-                        &mut *sub_sessions
-                    } else if arrival.is_request() {
-                        &mut *requests
-                    } else {
-                        &mut *notifications
-                    };
-                    begun += 1;
-                    let message = arrival.message();
-                    let begun = match contained(|| dispatch(arrival)) {
-                        Ok(handler) => begin(tasks, permit, handler).await,
-                        Err(text) => Err(text),
-                    };
-                    if let Err(text) = begun {
-                        let message = self.link.with(|engine| engine.rules().name(message));
-                        self.link.report(&Report::Panicked { message, text });
-                    }
-                }
+        let (mut waiter, running) = (Waiter::default(), &mut *handlers);
+        poll_fn(move |context| self.poll_work(context, &dispatch, running, &mut waiter, dispatcher.key))
+            .await;
+        poll_fn(|context| handlers.poll_done(context)).await;
+    }
+
+    /// Begins the handlers of the inputs at hand. Ready when the session has ended.
+    fn poll_work(
+        &self,
+        context: &mut task::Context<'_>,
+        dispatch: &impl Fn(Arrival) -> Handling,
+        handlers: &mut Handlers,
+        waiter: &mut Waiter,
+        key: DispatcherKey,
+    ) -> Poll<()> {
+        for _ in 0..AT_ONCE {
+            // Those that are done make room.
+            let _ = handlers.poll_done(context);
+            let (requests, notified) = (handlers.requests.len(), !handlers.notifications.is_empty());
+            let served =
+                self.link.with(|engine| engine.poll_served(context, waiter, key, requests, notified));
+            match ready!(served) {
+                Some(arrived) => self.begin(context, dispatch, handlers, arrived),
+                None => return Poll::Ready(()),
             }
         }
-        while requests.join_next().await.is_some() {}
-        while notifications.join_next().await.is_some() {}
-        while sub_sessions.join_next().await.is_some() {}
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+
+    /// Makes the handler of an input, and lets it begin.
+    fn begin(
+        &self,
+        context: &mut task::Context<'_>,
+        dispatch: impl Fn(Arrival) -> Handling,
+        handlers: &mut Handlers,
+        arrived: Arrived,
+    ) {
+        let Some((arrival, permit)) = self.admit(self.of(arrived)) else { return };
+        let tasks = if arrival.opens() {
+            &mut handlers.sub_sessions
+        } else if arrival.is_request() {
+            &mut handlers.requests
+        } else {
+            &mut handlers.notifications
+        };
+        let message = arrival.message();
+        let begun =
+            contained(|| dispatch(arrival)).and_then(|handler| begin(context, tasks, permit, handler));
+        if let Err(text) = begun {
+            let message = self.link.with(|engine| engine.rules().name(message));
+            self.link.report(&Report::Panicked { message, text });
+        }
     }
 
     /// Counts the handler of an input against the limit that sessions share, and refuses the input beyond it.
@@ -157,19 +171,6 @@ impl IncomingQueue {
         }
     }
 
-    async fn served(
-        &self,
-        waiter: &mut Waiter,
-        key: DispatcherKey,
-        handlers: usize,
-        notified: bool,
-    ) -> Option<Arrival> {
-        let arrived = poll_fn(|context| {
-            self.link.with(|engine| engine.poll_served(context, waiter, key, handlers, notified))
-        });
-        Some(self.of(arrived.await?))
-    }
-
     /// The handler of a request, or of a sub-session, holds the session in which it arrived.
     fn of(&self, arrived: Arrived) -> Arrival {
         let alone = arrived.id.is_none() && arrived.sub_session.is_none();
@@ -189,6 +190,16 @@ struct Handlers {
 }
 
 impl Handlers {
+    /// Lets go of those that are done. Ready when all are.
+    fn poll_done(&mut self, context: &mut task::Context<'_>) -> Poll<()> {
+        let mut all = true;
+        for tasks in [&mut self.requests, &mut self.notifications, &mut self.sub_sessions] {
+            while let Poll::Ready(Some(_)) = tasks.poll_join_next(context) {}
+            all &= tasks.is_empty();
+        }
+        if all { Poll::Ready(()) } else { Poll::Pending }
+    }
+
     /// Drops all of them, and waits until they are dropped.
     async fn stop(&mut self) {
         for tasks in [&mut self.requests, &mut self.notifications, &mut self.sub_sessions] {
@@ -200,13 +211,15 @@ impl Handlers {
 /// Runs a handler as far as it comes, so that handlers begin in the order of their messages, and gives it a task of its
 /// own if it has to wait. The permit is held until the handler is done or dropped. Fails with what a panic said, outside of
 /// the code that is watched anyway.
-async fn begin(tasks: &mut JoinSet<()>, permit: Permit, mut handler: Handling) -> Result<(), Option<String>> {
+fn begin(
+    context: &mut task::Context<'_>,
+    tasks: &mut JoinSet<()>,
+    permit: Permit,
+    mut handler: Handling,
+) -> Result<(), Option<String>> {
     // What handlers before it have used of the budget of this task must not make it wait.
-    let done = poll_fn(|context| {
-        let first = pin!(tokio::task::unconstrained(handler.as_mut()));
-        Poll::Ready(contained(|| first.poll(context).is_ready()))
-    });
-    if !done.await? {
+    let first = pin!(tokio::task::unconstrained(handler.as_mut()));
+    if contained(|| first.poll(context))?.is_pending() {
         tasks.spawn(async move {
             handler.await;
             drop(permit);

@@ -1,7 +1,7 @@
 //! Waits for the end of a session, at no cost while the session goes on.
 
 use std::future::{Future, pending, poll_fn};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -12,17 +12,17 @@ use crate::engine::{Engine, Link};
 /// Waits until a session has been over for so long; without a limit it does not end.
 pub(super) async fn overtime(link: &Link, limit: Option<Duration>) {
     let Some(limit) = limit else { return pending().await };
-    when_woken(async {
+    let past_end = pin!(async {
         link.wait(Engine::poll_ending).await;
-        tokio::time::sleep(limit).await;
-    })
-    .await;
+        // Boxed, so that it takes no memory before the end.
+        Box::pin(tokio::time::sleep(limit)).await;
+    });
+    when_woken(past_end).await;
 }
 
 /// Polls a future only after it was woken. A task that works on many messages, and also waits for something rare,
 /// would otherwise ask for it with each message.
-async fn when_woken<T>(future: impl Future<Output = T>) -> T {
-    let mut future = pin!(future);
+async fn when_woken<T>(mut future: Pin<&mut impl Future<Output = T>>) -> T {
     let bell = Arc::new(Bell::default());
     let waker = Waker::from(Arc::clone(&bell));
     let mut task: Option<Waker> = None;
@@ -92,11 +92,12 @@ mod tests {
     #[test]
     fn is_polled_at_first_after_a_wake_and_by_another_task() {
         let (polls, inner, done) = (Cell::new(0), RefCell::new(None::<Waker>), Cell::new(false));
-        let mut future = pin!(when_woken(poll_fn(|context| {
+        let counted = pin!(poll_fn(|context| {
             polls.set(polls.get() + 1);
             *inner.borrow_mut() = Some(context.waker().clone());
             if done.get() { Poll::Ready(7) } else { Poll::Pending }
-        })));
+        }));
+        let mut future = pin!(when_woken(counted));
         let (first, second) = (Arc::new(Count::default()), Arc::new(Count::default()));
         let woken = |task: &Arc<Count>| task.0.load(Ordering::SeqCst);
         let (waker, other) = (Waker::from(first.clone()), Waker::from(second.clone()));

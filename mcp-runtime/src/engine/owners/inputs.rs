@@ -94,6 +94,10 @@ impl InputQueue {
     }
 
     pub(crate) fn push(&mut self, input: LinearInput) {
+        // Most sessions have one at a time, and the queue would begin with four places.
+        if self.inputs.capacity() == 0 {
+            self.inputs.reserve_exact(1);
+        }
         self.inputs.push_back(input);
     }
 

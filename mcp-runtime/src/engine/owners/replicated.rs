@@ -81,6 +81,10 @@ impl ReplicatedQueue {
 
     /// Adds an input in its place: what waited for a value that is gone may be older than what waits here.
     pub(crate) fn insert(&mut self, arrived: Arrived) {
+        // Most sessions have one at a time, and the queue would begin with four places.
+        if self.inputs.capacity() == 0 {
+            self.inputs.reserve_exact(1);
+        }
         let place = self.inputs.partition_point(|waiting| waiting.came <= arrived.came);
         self.inputs.insert(place, arrived);
     }
