@@ -84,7 +84,7 @@ impl Account {
     /// # Errors
     /// With the first budget that has less left.
     pub(crate) fn take(&self, amount: usize) -> Result<Permit, Exhausted> {
-        let mut permit = Permit { account: self.clone(), amount: 0 };
+        let mut permit = self.permit(0);
         permit.grow(amount)?;
         Ok(permit)
     }
@@ -92,14 +92,19 @@ impl Account {
     /// Takes that much from every budget, whether or not it is left: for what cannot be refused and is small.
     pub(crate) fn overdraw(&self, amount: usize) -> Permit {
         self.0.iter().for_each(|budget| budget.force(amount));
-        Permit { account: self.clone(), amount }
+        self.permit(amount)
+    }
+
+    fn permit(&self, amount: usize) -> Permit {
+        Permit { account: Some(self).filter(|account| !account.0.is_empty()).cloned(), amount }
     }
 }
 
 /// What one party holds of its budgets. Dropping it returns all of it.
 #[derive(Debug, Default)]
 pub(crate) struct Permit {
-    account: Account,
+    /// `None` where there are no budgets.
+    account: Option<Account>,
     amount: usize,
 }
 
@@ -109,9 +114,9 @@ impl Permit {
     /// # Errors
     /// With the first budget that has less left.
     pub(crate) fn grow(&mut self, more: usize) -> Result<(), Exhausted> {
-        for (place, budget) in self.account.0.iter().enumerate() {
+        for (place, budget) in self.budgets().iter().enumerate() {
             if let Err(exhausted) = budget.add(more) {
-                self.account.0.iter().take(place).for_each(|budget| budget.subtract(more));
+                self.budgets().iter().take(place).for_each(|budget| budget.subtract(more));
                 return Err(exhausted);
             }
         }
@@ -125,11 +130,15 @@ impl Permit {
         self.amount = self.amount.saturating_sub(amount);
         Permit { account: self.account.clone(), amount }
     }
+
+    fn budgets(&self) -> &[Budget] {
+        self.account.as_ref().map_or(&[], |account| &account.0)
+    }
 }
 
 impl Drop for Permit {
     fn drop(&mut self) {
-        self.account.0.iter().for_each(|budget| budget.subtract(self.amount));
+        self.budgets().iter().for_each(|budget| budget.subtract(self.amount));
     }
 }
 

@@ -56,22 +56,23 @@ impl Waiter {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct ListNumber(u64);
 
+impl ListNumber {
+    fn next() -> ListNumber {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        ListNumber(NEXT.fetch_add(1, Ordering::Relaxed))
+    }
+}
+
 /// The futures that wait for the same thing, first come first.
 ///
 /// Invariant: a slot that lives stands in `slots` once if its own `lists` name this list, and not at all otherwise. So
 /// to register again takes the same time however many wait. Slots of futures that were dropped are removed before the
 /// list grows, so it is never more than twice as long as the futures that wait.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Waiting {
-    number: ListNumber,
+    /// `None` before the first future waits. Each request of the peer has a list, in which seldom one does.
+    number: Option<ListNumber>,
     slots: Vec<Weak<Slot>>,
-}
-
-impl Default for Waiting {
-    fn default() -> Waiting {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        Waiting { number: ListNumber(NEXT.fetch_add(1, Ordering::Relaxed)), slots: Vec::new() }
-    }
 }
 
 impl Waiting {
@@ -80,10 +81,11 @@ impl Waiting {
         let slot = waiter.slot.get_or_insert_with(Arc::default);
         let mut waits = slot.lock();
         keep(&mut waits.waker, context, effects);
-        if waits.lists.contains(&self.number) {
+        let number = *self.number.get_or_insert_with(ListNumber::next);
+        if waits.lists.contains(&number) {
             return;
         }
-        waits.lists.push(self.number);
+        waits.lists.push(number);
         drop(waits);
         if self.slots.len() == self.slots.capacity() {
             self.slots.retain(|other| other.strong_count() > 0);
@@ -95,7 +97,7 @@ impl Waiting {
     pub(crate) fn wake(&mut self, effects: &mut Effects) {
         for slot in self.slots.drain(..).filter_map(|slot| slot.upgrade()) {
             let mut waits = slot.lock();
-            waits.lists.retain(|list| *list != self.number);
+            waits.lists.retain(|list| Some(*list) != self.number);
             if let Some(waker) = waits.waker.take() {
                 effects.wake(waker);
             }
