@@ -116,13 +116,17 @@ impl<'a, 'b> Completion<'a, 'b> {
     }
 
     /// What a role would do, after it has received a message, by the message that it has sent before: it comes to where
-    /// it comes if it sends that and then receives. All three are of one channel.
+    /// it comes if it sends that and then receives. Where the two are of different channels, neither changes what the
+    /// other does; otherwise all three are of one channel.
     fn ghost(&self, side: Side, received: &Move, sends: &Move, accepts: &Move) -> Option<Move> {
+        if received.from != sends.from {
+            let arrow = RoleEdge { origin: Origin::Closure, ..sends.arrow };
+            return (accepts.from == received.from).then_some(Move { from: sends.from, arrow });
+        }
         let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
         let is_fork = |state| machine.state(state).is_none_or(|state| state.kind == StateKind::Fork);
         let from = received.arrow.action.target();
-        let is_one_channel =
-            received.from == sends.from && accepts.from == sends.arrow.action.target() && !is_fork(from);
+        let is_one_channel = accepts.from == sends.arrow.action.target() && !is_fork(from);
         let action = Action::Step(accepts.arrow.action.target());
         let arrow = RoleEdge { action, origin: Origin::Closure, ..sends.arrow };
         (is_one_channel && accepts.is_linear()).then_some(Move { from, arrow })

@@ -36,6 +36,7 @@ use std::process::Command;
 use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
 
+use crate::meaning::Asked;
 use crate::oracle::{Answer, Explored, Oracle, Verdict};
 use crate::random::Random;
 use crate::texts::Wanted;
@@ -101,6 +102,8 @@ struct Case {
 struct Counts {
     cases: u64,
     elsewhere: u64,
+    /// Those that are judged in groups of channels.
+    groups: u64,
     dual: BTreeMap<Verdict, u64>,
     compatible: BTreeMap<Verdict, u64>,
     explored: BTreeMap<(Verdict, Explored), u64>,
@@ -119,12 +122,19 @@ fn the_compiler_says_what_the_proved_checks_say() {
     for first in seeds.clone().step_by(usize::try_from(BATCH).unwrap()) {
         let batch = first..seeds.end.min(first + BATCH);
         let cases: Vec<Case> = batch.filter_map(|seed| case(seed, &directory, &mut counts)).collect();
-        let lines: Vec<String> = cases.iter().map(|case| meaning::line(&case.text, case.wanted)).collect();
-        for ((case, line), answer) in cases.iter().zip(&lines).zip(oracle.ask(&lines)) {
-            if let Some(what) = judge(case, answer, &mut counts) {
+        let asked: Vec<Asked> = cases.iter().map(|case| meaning::ask(&case.text, case.wanted)).collect();
+        let lines: Vec<String> = asked.iter().flat_map(Asked::lines).cloned().collect();
+        let mut answers = oracle.ask(&lines).into_iter();
+        for (case, asked) in cases.iter().zip(&asked) {
+            let parts: Vec<Answer> = answers.by_ref().take(asked.parts.len()).collect();
+            let whole = asked.whole.as_ref().and_then(|_| answers.next());
+            if let Some(what) = judge(case, &parts, whole, &mut counts) {
                 println!(
-                    "seed {}: {what}\nthe compiler: {:?}, the oracle: {answer:?}\n{}\n{line}\n",
-                    case.seed, case.verdict, case.text
+                    "seed {}: {what}\nthe compiler: {:?}, the oracle: {parts:?} {whole:?}\n{}\n{}\n",
+                    case.seed,
+                    case.verdict,
+                    case.text,
+                    asked.lines().cloned().collect::<Vec<_>>().join("\n")
                 );
                 differences.push(case.seed);
             }
@@ -171,17 +181,26 @@ fn case(seed: u64, directory: &Path, counts: &mut Counts) -> Option<Case> {
     Some(Case { seed, text, wanted, verdict })
 }
 
-/// What differs, if something does.
-fn judge(case: &Case, answer: Answer, counts: &mut Counts) -> Option<&'static str> {
-    *counts.explored.entry((answer.verdict, answer.explored)).or_default() += 1;
-    if answer.verdict != case.verdict {
-        return Some("the verdicts differ");
+/// What differs, if something does. Of several groups of channels each has to be fine.
+fn judge(case: &Case, parts: &[Answer], whole: Option<Answer>, counts: &mut Counts) -> Option<&'static str> {
+    counts.groups += u64::from(parts.len() > 1);
+    let is = |verdict: Verdict| parts.iter().any(|answer| answer.verdict == verdict);
+    let is_silent = whole.is_some_and(|answer| answer.verdict == Verdict::Unrelated);
+    let verdict = match () {
+        () if is_silent || is(Verdict::Unrelated) => Verdict::Unrelated,
+        () if is(Verdict::Races) => Verdict::Races,
+        () => Verdict::Accepted,
+    };
+    let mut differs = (verdict != case.verdict).then_some("the verdicts differ");
+    for answer in parts {
+        *counts.explored.entry((answer.verdict, answer.explored)).or_default() += 1;
+        differs = differs.or(match (answer.verdict, answer.explored, answer.one) {
+            (Verdict::Accepted, Explored::Unsafe, _) => Some("accepted, and an exploration finds a mistake"),
+            (Verdict::Accepted, _, Some(false)) | (Verdict::Races, _, Some(true)) => {
+                Some("the check of one automaton says something else")
+            }
+            _ => None,
+        });
     }
-    match (answer.verdict, answer.explored, answer.one) {
-        (Verdict::Accepted, Explored::Unsafe, _) => Some("accepted, and an exploration finds a mistake"),
-        (Verdict::Accepted, _, Some(false)) | (Verdict::Races, _, Some(true)) => {
-            Some("the check of one automaton says something else")
-        }
-        _ => None,
-    }
+    differs
 }

@@ -1,6 +1,6 @@
 //! What a text means, as tables for the oracle: each role's programs, and the steps between them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -15,13 +15,78 @@ use crate::texts::Wanted;
 /// The numbers of messages, in the order in which they are met.
 type Messages = HashMap<MessageIndex, usize>;
 
-/// A text as a line for the oracle.
-pub(crate) fn line(text: &str, wanted: Wanted) -> String {
+/// What the oracle is asked about a text.
+pub(crate) struct Asked {
+    /// Pairs of roles that have to be fine each.
+    pub(crate) parts: Vec<String>,
+    /// The roles as a whole, of which only the relation is asked.
+    pub(crate) whole: Option<String>,
+}
+
+impl Asked {
+    pub(crate) fn lines(&self) -> impl Iterator<Item = &String> {
+        self.parts.iter().chain(&self.whole)
+    }
+}
+
+/// Asks about the roles as a whole, or about each group of channels that share messages. The client is not to be silent in
+/// any group, so two roles that need not be dual are judged in groups. In their texts nobody may close. The client need
+/// not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
+pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
-    let mut messages = Messages::new();
-    let client = role(&Reading::new(&resolution, Side::Client), Side::Client, &mut messages);
-    let server = role(&Reading::new(&resolution, Side::Server), Side::Server, &mut messages);
-    format!("{} {client} {server}", u8::from(wanted == Wanted::Dual))
+    let [client, server] =
+        [Side::Client, Side::Server].map(|side| Role { reading: Reading::new(&resolution, side), side });
+    let whole = [client.reading.start(), server.reading.start()];
+    let is_one = wanted == Wanted::Dual || whole.iter().all(|role| role.threads.len() == 1);
+    let line = |[of_client, of_server]: &[Program; 2], closes: Closes| {
+        let mut messages = Messages::new();
+        let client = client.table(of_client.clone(), closes, &mut messages);
+        let server = server.table(of_server.clone(), closes, &mut messages);
+        format!("{} {client} {server}", u8::from(wanted == Wanted::Dual))
+    };
+    if is_one {
+        return Asked { parts: vec![line(&whole, Closes::AsWritten)], whole: None };
+    }
+    let groups = groups(&client, &server);
+    let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
+    // Where both may close, nobody has to send.
+    let closes = |group| if is_unused(group) { Closes::Always } else { Closes::Never };
+    Asked {
+        parts: groups.iter().map(|group| line(group, closes(group))).collect(),
+        whole: groups.iter().any(is_unused).then(|| line(&whole, Closes::Never)),
+    }
+}
+
+/// Who may close.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Closes {
+    AsWritten,
+    Always,
+    Never,
+}
+
+/// The channels of both roles, those together that share messages.
+fn groups(client: &Role<'_>, server: &Role<'_>) -> Vec<[Program; 2]> {
+    let mut groups: Vec<([Program; 2], HashSet<Event>)> = Vec::new();
+    for (which, role) in [client, server].into_iter().enumerate() {
+        for thread in role.reading.start().threads {
+            let channel = Program { threads: vec![thread], ..Program::default() };
+            let mut events = role.events(channel.clone());
+            let mut group = [Program::default(), Program::default()];
+            group[which] = channel;
+            // A channel joins all groups that it shares a message with, and makes one of them.
+            let own_events = events.clone();
+            for (other, shared) in groups.extract_if(.., |(_, known)| !known.is_disjoint(&own_events)) {
+                for (own, others) in group.iter_mut().zip(other) {
+                    own.threads.extend(others.threads);
+                    own.threads.sort();
+                }
+                events.extend(shared);
+            }
+            groups.push((group, events));
+        }
+    }
+    groups.into_iter().map(|(group, _)| group).collect()
 }
 
 fn resolution(text: &str) -> Resolution {
@@ -31,33 +96,70 @@ fn resolution(text: &str) -> Resolution {
     resolve(&files, &mut findings)
 }
 
-/// A role: its states, who may close in each, and its edges.
-fn role(reading: &Reading<'_>, side: Side, messages: &mut Messages) -> String {
-    let mut states: Vec<Program> = vec![reading.start()];
-    let mut numbers: HashMap<Program, usize> = HashMap::from([(states[0].clone(), 0)]);
-    let (mut rights, mut edges, mut count) = (String::new(), String::new(), 0);
-    let mut at = 0;
-    while let Some(program) = states.get(at).cloned() {
-        let closes = |who: Side| u8::from(may_close(reading, &program, who == side));
-        write!(rights, " {} {}", closes(Side::Client), closes(Side::Server)).unwrap();
-        for (place, thread) in program.threads.iter().enumerate() {
-            for step in reading.moves(thread) {
-                let id = step.id.clone().unwrap_or_else(|| i64::from(step.message.0).into());
-                let next = reading.take(&program, place, &step, Some(&id), false);
-                let next = *numbers.entry(next.clone()).or_insert_with(|| {
-                    states.push(next);
-                    states.len() - 1
-                });
-                let from_client = (side == Side::Client) == (step.direction == Direction::Send);
-                let known = messages.len();
-                let message = *messages.entry(step.message).or_insert(known);
-                write!(edges, " {at} {} {message} {next}", u8::from(!from_client)).unwrap();
-                count += 1;
+/// A message and who sends it.
+type Event = (Side, MessageIndex);
+
+/// A role, read.
+struct Role<'a> {
+    reading: Reading<'a>,
+    side: Side,
+}
+
+/// The programs that are reached, and the steps between them.
+struct Graph {
+    states: Vec<Program>,
+    edges: Vec<(usize, Event, usize)>,
+}
+
+impl Role<'_> {
+    fn graph(&self, start: Program) -> Graph {
+        let mut numbers: HashMap<Program, usize> = HashMap::from([(start.clone(), 0)]);
+        let mut graph = Graph { states: vec![start], edges: Vec::new() };
+        let mut at = 0;
+        while let Some(program) = graph.states.get(at).cloned() {
+            for (place, thread) in program.threads.iter().enumerate() {
+                for step in self.reading.moves(thread) {
+                    let id = step.id.clone().unwrap_or_else(|| i64::from(step.message.0).into());
+                    let next = self.reading.take(&program, place, &step, Some(&id), false);
+                    let next = *numbers.entry(next.clone()).or_insert_with(|| {
+                        graph.states.push(next);
+                        graph.states.len() - 1
+                    });
+                    let sender =
+                        if step.direction == Direction::Send { self.side } else { self.side.other() };
+                    graph.edges.push((at, (sender, step.message), next));
+                }
+            }
+            at += 1;
+        }
+        graph
+    }
+
+    fn events(&self, start: Program) -> HashSet<Event> {
+        self.graph(start).edges.into_iter().map(|(_, event, _)| event).collect()
+    }
+
+    /// The states, who may close in each, and the edges.
+    fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> String {
+        let graph = self.graph(start);
+        let mut table = graph.states.len().to_string();
+        for program in &graph.states {
+            for side in [Side::Client, Side::Server] {
+                let may = may_close(&self.reading, program, side == self.side);
+                let is_written = closes == Closes::AsWritten || !may || program.threads.is_empty();
+                assert!(is_written, "a channel can end");
+                let may = if closes == Closes::AsWritten { may } else { closes == Closes::Always };
+                write!(table, " {}", u8::from(may)).unwrap();
             }
         }
-        at += 1;
+        write!(table, " {}", graph.edges.len()).unwrap();
+        for (from, (sender, message), to) in graph.edges {
+            let known = messages.len();
+            let message = *messages.entry(message).or_insert(known);
+            write!(table, " {from} {} {message} {to}", u8::from(sender == Side::Server)).unwrap();
+        }
+        table
     }
-    format!("{}{rights} {count}{edges}", states.len())
 }
 
 /// Whether this role, or the other, may close: each channel that can end has ended or offers it, and there is one, or no

@@ -1,4 +1,4 @@
-//! Random protocols of the linear fragment: no `*`, one channel.
+//! Random protocols of the linear fragment: no `*`, one channel or a few side by side.
 
 use std::fmt::Write;
 
@@ -37,28 +37,142 @@ struct State {
 
 type Role = Vec<State>;
 
-const NOTES: usize = 8;
-const REQUESTS: usize = 2;
+/// The messages that a channel may have: notifications and a request or two.
+#[derive(Clone, Copy, Debug)]
+struct Alphabet {
+    notes: usize,
+    count: usize,
+    request: usize,
+    requests: usize,
+}
+
+const NOTES: usize = 12;
+const REQUESTS: usize = 3;
+
+impl Alphabet {
+    /// What a single channel has.
+    const ALL: Alphabet = Alphabet { notes: 0, count: 8, request: 0, requests: 2 };
+
+    /// What one of several channels has.
+    fn of(channel: usize) -> Alphabet {
+        Alphabet { notes: 4 * channel, count: 4, request: channel, requests: 1 }
+    }
+
+    fn note(self, number: usize) -> Label {
+        Label::Note(self.notes + number % self.count)
+    }
+}
 
 /// A random text, and how its roles are to relate.
 pub(crate) fn write(random: &mut Random) -> (String, Wanted) {
+    if random.percent(25) { side_by_side(random) } else { one_channel(random) }
+}
+
+fn one_channel(random: &mut Random) -> (String, Wanted) {
     let (client, server, wanted) = match random.below(10) {
         0..3 => {
-            let (client, server) = grid(random);
+            let (client, server) = grid(random, Alphabet::ALL);
+            (client, server, Wanted::Compatible)
+        }
+        3 => {
+            let (client, server) = hub(random, Alphabet::ALL);
             (client, server, Wanted::Compatible)
         }
         shape => {
-            let client = if shape < 7 { graph(random) } else { loops(random) };
-            let mut server = flipped(&client);
+            let client = if shape < 7 { graph(random, Alphabet::ALL) } else { loops(random, Alphabet::ALL) };
             let wanted = if random.percent(40) { Wanted::Dual } else { Wanted::Compatible };
-            match (wanted, random.below(4)) {
-                (Wanted::Compatible, 0..3) => loosen(random, &mut server),
-                (_, 3) => change(random, &mut server),
-                _ => {}
-            }
+            let server = server(random, &client, wanted, Alphabet::ALL);
             (client, server, wanted)
         }
     };
+    let mut text = declarations(wanted);
+    Text::new(random, &client, "C", &mut text).role();
+    Text::new(random, &server, "S", &mut text).role();
+    (text, wanted)
+}
+
+/// Channels that share no message, which the server has in another order, or two of them as one. Only dual roles have
+/// channels that are one for the other role: what comes late belongs to a channel, and the oracle's tables have none.
+fn side_by_side(random: &mut Random) -> (String, Wanted) {
+    let wanted = if random.percent(50) { Wanted::Dual } else { Wanted::Compatible };
+    let (mut clients, mut servers): (Vec<Role>, Vec<Role>) = (Vec::new(), Vec::new());
+    let channels = if random.percent(20) { 3 } else { 2 };
+    for number in 0..channels {
+        let alphabet = Alphabet::of(number);
+        let (mut client, mut other);
+        if wanted == Wanted::Compatible && random.percent(30) {
+            (client, other) = grid(random, alphabet);
+        } else {
+            client = if random.percent(50) { graph(random, alphabet) } else { loops(random, alphabet) };
+            client.truncate(if channels == 3 { 2 } else { 4 });
+            let count = client.len();
+            for state in &mut client {
+                state.steps.retain(|step| step.to < count);
+            }
+            other = server(random, &client, wanted, alphabet);
+        }
+        if wanted == Wanted::Compatible {
+            // Who may close is judged by the whole session and not by groups.
+            for (role, sends) in [(&mut client, true), (&mut other, false)] {
+                for (at, state) in role.iter_mut().enumerate() {
+                    (state.own_end, state.peer_end) = (false, false);
+                    if state.steps.is_empty() {
+                        add(state, Step { sends, label: alphabet.note(3), to: at });
+                    }
+                }
+            }
+        }
+        clients.push(client);
+        servers.push(other);
+    }
+    if wanted == Wanted::Dual && random.percent(40) {
+        let (one, other) = (servers.remove(0), servers.remove(0));
+        servers.push(interleaved(&one, &other));
+    }
+    if random.percent(50) {
+        servers.reverse();
+    }
+    let mut text = declarations(wanted);
+    for (role, channels) in [("C", &clients), ("S", &servers)] {
+        let names: Vec<String> =
+            (0..channels.len()).map(|number| format!("{role}{}", letter(number))).collect();
+        let (open, close) = if channels.len() > 1 { ("(", ")") } else { ("", "") };
+        writeln!(text, "{role} = {open}{}{close}", names.join(", ")).unwrap();
+        for (channel, name) in channels.iter().zip(&names) {
+            Text::new(random, channel, name, &mut text).role();
+        }
+    }
+    (text, wanted)
+}
+
+fn letter(number: usize) -> char {
+    ['a', 'b', 'c'][number]
+}
+
+/// Two channels as one that has their steps in any order.
+fn interleaved(one: &Role, other: &Role) -> Role {
+    let at = |x: usize, y: usize| x * other.len() + y;
+    let mut role = Role::new();
+    for (x, first) in one.iter().enumerate() {
+        for (y, second) in other.iter().enumerate() {
+            let steps = first.steps.iter().map(|step| Step { to: at(step.to, y), ..*step });
+            let others = second.steps.iter().map(|step| Step { to: at(x, step.to), ..*step });
+            // A channel at its end may be closed, if the other one may.
+            let over = |state: &State| state.steps.is_empty();
+            let may = |own: fn(&State) -> bool| {
+                (own(first) || over(first)) && (own(second) || over(second)) && !(over(first) && over(second))
+            };
+            role.push(State {
+                steps: steps.chain(others).collect(),
+                own_end: may(|state| state.own_end),
+                peer_end: may(|state| state.peer_end),
+            });
+        }
+    }
+    role
+}
+
+fn declarations(wanted: Wanted) -> String {
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
     for note in 0..NOTES {
         writeln!(text, "notification N{note} \"n{note}\" (P)").unwrap();
@@ -68,9 +182,18 @@ pub(crate) fn write(random: &mut Random) -> (String, Wanted) {
     }
     let compatible = if wanted == Wanted::Compatible { " compatible" } else { "" };
     writeln!(text, "client C{compatible}\nserver S").unwrap();
-    Text::new(random, &client, "C", &mut text).role();
-    Text::new(random, &server, "S", &mut text).role();
-    (text, wanted)
+    text
+}
+
+/// The other side of a client, which may have a mistake.
+fn server(random: &mut Random, client: &Role, wanted: Wanted, alphabet: Alphabet) -> Role {
+    let mut server = flipped(client);
+    match (wanted, random.below(4)) {
+        (Wanted::Compatible, 0..3) => loosen(random, &mut server, alphabet),
+        (_, 3) => change(random, &mut server, alphabet),
+        _ => {}
+    }
+    server
 }
 
 fn flipped(role: &Role) -> Role {
@@ -90,7 +213,7 @@ fn add(state: &mut State, step: Step) {
 }
 
 /// Any steps between any states, with a few requests.
-fn graph(random: &mut Random) -> Role {
+fn graph(random: &mut Random, alphabet: Alphabet) -> Role {
     let (count, notes) = (1 + random.below(5), 2 + random.below(3));
     let (density, looped) = (10 + random.below(30), random.below(70));
     let mut role: Role = vec![State::default(); count];
@@ -99,13 +222,13 @@ fn graph(random: &mut Random) -> Role {
             for sends in [true, false] {
                 if random.percent(density) {
                     let to = if random.percent(looped) { from } else { random.below(count) };
-                    add(state, Step { sends, label: Label::Note(note), to });
+                    add(state, Step { sends, label: alphabet.note(note), to });
                 }
             }
         }
     }
     if random.percent(30) {
-        request(random, &mut role, notes);
+        request(random, &mut role, notes, alphabet);
     }
     if random.percent(30) {
         ends(random, &mut role);
@@ -114,7 +237,7 @@ fn graph(random: &mut Random) -> Role {
 }
 
 /// States that one side leaves, while the other side repeats itself.
-fn loops(random: &mut Random) -> Role {
+fn loops(random: &mut Random, alphabet: Alphabet) -> Role {
     let (count, notes) = (1 + random.below(5), 2 + random.below(4));
     let strict = random.percent(70);
     let mut role: Role = vec![State::default(); count];
@@ -122,16 +245,16 @@ fn loops(random: &mut Random) -> Role {
         let moves = random.percent(50);
         for note in 0..notes {
             if random.percent(35) {
-                add(state, Step { sends: moves, label: Label::Note(note), to: random.below(count) });
+                add(state, Step { sends: moves, label: alphabet.note(note), to: random.below(count) });
             }
             if random.percent(30) {
                 let to = if strict || random.percent(80) { from } else { random.below(count) };
-                add(state, Step { sends: !moves, label: Label::Note(note), to });
+                add(state, Step { sends: !moves, label: alphabet.note(note), to });
             }
         }
     }
     if random.percent(25) {
-        request(random, &mut role, notes);
+        request(random, &mut role, notes, alphabet);
     }
     if random.percent(40) {
         ends(random, &mut role);
@@ -140,9 +263,10 @@ fn loops(random: &mut Random) -> Role {
 }
 
 /// A request somewhere, in which a few things repeat until it is answered.
-fn request(random: &mut Random, role: &mut Role, notes: usize) {
+fn request(random: &mut Random, role: &mut Role, notes: usize, alphabet: Alphabet) {
     let states = role.len();
-    for request in 0..1 + random.below(REQUESTS) {
+    for number in 0..1 + random.below(alphabet.requests) {
+        let request = alphabet.request + number;
         let (from, waiting) = (random.below(states), role.len());
         let sends = random.percent(50);
         let to = if random.percent(50) { from } else { random.below(states) };
@@ -150,7 +274,7 @@ fn request(random: &mut Random, role: &mut Role, notes: usize) {
         let mut state = State::default();
         add(&mut state, Step { sends: !sends, label: Label::Reply, to });
         for _ in 0..random.below(3) {
-            let (sends, label) = (random.percent(50), Label::Note(random.below(notes)));
+            let (sends, label) = (random.percent(50), alphabet.note(random.below(notes)));
             add(&mut state, Step { sends, label, to: waiting });
         }
         role.push(state);
@@ -174,13 +298,13 @@ fn near(random: &mut Random, role: &Role, from: usize) -> usize {
 }
 
 /// Makes a server ask for more and do less.
-fn loosen(random: &mut Random, server: &mut Role) {
+fn loosen(random: &mut Random, server: &mut Role, alphabet: Alphabet) {
     for _ in 0..1 + random.below(4) {
         let at = random.below(server.len());
         let to = near(random, server, at);
         if random.percent(60) {
             if !server[at].steps.is_empty() {
-                add(&mut server[at], Step { sends: false, label: Label::Note(random.below(NOTES)), to });
+                add(&mut server[at], Step { sends: false, label: alphabet.note(random.below(8)), to });
             }
         } else {
             let outputs: Vec<usize> = (0..server[at].steps.len())
@@ -194,11 +318,11 @@ fn loosen(random: &mut Random, server: &mut Role) {
 }
 
 /// Changes one thing.
-fn change(random: &mut Random, role: &mut Role) {
+fn change(random: &mut Random, role: &mut Role, alphabet: Alphabet) {
     let at = random.below(role.len());
     let to = near(random, role, at);
     let (kind, which) = (random.below(4), random.below(role[at].steps.len()));
-    let (sends, label) = (random.percent(50), Label::Note(random.below(4)));
+    let (sends, label) = (random.percent(50), alphabet.note(random.below(4)));
     let state = &mut role[at];
     match kind {
         0 if state.steps.len() > 1 && state.steps[which].label != Label::Reply => {
@@ -215,7 +339,7 @@ fn change(random: &mut Random, role: &mut Role) {
 
 /// Steps of the client one way and of the server the other, in any order; each role leaves some out that it might send,
 /// and sometimes something is wrong.
-fn grid(random: &mut Random) -> (Role, Role) {
+fn grid(random: &mut Random, alphabet: Alphabet) -> (Role, Role) {
     let (width, height) = (2 + random.below(2), 2 + random.below(2));
     let (rarely, often) = (random.below(12), 15 + random.below(30));
     let closes = random.percent(30);
@@ -225,23 +349,58 @@ fn grid(random: &mut Random) -> (Role, Role) {
     for at in 0..count {
         let (x, y) = (at % width, at / width);
         let across = (x + 1 < width).then_some((true, x, at + 1));
-        let down = (y + 1 < height).then_some((false, 3 + y, at + width));
+        let down = (y + 1 < height).then_some((false, 2 + y, at + width));
         for (from_client, note, to) in across.into_iter().chain(down) {
             for (role, sends) in [(&mut client, from_client), (&mut server, !from_client)] {
                 if random.percent(if sends { often } else { rarely }) {
                     continue;
                 }
                 let to = if random.percent(rarely) { random.below(count) } else { to };
-                add(&mut role[at], Step { sends, label: Label::Note(note), to });
+                add(&mut role[at], Step { sends, label: alphabet.note(note), to });
             }
         }
         if closes {
             (client[at].own_end, server[at].peer_end) = (true, true);
         } else {
-            let label = Label::Note(NOTES - 1);
+            let label = alphabet.note(alphabet.count - 1);
             add(&mut client[at], Step { sends: true, label, to: at });
             add(&mut server[at], Step { sends: false, label, to: at });
         }
+    }
+    (client, server)
+}
+
+/// Places in which the client sends one message, and which one message of the server leads away from, to one place. What
+/// crosses it may lead from there to several others.
+fn hub(random: &mut Random, alphabet: Alphabet) -> (Role, Role) {
+    let [sent, moves, left, idle] = [0, 1, 2, 3].map(|note| alphabet.note(note));
+    let rows = 2 + random.below(2);
+    let (hub, ends) = (2 * rows, [2 * rows + 1, 2 * rows + 2]);
+    let step = |sends: bool, label: Label, to: usize| Step { sends, label, to };
+    let mut client: Role = vec![State::default(); 2 * rows + 3];
+    for row in 0..rows {
+        add(&mut client[row], step(true, sent, rows + row));
+        add(&mut client[row], step(false, left, hub));
+        if row + 1 < rows {
+            add(&mut client[row], step(true, moves, row + 1));
+        }
+        let end = ends[usize::from(random.percent(25))];
+        add(&mut client[rows + row], step(false, left, end));
+    }
+    for at in [hub, ends[0], ends[1]] {
+        add(&mut client[at], step(true, idle, at));
+    }
+    let mut server = flipped(&client);
+    for row in 0..rows {
+        if random.percent(50) {
+            server[rows + row].steps.clear();
+            add(&mut server[rows + row], step(false, idle, rows + row));
+        }
+    }
+    add(&mut server[hub], step(false, sent, ends[usize::from(random.percent(10))]));
+    add(&mut server[hub], step(false, moves, hub));
+    if random.percent(20) {
+        loosen(random, &mut server, alphabet);
     }
     (client, server)
 }
@@ -250,14 +409,14 @@ fn grid(random: &mut Random) -> (Role, Role) {
 struct Text<'a> {
     random: &'a mut Random,
     role: &'a Role,
-    prefix: &'static str,
+    prefix: &'a str,
     text: &'a mut String,
     /// The states that have a definition, in the order in which they are found.
     named: Vec<usize>,
 }
 
 impl<'a> Text<'a> {
-    fn new(random: &'a mut Random, role: &'a Role, prefix: &'static str, text: &'a mut String) -> Text<'a> {
+    fn new(random: &'a mut Random, role: &'a Role, prefix: &'a str, text: &'a mut String) -> Text<'a> {
         Text { random, role, prefix, text, named: vec![0] }
     }
 

@@ -119,3 +119,22 @@ fn the_advice_for_too_many_places_is_not_what_is_written_already() {
     assert!(found[0].message.contains("group their messages in channels so differently"));
     assert!(found[0].helps[0].starts_with("write the same channels side by side in both roles"));
 }
+
+#[test]
+fn what_only_crossing_messages_lead_to_may_cross_another_channel() {
+    // After `b` the client sends no `a`. The server, which has one channel, may send `n` all the while, which the client
+    // has in a channel of its own.
+    let a_and_b = "3 !a 4; 3 ?b 5; 4 ?b 6; 5 !z 5; 6 !z 6";
+    let server = "0 ?a 1; 0 !b 2; 1 !b 3; 2 ?a 3; 2 ?z 2; 3 ?z 3";
+    let repeats = (0..4).map(|at| format!("; {at} !n {at}")).collect::<String>();
+    let roles = Roles::new("", &format!("0 = (1, 3); 1 ?n 1; {a_and_b}"), &(server.to_owned() + &repeats));
+    assert!(roles.compatible());
+    assert!(roles.races().is_empty() && roles.safe());
+    // The same with a step in place of a loop.
+    let steps = "; 0 !n 4; 1 !n 5; 2 !n 6; 3 !n 7; 4 ?a 5; 4 !b 6; 5 !b 7; 6 ?a 7; 6 ?z 6; 7 ?z 7";
+    let ready = (4..8).map(|at| format!("; {at} ?y {at}")).collect::<String>();
+    let client = format!("0 = (1, 3); 1 ?n 2; 2 !y 2; {a_and_b}");
+    let roles = Roles::new("", &client, &(server.to_owned() + steps + &ready));
+    assert!(roles.compatible());
+    assert!(roles.races().is_empty() && roles.safe());
+}
