@@ -35,7 +35,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 18] = [
+const CONSEQUENCES: [(Code, Cause); 19] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
@@ -58,6 +58,8 @@ const CONSEQUENCES: [(Code, Cause); 18] = [
     // The undeclared name may be the missing request, or carry the missing key.
     (replies::WITHOUT_REQUEST, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
     (channels::KEYLESS_STEP, Cause::Finding(declarations::UNDEFINED_MESSAGE)),
+    // The text that could not be read may be the declaration of the key.
+    (channels::KEYLESS_STEP, Cause::UnreadText),
     // With an error elsewhere, a definition may only seem to be unused.
     (declarations::UNUSED_DEFINITION, Cause::Error),
     (relation::CLOSED, Cause::Error),

@@ -79,7 +79,7 @@ impl<'de> serde::Deserialize<'de> for RequestId {
             type Value = RequestId;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a whole number of 64 bits or a text")
+                formatter.write_str("a whole number of 64 bits or a string")
             }
 
             fn visit_i64<E>(self, number: i64) -> Result<RequestId, E> {

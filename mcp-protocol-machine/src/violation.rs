@@ -10,8 +10,16 @@ use crate::id::{KeyValue, RequestId, Token};
 use crate::protocol::{Condition, Direction, Kind, MessageIndex, Side, Strictness, Text};
 
 /// A message that leaves the protocol. The details are behind a box, so that judging a good message stays cheap.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Violation(Box<Details>);
+
+/// The sentence, because a program whose `main` returns an error prints it so; the details are a `{:?}` of what the
+/// violation derefs to.
+impl fmt::Debug for Violation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Violation").field(&self.to_string()).finish()
+    }
+}
 
 /// What a [`Violation`] knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,6 +100,12 @@ pub enum ViolationKind {
     },
     /// The protocol has no such method.
     UnknownMethod,
+    /// The sender may send this method, but as a message of another kind: a request has an `id`, and a notification has
+    /// none.
+    DeclaredAs {
+        /// What the method is.
+        kind: Kind,
+    },
     /// Conditions tell the messages of this method apart, or the replies of this request, and the payload fits none.
     FitsNone {
         /// The conditions, in order of declaration.

@@ -812,9 +812,10 @@ pub mod client {
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-    /// only: a request is answered with an error, and the session lives on.
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
     pub trait Handler: Send + Sync + 'static {
         /// A message of the server's log.
         ///
@@ -879,6 +880,7 @@ pub mod client {
         /// A resource to which the client subscribed has changed, or a part of it. `uri` names what has changed.
         ///
         /// The notification `notifications/resources/updated`; may come in [`Active`](super::Active), `server.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn resource_updated(
             &self,
             context: Context,
@@ -1457,9 +1459,10 @@ pub mod server {
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-    /// only: a request is answered with an error, and the session lives on.
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
     pub trait Handler: Send + Sync + 'static {
         /// Lists the server's tools, one page at a time.
         ///
@@ -1588,6 +1591,7 @@ pub mod server {
         /// Ends the subscription to the resource at `uri`.
         ///
         /// The request `resources/unsubscribe`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn unsubscribe(
             &self,
             context: Context,

@@ -139,6 +139,11 @@ pub fn keyless_step(
             );
             let payloads = names.iter().chain([&opener]).map(|name| Change::Payload((*name).to_owned()));
             let declare = Change::Declare { name: "shared".to_owned(), item: item.clone() };
+            // The first step is a request wherever there is an id to use, and a key needs a field in all other messages.
+            let found = found.with_note(format!(
+                "if `{opener}` is a request without such a field, its own id can be the value: write `id of {opener}` in \
+                 place of `{opener}.id`"
+            ));
             found.changes(text, payloads.chain([declare]))
         }
         [first, ..] => {

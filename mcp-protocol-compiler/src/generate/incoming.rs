@@ -70,7 +70,23 @@ impl Generator<'_> {
         let states = links(input.states.iter().map(|state| role.state_name(*state)), Scope::Nested);
         let place = self.docs.place(input.span);
         let what = capital(&described(&self.plan, input.message));
-        attributes(&after(written, [format!("{what}; may come in {states}, {place}.")]))
+        let mut lines = vec![format!("{what}; may come in {states}, {place}.")];
+        if let Some(key) = self.uncorrelated(input) {
+            lines.push(format!(
+                "Comes here only if no sub-session holds its `{key}`. Otherwise the value of the sub-session gets it."
+            ));
+        }
+        attributes(&after(written, lines))
+    }
+
+    /// The key of an input that is also a step of sub-sessions, and comes here where it belongs to none of them.
+    fn uncorrelated(&self, input: &Replicated) -> Option<&str> {
+        if input.opening.is_some() {
+            return None;
+        }
+        let keys = self.plan.message(input.message)?.table.keys.iter();
+        let declared = keys.filter_map(|carried| self.plan.declarations.keys.get(usize::from(carried.key.0)));
+        declared.map(|key| &key.table).find(|key| key.open).map(|key| &*key.name)
     }
 
     fn context(&self, role: &RolePlan) -> TokenStream {
@@ -162,9 +178,10 @@ impl Generator<'_> {
             ///
             /// Implement the methods as `async fn`. A request that is not implemented is answered with
             /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-            /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-            /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-            /// only: a request is answered with an error, and the session lives on.
+            /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+            /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+            /// A handler that panics fails its own message only: a request is answered with an error, and the session
+            /// lives on.
             pub trait Handler: Send + Sync + 'static {
                 #(#methods)*
             }

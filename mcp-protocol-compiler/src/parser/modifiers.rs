@@ -190,7 +190,7 @@ impl Parser<'_> {
                 }
                 let holder = self.take_word();
                 if self.eat(Kind::Dot).is_none() {
-                    let help = format!("write `requires {}.capability`", shorten(&holder.text));
+                    let help = missing_capability(&shorten(&holder.text));
                     self.expected(MALFORMED_PATH, "`.` and a capability", &help);
                     return None;
                 }
@@ -201,5 +201,17 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+}
+
+/// What `requires word` lacks. A word that begins with a capital may be a role; any other word that names no side is the
+/// capability, and its side is missing.
+fn missing_capability(word: &str) -> String {
+    let is_side = matches!(word, "client" | "server" | "own" | "peer");
+    match is_side || word.starts_with(char::is_uppercase) {
+        true => format!("write `requires {word}.capability`"),
+        false => format!(
+            "write `requires server.{word}` if the server announces it, and `requires client.{word}` if the client does"
+        ),
     }
 }

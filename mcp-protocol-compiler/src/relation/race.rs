@@ -194,7 +194,8 @@ impl Race {
         } else {
             format!(
                 "let one of them wait for the other: have the server send `{second}` only when the client asked for \
-                 it, or have `{first}` acknowledged and `{second}` sent after that"
+                 it, or have `{first}` acknowledged and `{second}` sent after that; or write both orders, and let them \
+                 lead to one state"
             )
         }
     }

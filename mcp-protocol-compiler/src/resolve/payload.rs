@@ -26,7 +26,14 @@ pub(super) fn payload(
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
         Payload::Type { path, optional } => {
             let text = complete(&path.text, types).unwrap_or_else(|| {
-                diagnostics.push(finding::no_types_module(path));
+                // One item mends all of them.
+                let told = |found: &Diagnostic| {
+                    found.code == finding::NO_TYPES
+                        && found.span().is_some_and(|span| span.file == path.span.file)
+                };
+                if !diagnostics.iter().any(told) {
+                    diagnostics.push(finding::no_types_module(path));
+                }
                 path.text.clone()
             });
             (presence(*optional), PayloadType::Type(RustPath { text, span: path.span }))

@@ -144,7 +144,7 @@ fn every_right_example_gives_nothing() {
     for page in pages() {
         let blocks = blocks(page.text);
         let right: Vec<_> = blocks.iter().filter(|block| block.has("right")).collect();
-        assert_eq!(right.len(), 1, "{}", page.code.0);
+        assert!(!right.is_empty(), "{}", page.code.0);
         for block in right {
             let compilation = compiled(block);
             // A note says what is worth knowing; on the page about it there is none in the right example.

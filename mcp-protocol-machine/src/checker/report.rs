@@ -115,7 +115,23 @@ impl Checker {
             id: id.cloned(),
             condition: None,
         };
-        Violation::new(self.details(self.states(), direction, got, ViolationKind::UnknownMethod))
+        let violation = match self.declared_as(direction, kind, method) {
+            Some(kind) => ViolationKind::DeclaredAs { kind },
+            None => ViolationKind::UnknownMethod,
+        };
+        Violation::new(self.details(self.states(), direction, got, violation))
+    }
+
+    /// What a method is, if the sender may send it, but not as this kind of message.
+    fn declared_as(&self, direction: Direction, kind: Kind, method: &str) -> Option<Kind> {
+        let mut others = self.protocol.by_method(method).filter(|(_, table)| table.kind != kind);
+        // A cancel and a report are in no state: they are permitted while their request runs.
+        let is_sent = |index: MessageIndex, table: &Message| {
+            table.cancels.is_some()
+                || table.reports.is_some()
+                || !self.permitted_in(direction, index).is_empty()
+        };
+        others.find(|(index, table)| is_sent(*index, table)).map(|(_, table)| table.kind)
     }
 
     /// A payload that fits no message of its method, or no reply of its request.
@@ -192,7 +208,7 @@ impl Checker {
                 | ViolationKind::NotNegotiated { .. }
                 | ViolationKind::Restricted { .. },
             ) => METHOD_NOT_FOUND,
-            (None, ViolationKind::FitsNone { .. }) => INVALID_PARAMS,
+            (None, ViolationKind::FitsNone { .. } | ViolationKind::KeyMissing { .. }) => INVALID_PARAMS,
             (None, ViolationKind::TooManyRunning { .. }) => OVERLOADED,
             (None, _) => INVALID_REQUEST,
         };
@@ -232,6 +248,7 @@ impl Checker {
     ) -> Option<Level> {
         match kind {
             ViolationKind::UnknownMethod
+            | ViolationKind::DeclaredAs { .. }
             | ViolationKind::OtherKind { .. }
             | ViolationKind::Over
             | ViolationKind::FitsNone { .. }

@@ -61,6 +61,12 @@ impl Details {
                     None => Ok(()),
                 }
             }
+            ViolationKind::DeclaredAs { kind: Kind::Notification } => {
+                write!(formatter, "{got} is a notification: send it without an `id`")
+            }
+            ViolationKind::DeclaredAs { kind } => {
+                write!(formatter, "{got} is a {}: send it with an `id`", kind_name(*kind))
+            }
             ViolationKind::FitsNone { conditions } => {
                 write!(formatter, "{got} of the {sender} holds nothing by which it is known")?;
                 for (place, condition) in conditions.iter().enumerate() {
@@ -118,7 +124,7 @@ impl Details {
                 write!(formatter, "{got} carries the {key} {value}, under which something is running already")
             }
             ViolationKind::KeyMissing { key } => {
-                write!(formatter, "{got} does not carry the {key} that says what it belongs to")
+                write!(formatter, "{got} does not carry the key `{key}`, which says what it belongs to")
             }
             ViolationKind::WrongKey { key, value } => {
                 write!(formatter, "{got} carries the {key} {value}, which is not that of what it belongs to")

@@ -10,6 +10,7 @@ use mcp_protocol_machine::RequestId;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::dialect::Dialect;
+#[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::envelope::{Envelope, parse};
 use super::envelope::{Fault, Malformed, utf8};
 use super::error::RpcError;

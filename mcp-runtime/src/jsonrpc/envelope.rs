@@ -114,7 +114,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
     }
     let parts = serde_json::from_str::<Parts<'_>>(text).map_err(|error| {
         let error = if error.is_data() {
-            RpcError::invalid_request(format!("the message is no JSON-RPC request: {error}"))
+            RpcError::invalid_request(format!("the message is not a JSON-RPC message: {error}"))
         } else {
             not_json(line, &error)
         };
@@ -169,7 +169,7 @@ impl<'a> Parts<'a> {
         }
         let Some(raw_method) = self.method else { return self.reply(id) };
         let Some(method) = self.text(Some(raw_method)) else {
-            return Err(self.malformed(id, "`method` must be a text".to_owned()));
+            return Err(self.malformed(id, "`method` must be a string".to_owned()));
         };
         if self.result.is_some() || self.error.is_some() {
             return Err(
@@ -182,7 +182,7 @@ impl<'a> Parts<'a> {
             (None, _) => Ok(Envelope::Notification { method, params }),
             (Some(_), Some(id)) => Ok(Envelope::Request { id, method, params }),
             (Some(raw), None) => {
-                let problem = format!("`id` must be a text or a whole number, not {}", shortened(raw));
+                let problem = format!("`id` must be a string or a whole number, not {}", shortened(raw));
                 Err(self.malformed(None, problem))
             }
         }

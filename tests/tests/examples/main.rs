@@ -6,4 +6,6 @@ mod counter;
 mod file_transfer;
 mod language_server;
 #[cfg(unix)]
+mod observer;
+#[cfg(unix)]
 mod quickstart;

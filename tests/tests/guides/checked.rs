@@ -262,6 +262,63 @@ async fn versions() -> Result<(), Failure> {
     answered
 }
 
+#[path = "../../../examples/observer/observer.rs"]
+#[allow(dead_code, reason = "the page does not show all of it")]
+mod observer;
+
+#[test]
+fn an_observer_in_the_middle() -> Result<(), Failure> {
+    use mcp_protocols::REVISIONS;
+    use observer::Observer;
+
+    let mut observer = Observer::new(PROTOCOL.clone(), &REVISIONS)?;
+    assert!(observer.observe(Side::Client, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).is_empty());
+    let wrong = observer.observe(Side::Client, br#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    assert_eq!(
+        wrong,
+        [
+            "`tools/list` is not permitted in `Uninit`: the client may send `initialize` or `ping` now (rule L5, should)"
+        ]
+    );
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_protocol_that_is_read_when_the_program_runs() -> Result<(), Failure> {
+    use std::path::Path;
+
+    use mcp_protocol_compiler::{compile, generate};
+
+    async fn start(transport: impl Transport, folder: &Path) -> Result<CheckedSession, Failure> {
+        let mut read_file = |path: &Path| std::fs::read(folder.join(path));
+        let compilation = compile(Path::new("calculator.session"), &mut read_file)?;
+        let Some(compiled) = &compilation.protocol else { return Err("the file has errors".into()) };
+        let session =
+            CheckedSession::start(transport, generate::machine(compiled), Side::Client, Options::new());
+        Ok(session)
+    }
+    let folder = std::env::temp_dir().join(format!("a-protocol-at-run-time-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let file = folder.join("calculator.session");
+    let (near, _far) = duplex();
+    std::fs::write(
+        &file,
+        "protocol Calculator\nrequest Sum \"sum\" (_) -> Total (_)\nclient Asker\nAsker = !Sum",
+    )?;
+    assert_eq!(start(near, &folder).await.unwrap_err().to_string(), "the file has errors");
+    let (near, _far) = duplex();
+    std::fs::write(
+        &file,
+        "protocol Calculator\nrequest Sum \"sum\" (_) -> Total (_)\nclient Asker\nAsker = !Sum . ?Total . End",
+    )?;
+    let mut session = start(near, &folder).await?;
+    session.request("sum", &json!([1, 2])).await?;
+    assert_eq!(session.state_name(), "AwaitingTotal");
+    assert!(session.permits("sum").is_err());
+    std::fs::remove_dir_all(&folder)?;
+    Ok(())
+}
+
 fn squeezed(code: &str) -> String {
     code.chars().filter(|character| !character.is_whitespace()).collect()
 }

@@ -3,5 +3,6 @@
 mod calls;
 mod checked;
 mod language;
+mod mcp;
 #[cfg(unix)]
 mod transports;

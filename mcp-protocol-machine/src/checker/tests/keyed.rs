@@ -132,10 +132,11 @@ fn a_value_that_nothing_ever_had_is_unknown_and_a_missing_one_is_missed() {
     assert_eq!(unknown.sender, Side::Server);
     let updated = watching.updated;
     let missing = watching.checker.notification(Receive, updated, About::Nothing, never).unwrap_err();
-    assert_eq!(missing.to_string(), "`updated` does not carry the uri that says what it belongs to");
+    assert_eq!(missing.to_string(), "`updated` does not carry the key `uri`, which says what it belongs to");
     let message = watching.subscribe.request;
     let missing = watching.checker.request(Send, message, &id(9), None, never).unwrap_err();
     assert_eq!(missing.kind, ViolationKind::KeyMissing { key: "uri".into() });
+    assert_eq!(missing.error_code(), -32_602, "the params lack something");
 }
 
 #[test]

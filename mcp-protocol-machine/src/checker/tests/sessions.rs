@@ -3,7 +3,7 @@
 use crate::checker::tests::tables::{Tables, To, level, small};
 use crate::checker::tests::{ENDED, accepted, active, id, linear, never};
 use crate::protocol::Direction::{Receive, Send};
-use crate::protocol::{Holder, Side, StateIndex, StateKind, Strictness};
+use crate::protocol::{Holder, Kind, Side, StateIndex, StateKind, Strictness};
 use crate::{About, Awaiting, Capabilities, Checker, StepKind, TableError, ViolationKind};
 
 #[test]
@@ -61,6 +61,28 @@ fn a_refusal_says_what_came_where_and_what_is_permitted() {
     assert_eq!(unknown.to_string(), "`server/discover` is not a method that the server sends in `Test` 1");
     assert_eq!(unknown.error_code(), -32_601);
     assert_eq!(checker.awaiting(Send, &id(9)), Awaiting::Refused);
+}
+
+#[test]
+fn a_request_without_an_id_and_a_notification_with_one_are_told_apart_from_unknown_methods() {
+    let small = small();
+    let mut checker = Checker::new(small.protocol.clone(), Side::Client).unwrap();
+    let request = checker.unknown_method(Send, Some(&id(1)), "initialized").unwrap_err();
+    assert_eq!(request.to_string(), "`initialized` is a notification: send it without an `id`");
+    assert_eq!((request.error_code(), request.answerable), (-32_600, true));
+    let notification = checker.unknown_method(Send, None, "initialize").unwrap_err();
+    assert_eq!(notification.to_string(), "`initialize` is a request: send it with an `id`");
+    assert_eq!(notification.kind, ViolationKind::DeclaredAs { kind: Kind::Request });
+    assert!(!notification.answerable, "a message without an id has no reply");
+    assert_eq!(
+        format!("{notification:?}"),
+        "Violation(\"`initialize` is a request: send it with an `id`\")",
+        "a program whose `main` returns an error prints the sentence, and not the tables around it"
+    );
+    // The server never sends it, so there is no way to send it right.
+    let theirs = checker.unknown_method(Receive, None, "initialize").unwrap_err();
+    assert_eq!(theirs.kind, ViolationKind::UnknownMethod);
+    checker.ask(Send, small.initialize.request, 2).unwrap();
 }
 
 #[test]

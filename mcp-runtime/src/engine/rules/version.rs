@@ -81,22 +81,23 @@ impl Rules {
         }
     }
 
-    /// Whether this side may give the answer to a request which asked for a version: with that version, if this side
-    /// speaks it, and else with one that it speaks.
+    /// Whether this side may give the answer that announces a version: with the version that the request asked for, if
+    /// this side speaks it, and else with one that it speaks.
     pub(in crate::engine) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
-        let (Some(requested), Some(field)) =
-            (self.negotiation.requested(), self.protocol.version_field.as_ref())
-        else {
+        let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
+        let requested = self.negotiation.requested();
+        // Hardly any reply announces a version.
+        if requested.is_none() && self.negotiation.agreed().is_some() {
             return Ok(());
-        };
+        }
         let asks = self.message(field.message).map(|table| table.kind);
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
         let versions = self.options.accepted_versions(&self.protocol);
         let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
         let announced = version_at(field, Some(written));
-        let versions = match is_among(&versions, Some(requested)) {
-            true => vec![requested.to_owned()],
-            false => versions.iter().map(ToString::to_string).collect(),
+        let versions = match requested.filter(|_| is_among(&versions, requested)) {
+            Some(requested) => vec![requested.to_owned()],
+            None => versions.iter().map(ToString::to_string).collect(),
         };
         if announced.as_deref().is_some_and(|announced| versions.iter().any(|one| one == announced)) {
             return Ok(());

@@ -32,7 +32,13 @@ async fn a_batch_is_answered_with_one_list() {
         assert_eq!(by_id(json!("two"))[0]["result"], json!({}));
         assert_refused(by_id(json!(3))[0], &json!(3), -32601, &["`nothing`"], "an unknown method");
         assert_refused(by_id(json!(4))[0], &json!(4), -32600, &["`jsonrpc`"], "another version");
-        assert_refused(by_id(Value::Null)[0], &Value::Null, -32600, &["no JSON-RPC request"], "no message");
+        assert_refused(
+            by_id(Value::Null)[0],
+            &Value::Null,
+            -32600,
+            &["not a JSON-RPC message"],
+            "no message",
+        );
         let ones = by_id(json!(1));
         // The second request with this id is reported, and not answered while the first one runs.
         assert_eq!(ones.len(), 1, "{answer}");
@@ -42,7 +48,7 @@ async fn a_batch_is_answered_with_one_list() {
             "`nothing`",
             "`jsonrpc`",
             "id 99",
-            "no JSON-RPC request",
+            "not a JSON-RPC message",
             "the id 1",
         ]);
         peer.lives().await;

@@ -329,7 +329,7 @@ fn mistakes_about_tasks_are_found() {
     assert!(found.contains("`tasks.requests.tools.call`"), "{found}");
     // A task without an id.
     let found = planted(&|lines| lines[created].1["result"]["task"]["taskId"] = Value::Null);
-    assert!(found.contains("does not carry the task"), "{found}");
+    assert!(found.contains("does not carry the key `task`"), "{found}");
     // Two tasks of one id at once.
     let found = planted(&|lines| {
         let mut again = lines[created - 1].clone();

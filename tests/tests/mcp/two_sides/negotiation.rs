@@ -194,6 +194,33 @@ async fn no_other_answer_goes_out() {
 }
 
 #[tokio::test]
+async fn a_server_announces_a_version_even_if_the_client_asks_for_none() {
+    guarded(async {
+        let (near, far) = duplex();
+        let (near, window) = tap(near);
+        let mut client = CheckedSession::start(near, &PROTOCOL, Side::Client, Options::new());
+        let mut server = CheckedSession::start(far, &PROTOCOL, Side::Server, Options::new());
+        client.request("initialize", &json!({ "capabilities": {} })).await.unwrap();
+        let Event::Request { id, .. } = server.next().await.unwrap() else { panic!() };
+        for (wrong, problem) in [
+            (json!({ "capabilities": {} }), "announces no version"),
+            (json!({ "protocolVersion": 1 }), "announces the version `1`, which is not a string"),
+            (json!({ "protocolVersion": "0" }), "announces version `0`"),
+        ] {
+            let error = server.respond(&id, &wrong).await.unwrap_err();
+            assert_eq!(
+                error.to_string(),
+                format!("the payload of `InitializeResult` {problem}, and has to announce `2025-03-26`")
+            );
+        }
+        assert_eq!(window.lines().len(), 1, "no wrong answer was written");
+        server.respond(&id, &welcome(json!({}))).await.unwrap();
+        assert!(matches!(client.next().await.unwrap(), Event::Reply { .. }));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn a_client_does_not_ask_for_a_version_that_it_does_not_speak() {
     guarded(async {
         let (near, far) = duplex();

@@ -176,9 +176,10 @@ pub mod client {
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-    /// only: a request is answered with an error, and the session lives on.
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
     pub trait Handler: Send + Sync + 'static {
         /// The notification `news`; may come in [`Seated`](super::Seated), `orders.session`.
         fn news(&self, context: Context, params: String) -> impl Future<Output = ()> + Send {
@@ -328,9 +329,10 @@ pub mod server {
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-    /// only: a request is answered with an error, and the session lives on.
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
     pub trait Handler: Send + Sync + 'static {
         /// The request `order`; may come in [`Seated`](super::Seated), `orders.session`.
         fn order(

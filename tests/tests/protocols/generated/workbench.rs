@@ -501,11 +501,13 @@ pub mod client {
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-    /// only: a request is answered with an error, and the session lives on.
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
     pub trait Handler: Send + Sync + 'static {
         /// The notification `draft/spelling`; may come in [`Making`](super::Making), `workbench.session`.
+        /// Comes here only if no sub-session holds its `name`. Otherwise the value of the sub-session gets it.
         fn spelling(
             &self,
             context: Context,
@@ -875,9 +877,10 @@ pub mod server {
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
     /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. Each message is worked on in a task of its
-    /// own: requests side by side, notifications one after another. A handler that panics fails its own message
-    /// only: a request is answered with an error, and the session lives on.
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
     pub trait Handler: Send + Sync + 'static {
         /// The request `task/run`; may come in [`Making`](super::Making), `workbench.session`.
         fn run(
@@ -904,6 +907,7 @@ pub mod server {
         }
 
         /// The request `draft/publish`; may come in [`Making`](super::Making), `workbench.session`.
+        /// Comes here only if no sub-session holds its `name`. Otherwise the value of the sub-session gets it.
         fn publish(
             &self,
             context: Context,

@@ -252,7 +252,11 @@ impl Conversation {
                 self.endpoint.notify(TransportEvent::Failed(DisconnectReason::from(error)));
             }
         } else if asks.is_empty() {
-            self.undelivered(error.to_string());
+            // The report says by itself that nothing was delivered.
+            self.undelivered(match error {
+                Error::NotDelivered(cause) => cause.to_string(),
+                other => other.to_string(),
+            });
         } else {
             for id in asks {
                 if self.state().requests.is_awaited(*id) {

@@ -20,9 +20,55 @@ pub(super) const UNCOUNTED: usize = 4 * 1024;
 /// That of the request which began a session is [`HttpSession::request`](super::HttpSession::request). A handler gets
 /// that of the request which carried its message from its context:
 ///
-/// ```ignore
-/// let head = context.extension::<RequestHead>();
-/// let user = head.as_ref().and_then(|head| head.extensions().get::<User>());
+/// ```
+/// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
+/// use axum::{Extension, Router};
+/// use mcp_runtime::RpcError;
+/// use mcp_runtime::transport::http::{HttpServer, RequestHead, ServerOptions};
+/// use serde_json::{Value, json};
+/// use weather::{WeatherServer, server};
+///
+/// /// What a layer has found out about the caller.
+/// #[derive(Clone)]
+/// struct User(&'static str);
+///
+/// struct Service;
+///
+/// impl server::Handler for Service {
+///     async fn forecast(&self, context: server::Context, params: Value) -> Result<Value, RpcError> {
+///         let head = context.extension::<RequestHead>();
+///         let user = head.as_ref().and_then(|head| head.extensions().get::<User>());
+///         let Some(User(name)) = user else { return Err(RpcError::new(-32001, "log in first")) };
+///         Ok(json!({ "city": params["city"], "for": name }))
+///     }
+/// }
+///
+/// # #[tokio::main(flavor = "current_thread")]
+/// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let options = ServerOptions::new().opens_with("weather/open");
+/// let server = HttpServer::new(options, |transport| async move {
+///     let Ok((_params, session)) = WeatherServer::new(transport).recv_open().await else { return };
+///     let Ok(session) = session.send_opened(json!({})).await else { return };
+///     session.incoming().serve(Service).await;
+/// });
+/// // In place of a layer that authenticates.
+/// let router = Router::new().route("/weather", server.method_router()).layer(Extension(User("Ada")));
+/// # // Two requests without a socket.
+/// # let mut router = router;
+/// # let mut post = |session: Option<String>, body: &'static str| {
+/// #     let post = axum::http::Request::post("/weather").header("host", "localhost");
+/// #     let mut post = post.header("content-type", "application/json");
+/// #     if let Some(session) = session { post = post.header("mcp-session-id", session); }
+/// #     tower_service::Service::call(&mut router, post.body(axum::body::Body::from(body)).unwrap())
+/// # };
+/// # let opened = post(None, r#"{"jsonrpc":"2.0","id":1,"method":"weather/open","params":{}}"#).await?;
+/// # let session = opened.headers()["mcp-session-id"].to_str()?.to_owned();
+/// # let asks = r#"{"jsonrpc":"2.0","id":2,"method":"weather/forecast","params":{"city":"Oslo"}}"#;
+/// # let answer = axum::body::to_bytes(post(Some(session), asks).await?.into_body(), 1024).await?;
+/// # let answer: Value = serde_json::from_slice(&answer)?;
+/// # assert_eq!(answer["result"], json!({ "city": "Oslo", "for": "Ada" }), "{answer}");
+/// # Ok(())
+/// # }
 /// ```
 pub struct RequestHead {
     pub(super) parts: Parts,
