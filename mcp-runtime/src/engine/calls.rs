@@ -36,8 +36,7 @@ impl Engine {
             }
             self.calls.set_turns(id, turns);
         }
-        self.calls.wait(id, context, &mut self.effects);
-        self.calls.has(id)
+        self.calls.wait(id, context, &mut self.effects)
     }
 
     /// The caller has dropped its call.

@@ -81,10 +81,9 @@ impl Engine {
             return Received::default();
         }
         if let RequestId::Number(number) = id
-            && self.calls.has(*number)
+            && let Some(is_typed) = self.calls.is_typed(*number)
         {
             // A session without types shows what came; a type is read from what stands for it.
-            let is_typed = self.calls.is_typed(*number);
             let table = self.rules.message(message).filter(|_| is_typed);
             let read = outcome.map(|result| Answer {
                 message,

@@ -135,7 +135,8 @@ impl IncomingQueue {
         handlers: &mut Handlers,
         arrived: Arrived,
     ) {
-        let Some((arrival, permit)) = self.admit(self.of(arrived)) else { return };
+        let Some(permit) = self.admit(&arrived) else { return };
+        let arrival = self.of(arrived);
         let tasks = if arrival.opens() {
             &mut handlers.sub_sessions
         } else if arrival.is_request() {
@@ -154,21 +155,16 @@ impl IncomingQueue {
 
     /// Counts the handler of an input against the limit that sessions share, and refuses the input beyond it.
     /// Notifications are not counted, because each session works on one at a time.
-    fn admit(&self, mut arrival: Arrival) -> Option<(Arrival, Permit)> {
-        if !arrival.is_request() && !arrival.opens() {
-            return Some((arrival, Permit::default()));
+    fn admit(&self, arrived: &Arrived) -> Option<Permit> {
+        if arrived.id.is_none() && arrived.sub_session.is_none() {
+            return Some(Permit::default());
         }
-        match self.link.limits().handlers.take(1) {
-            Ok(permit) => Some((arrival, permit)),
-            Err(exhausted) => {
-                if let Some(arrived) = arrival.arrived.take() {
-                    self.link.speak(|engine, caller| {
-                        engine.refuse_exhausted(caller, &arrived, DropReason::TooManyHandlers, exhausted);
-                    });
-                }
-                None
-            }
-        }
+        let admitted = self.link.limits().handlers.take(1).map_err(|exhausted| {
+            self.link.speak(|engine, caller| {
+                engine.refuse_exhausted(caller, arrived, DropReason::TooManyHandlers, exhausted);
+            });
+        });
+        admitted.ok()
     }
 
     /// The handler of a request, or of a sub-session, holds the session in which it arrived.

@@ -1,6 +1,7 @@
 //! Requests of this side, until their results are taken.
 
 use std::collections::VecDeque;
+use std::collections::hash_map::Entry;
 use std::task::{Context, Waker};
 
 use mcp_protocol_machine::IdTable;
@@ -134,9 +135,9 @@ impl Calls {
         self.calls.get(&id).is_some_and(|call| call.result.is_some())
     }
 
-    /// Whether the result of a call goes to a typed caller.
-    pub(crate) fn is_typed(&self, id: i64) -> bool {
-        self.calls.get(&id).is_some_and(|call| call.mailbox.is_none())
+    /// Whether the result of a call goes to a typed caller. `None`: the call does not exist.
+    pub(crate) fn is_typed(&self, id: i64) -> Option<bool> {
+        self.calls.get(&id).map(|call| call.mailbox.is_none())
     }
 
     /// Whether a call can be made once more in another epoch. `None`: the call does not exist.
@@ -252,20 +253,21 @@ impl Calls {
 
     /// Takes progress of a call, or else its result, with which the call is over.
     pub(crate) fn take_next(&mut self, id: i64) -> Option<Sent> {
-        let call = self.calls.get_mut(&id)?;
+        let Entry::Occupied(mut entry) = self.calls.entry(id) else { return None };
+        let call = entry.get_mut();
         if let Some((_, progress, _)) = call.progress.as_mut().and_then(VecDeque::pop_front) {
             return Some(Sent::Progress(progress));
         }
         let result = call.result.take()?;
-        self.calls.remove(&id);
+        entry.remove();
         Some(Sent::Done(result))
     }
 
-    /// A task waits for what a call brings.
-    pub(crate) fn wait(&mut self, id: i64, context: &Context<'_>, effects: &mut Effects) {
-        if let Some(call) = self.calls.get_mut(&id) {
-            keep(&mut call.waker, context, effects);
-        }
+    /// A task waits for what a call brings. Returns `false` if the call does not exist.
+    pub(crate) fn wait(&mut self, id: i64, context: &Context<'_>, effects: &mut Effects) -> bool {
+        let Some(call) = self.calls.get_mut(&id) else { return false };
+        keep(&mut call.waker, context, effects);
+        true
     }
 
     /// Wakes the task that waits for a call.
