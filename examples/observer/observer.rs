@@ -52,6 +52,13 @@ impl Observer {
     }
 
     fn message(&mut self, sender: Side, message: &Value) -> Vec<String> {
+        if let Some(malformed) = malformed(message) {
+            if let Some(id) = id_of(&message["id"]) {
+                // Remembers the id, so that the error that answers the message is not a second mistake.
+                let _ = self.checker.unknown_method(direction(sender), Some(&id), "");
+            }
+            return vec![malformed.to_owned()];
+        }
         let id = id_of(&message["id"]);
         let judged = match (message["method"].as_str(), &id) {
             (Some(method), _) => {
@@ -59,8 +66,7 @@ impl Observer {
             }
             (None, Some(id)) => self.reply(sender, id, message.get("result")),
             // The error that answers what cannot be read has no id that could be named.
-            (None, None) if message["error"].is_object() => return Vec::new(),
-            (None, None) => return vec!["this is not a JSON-RPC message".to_owned()],
+            (None, None) => return Vec::new(),
         };
         match judged {
             Ok(Step { kind: StepKind::Late(_), .. }) => vec!["this is late, and is dropped".to_owned()],
@@ -190,6 +196,21 @@ impl Observer {
             self.lookup = Lookup::new(&self.protocol);
             self.checker.govern(self.protocol.clone());
         }
+    }
+}
+
+/// What keeps a JSON value from being a JSON-RPC message.
+fn malformed(message: &Value) -> Option<&'static str> {
+    let (id, has_id) = (&message["id"], message.get("id").is_some());
+    match message.get("method") {
+        Some(method) if !method.is_string() => Some("`method` must be a string"),
+        Some(_) if has_id && id_of(id).is_none() => Some("`id` must be a string or a whole number"),
+        Some(_) => None,
+        None if message.get("result").is_some() == message.get("error").is_some() => {
+            Some("this is not a JSON-RPC message: it has no `method`, and not one of `result` and `error`")
+        }
+        None if id_of(id).is_none() && message.get("error").is_none() => Some("this result has no `id`"),
+        None => None,
     }
 }
 

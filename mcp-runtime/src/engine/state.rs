@@ -278,9 +278,12 @@ impl Engine {
     ) -> Received {
         let received = match (id, &violation.kind) {
             (Some(id), _) => self.write_error(inbound, Some(id), &refusal(&violation)),
-            (None, ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }) => {
-                inbound.refused(&violation)
-            }
+            (
+                None,
+                ViolationKind::NotPermitted
+                | ViolationKind::NotNegotiated { .. }
+                | ViolationKind::DeclaredAs { .. },
+            ) => inbound.refused(&violation),
             // The rest is what happens where messages overtake one another, and is to be ignored.
             (None, _) => Received::default(),
         };

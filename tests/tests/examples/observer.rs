@@ -56,6 +56,9 @@ fn each_mistake_is_reported_once() {
             r#"{"jsonrpc":"2.0","id":5,"method":"notifications/initialized"}"#,
             r#"{"jsonrpc":"2.0","method":"tools/list"}"#,
             r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
+            r#"{"jsonrpc":"2.0","id":6,"method":5}"#,
+            r#"{"jsonrpc":"2.0","id":7}"#,
         ],
     );
     let reported: Vec<&str> = reported.lines().collect();
@@ -67,6 +70,9 @@ fn each_mistake_is_reported_once() {
         "`notifications/initialized` is a notification: send it without an `id`",
         "`tools/list` is a request: send it with an `id`",
         "`ping` has the id 1, which the client has used before",
+        "`id` must be a string or a whole number",
+        "`method` must be a string",
+        "this is not a JSON-RPC message",
     ];
     assert_eq!(reported.len(), expected.len() + 1, "{reported:#?}");
     for (report, expected) in reported.iter().zip(expected) {

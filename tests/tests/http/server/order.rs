@@ -55,6 +55,29 @@ async fn two_clients_that_begin_at_the_same_time_have_two_sessions() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_cannot_be_a_message_of_the_session_is_refused_with_its_code() {
+    guarded(async {
+        let host = TestServer::start();
+        let id = host.ready().await;
+        // With a session and without one, the code is that of JSON-RPC.
+        for ask in [Ask::post("not JSON"), Ask::post("not JSON").session(&id)] {
+            let refused = host.ask(&ask).await;
+            assert_eq!((refused.head.status, &refused.json()["error"]["code"]), (400, &json!(-32700)));
+        }
+        // Nothing could be answered to a request without an id.
+        let request = Ask::post(r#"{"jsonrpc":"2.0","method":"tools/list"}"#).session(&id);
+        let refused = host.ask(&request).await;
+        assert_eq!(refused.head.status, 400);
+        let said = &refused.json()["error"]["message"];
+        assert_eq!(said, "`tools/list` is a request: send it with an `id`");
+        // What a later revision may have is ignored.
+        let unknown = Ask::post(r#"{"jsonrpc":"2.0","method":"notifications/later"}"#).session(&id);
+        assert_eq!(host.ask(&unknown).await.head.status, 202);
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_second_initialize_is_refused_and_changes_nothing() {
     guarded(async {
         let host = TestServer::start();

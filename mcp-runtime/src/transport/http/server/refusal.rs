@@ -14,11 +14,13 @@ pub(super) struct RequestRefusal {
     pub(super) id: Option<RequestId>,
     /// The setting whose limit it goes beyond, if that is why.
     pub(super) limit: Option<&'static str>,
+    /// The code of the error, if it is not that of the status.
+    pub(super) code: Option<i64>,
 }
 
 /// Refuses a request with a status.
 pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> RequestRefusal {
-    RequestRefusal { status, problem: problem.into(), id: None, limit: None }
+    RequestRefusal { status, problem: problem.into(), id: None, limit: None, code: None }
 }
 
 impl RequestRefusal {

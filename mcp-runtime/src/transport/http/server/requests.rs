@@ -214,7 +214,10 @@ impl Server {
                     "a session begins with `{opens_with}`, and every later request names it in `{SESSION}`"
                 ),
             )),
-            Err(malformed) => Err(refused(StatusCode::BAD_REQUEST, &*malformed.error.message)),
+            Err(malformed) => {
+                let refusal = refused(StatusCode::BAD_REQUEST, &*malformed.error.message);
+                Err(RequestRefusal { code: Some(malformed.error.code), ..refusal })
+            }
         }
     }
 
@@ -428,7 +431,8 @@ fn stream(events: EventBody) -> Response {
 
 /// The answer to a request that is refused: its status, and the words as an error, of the message if its id is known.
 fn refusal(refused: &RequestRefusal) -> Response {
-    let code = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
+    let of_status = if refused.status == StatusCode::NOT_FOUND { NO_SESSION } else { SERVER_ERROR };
+    let code = refused.code.unwrap_or(of_status);
     let mut message = Vec::new();
     let mut error = RpcError::new(code, &*refused.problem);
     if let Some(limit) = refused.limit {
