@@ -45,6 +45,38 @@ async fn one_that_does_not_answer_ends_the_session_for_all_tasks() {
 }
 
 #[tokio::test]
+async fn the_owner_of_a_session_is_told_its_id_and_that_of_the_next_one() {
+    guarded(async {
+        let server = |asked: &fake::Asked, before: usize| {
+            Some(match asked.what() {
+                "initialize" if before == 0 => fake::hello(asked, "2025-03-26", tools(), "s0"),
+                "initialize" => fake::hello(asked, "2025-03-26", tools(), "s1"),
+                "notifications/initialized" => fake::status(202),
+                "tools/call" if asked.header("mcp-session-id") == "s1" => {
+                    fake::result(asked, json!({ "content": [{ "type": "text", "text": "fine" }] }))
+                }
+                "GET" | "DELETE" => fake::status(405),
+                _ => fake::status(404),
+            })
+        };
+        let (server, _seen) = Fake::holding(server).await;
+        let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
+        let client = HttpClient::new(&server.url()).unwrap().on_session(move |id| {
+            tell.send(id.to_owned()).unwrap();
+            // The session does not mind.
+            assert_eq!(id, "another");
+        });
+        let (session, _) = ready(client).await.unwrap();
+        assert_eq!(told.try_recv().as_deref(), Ok("s0"));
+        assert_eq!(session.call_tool(call("echo")).await.unwrap().first_text(), Some("fine"));
+        assert_eq!(told.try_recv().as_deref(), Ok("s1"));
+        session.close().await.unwrap();
+        assert!(told.try_recv().is_err(), "each is told once");
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn one_that_asks_first_gets_its_answer() {
     guarded(async {
         let (say, mut stream) = fake::open("text/event-stream");

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use super::error::HttpError;
 use super::handshake::Handshake;
-use super::http_client::{HttpClient, server};
+use super::http_client::{HttpClient, OnSession, server};
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::options::ClientOptions;
@@ -23,6 +23,7 @@ use super::provider::{AnyHeaderProvider, AnyProvider};
 use super::running::{Over, RunningRequests};
 use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
+use crate::panics::contained;
 use crate::report::Report;
 use crate::transport::http::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
@@ -107,6 +108,7 @@ pub(super) struct Conversation {
     header_provider: Option<Arc<dyn AnyHeaderProvider>>,
     pub(super) options: ClientOptions,
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
+    on_session: Option<OnSession>,
     pub(super) endpoint: Arc<dyn Endpoint>,
     runtime: Handle,
     state: Mutex<ConversationState>,
@@ -133,7 +135,7 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
-        let HttpClient { client, url, headers, header_provider, options, provider } = client;
+        let HttpClient { client, url, headers, header_provider, options, provider, on_session } = client;
         let version = options.protocol_version.clone().or_else(|| endpoint.info().agreed_version);
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let opened = provider.is_some();
@@ -145,6 +147,7 @@ impl Conversation {
             header_provider,
             options,
             provider,
+            on_session,
             endpoint,
             runtime: Handle::current(),
             state: Mutex::new(ConversationState { identity, opened, ..ConversationState::default() }),
@@ -228,11 +231,20 @@ impl Conversation {
         self.endpoint.receive(delivery, Instant::now().into_std());
     }
 
+    /// Tells the program the id of a session that this client has opened.
+    pub(super) fn tell_session(&self, id: Option<&HeaderValue>) {
+        let (Some(tell), Some(Ok(id))) = (&self.on_session, id.map(HeaderValue::to_str)) else { return };
+        if let Err(text) = contained(|| tell(id)) {
+            tracing::error!(panic = text.unwrap_or_default(), "`on_session` panicked");
+        }
+    }
+
     /// The client has reconnected; `request` is the first request of the handshake, and `reply` its reply.
     pub(super) fn reconnected(&self, identity: SessionIdentity, request: &[u8], reply: &[u8]) {
         // First of all, for with the name of the new session its messages may come; and from here on none of the lost one
         // are taken.
         self.endpoint.notify(TransportEvent::Reconnected { request, reply });
+        self.tell_session(identity.id.as_ref());
         let epoch = identity.epoch;
         let wakers = {
             let mut state = self.state();

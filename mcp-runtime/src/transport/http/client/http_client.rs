@@ -29,7 +29,11 @@ pub struct HttpClient {
     pub(super) header_provider: Option<Arc<dyn AnyHeaderProvider>>,
     pub(super) options: ClientOptions,
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
+    pub(super) on_session: Option<OnSession>,
 }
+
+/// What is told of the ids of sessions.
+pub(super) type OnSession = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl fmt::Debug for HttpClient {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -63,6 +67,7 @@ impl HttpClient {
             header_provider: None,
             options: ClientOptions::default(),
             provider: None,
+            on_session: None,
         })
     }
 
@@ -101,6 +106,26 @@ impl HttpClient {
     #[must_use]
     pub fn headers_from(mut self, provider: impl HeaderProvider) -> HttpClient {
         self.header_provider = Some(Arc::new(provider));
+        self
+    }
+
+    /// Calls `tell` with the id of each session that this client opens: when the server has named it, and again after
+    /// each reconnect. A program that lets another one continue the session publishes the id, once a call of its own has
+    /// been answered. A program that knows the id can speak in the session, so keep it secret. If the server has no
+    /// sessions, or the id comes from [`sessions_from`](Self::sessions_from), `tell` is not called.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::http::{HttpClient, HttpClientError};
+    /// use tokio::sync::watch;
+    ///
+    /// fn opening(id: watch::Sender<Option<String>>) -> Result<HttpClient, HttpClientError> {
+    ///     let transport = HttpClient::new("http://127.0.0.1:8080/weather")?;
+    ///     Ok(transport.on_session(move |session| drop(id.send_replace(Some(session.to_owned())))))
+    /// }
+    /// ```
+    #[must_use]
+    pub fn on_session(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> HttpClient {
+        self.on_session = Some(Arc::new(tell));
         self
     }
 

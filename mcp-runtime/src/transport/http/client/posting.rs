@@ -206,10 +206,14 @@ fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &Sess
 
 /// Keeps the id that the server has given the session.
 fn note_session(conversation: &Conversation, response: &Response) {
+    let Some(id) = response.headers().get(SESSION_ID) else { return };
     let mut state = conversation.state();
-    if let Some(id) = response.headers().get(SESSION_ID).filter(|_| state.identity.id.is_none()) {
-        state.identity.id = Some(secret(id));
+    if state.identity.id.is_some() {
+        return;
     }
+    state.identity.id = Some(secret(id));
+    drop(state);
+    conversation.tell_session(Some(id));
 }
 
 /// Reads why a message was refused. If it is an error for the request itself, the session gets it.
