@@ -49,6 +49,15 @@ pub struct Item {
     pub span: Span,
 }
 
+/// The revision of a protocol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Revision {
+    /// What is written, without quotes.
+    pub name: Name,
+    /// It is a whole number without quotes, and stands in messages as one.
+    pub is_number: bool,
+}
+
 /// What an item is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemKind {
@@ -56,8 +65,8 @@ pub enum ItemKind {
     Protocol {
         /// The name.
         name: Name,
-        /// The revision, without quotes.
-        version: Option<Name>,
+        /// The revision.
+        version: Option<Revision>,
         /// Where `batch` stands.
         batch: Option<Span>,
         /// Where `without` stands, if `jsonrpc` follows.

@@ -16,6 +16,8 @@ pub struct Declarations {
     pub name: Option<Name>,
     /// The protocol's revision, without quotes.
     pub version: Option<String>,
+    /// Whether the revision is a number.
+    pub numeric_version: bool,
     /// Whether batches are allowed.
     pub batch: bool,
     /// Whether messages have no member `jsonrpc`.

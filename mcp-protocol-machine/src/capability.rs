@@ -188,6 +188,7 @@ mod tests {
         let protocol = Protocol {
             name: "Test".into(),
             version: None,
+            numeric_version: false,
             batch: false,
             without_jsonrpc: false,
             messages: Vec::new().into(),

@@ -38,6 +38,8 @@ pub struct Protocol {
     pub name: Text,
     /// The revision after the name, for instance `2025-03-26`.
     pub version: Option<Text>,
+    /// Whether the revision stands in messages as a whole number, and not as a text.
+    pub numeric_version: bool,
     /// Whether JSON-RPC batches are allowed.
     pub batch: bool,
     /// Whether messages have no member `jsonrpc`: it is not demanded, and not written.

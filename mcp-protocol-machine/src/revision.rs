@@ -14,6 +14,7 @@ impl Protocol {
     pub fn governed_by(&self, revision: &Protocol) -> Protocol {
         let mut governed = self.clone();
         governed.version.clone_from(&revision.version);
+        governed.numeric_version = revision.numeric_version;
         governed.batch = revision.batch;
         governed.without_jsonrpc = revision.without_jsonrpc;
         let theirs: HashMap<Identity<'_>, &Message> =

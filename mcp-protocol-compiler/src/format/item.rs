@@ -88,8 +88,11 @@ fn belong_together(first: &Item, second: &Item) -> bool {
 fn kind(out: &mut Writer<'_>, item: &Item) {
     match &item.kind {
         ItemKind::Protocol { name, version, batch, without_jsonrpc } => {
-            let version =
-                version.as_ref().map_or(String::new(), |version| format!(" {}", quote(&version.text)));
+            let version = match version {
+                None => String::new(),
+                Some(version) if version.is_number => format!(" {}", version.name.text),
+                Some(version) => format!(" {}", quote(&version.name.text)),
+            };
             let batch = if batch.is_some() { " batch" } else { "" };
             let jsonrpc = if without_jsonrpc.is_some() { " without jsonrpc" } else { "" };
             out.text(&format!("protocol {}{version}{batch}{jsonrpc}", name.text));

@@ -18,6 +18,14 @@ fn name() -> impl Strategy<Value = Name> {
         .prop_map(|text| Name { text, span: span() })
 }
 
+fn revision() -> impl Strategy<Value = Revision> {
+    let number = any::<u64>().prop_map(|number| Name { text: number.to_string(), span: span() });
+    prop_oneof![
+        text().prop_map(|name| Revision { name, is_number: false }),
+        number.prop_map(|name| Revision { name, is_number: true })
+    ]
+}
+
 fn text() -> impl Strategy<Value = Name> {
     prop_oneof!["[a-z/]{0,12}", any::<String>()].prop_map(|text| Name { text, span: span() })
 }
@@ -171,7 +179,7 @@ fn item() -> impl Strategy<Value = Item> {
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
     let kind =
         prop_oneof![
-            (name(), prop::option::of(text()), mark(), mark()).prop_map(
+            (name(), prop::option::of(revision()), mark(), mark()).prop_map(
                 |(name, version, batch, without_jsonrpc)| ItemKind::Protocol {
                     name,
                     version,

@@ -25,6 +25,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     let messages = declarations.messages.iter().map(|message| message.table.clone());
     let mut protocol = Protocol::new(name.into(), messages.collect());
     protocol.version = declarations.version.clone().map(Cow::Owned);
+    protocol.numeric_version = declarations.numeric_version;
     protocol.batch = declarations.batch;
     protocol.without_jsonrpc = declarations.without_jsonrpc;
     protocol.gates = declarations.gates.clone().into();

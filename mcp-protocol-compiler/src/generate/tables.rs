@@ -150,7 +150,10 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     let name = &*protocol.name;
     let mut table = quote!(Protocol::table(#name, m::rows));
     if let Some(version) = protocol.version.as_deref() {
-        table.extend(quote!(.version(#version)));
+        table.extend(match protocol.numeric_version {
+            true => quote!(.numeric_version(#version)),
+            false => quote!(.version(#version)),
+        });
     }
     if protocol.batch {
         table.extend(quote!(.batch()));

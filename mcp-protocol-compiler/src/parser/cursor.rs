@@ -110,7 +110,7 @@ impl<'s> Parser<'s> {
         self.at.checked_sub(1).and_then(|index| self.tokens.get(index)).map(|token| token.kind)
     }
 
-    fn source(&self, token: Token) -> &'s str {
+    pub(super) fn source(&self, token: Token) -> &'s str {
         self.text.get(token.start as usize..token.end as usize).unwrap_or("")
     }
 

@@ -6,7 +6,7 @@ use super::codes::{
 use super::cursor::Parser;
 use super::cursor::is_short;
 use super::words;
-use crate::ast::{Choice, Item, ItemKind, JsonPath, Name, RoleSide, Sequence, Tail};
+use crate::ast::{Choice, Item, ItemKind, JsonPath, Name, Revision, RoleSide, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
 use crate::format;
@@ -84,10 +84,7 @@ impl Parser<'_> {
         match word {
             "protocol" => {
                 let name = self.name("the protocol", "write `protocol Name \"revision\"`")?;
-                if self.kind() == Kind::Number {
-                    self.bare_revision(&name);
-                }
-                let version = (self.kind() == Kind::Text).then(|| self.take_text());
+                let version = self.revision(&name);
                 let (batch, without_jsonrpc) = self.envelope();
                 Some(ItemKind::Protocol { name, version, batch, without_jsonrpc })
             }
@@ -146,9 +143,24 @@ impl Parser<'_> {
         }
     }
 
+    /// The revision of a protocol, if one is written: a text, or a whole number.
+    fn revision(&mut self, name: &Name) -> Option<Revision> {
+        let is_number = self.kind() == Kind::Number;
+        if is_number {
+            let (text, index) = (self.source(self.token()).to_owned(), self.index());
+            let is_whole = text.parse::<u64>().is_ok_and(|number| number.to_string() == text);
+            let span = self.bump();
+            let goes_on = matches!(self.kind(), Kind::Number | Kind::Dot) && !self.token().starts_line;
+            if is_whole && !goes_on {
+                return Some(Revision { name: Name { text, span }, is_number });
+            }
+            self.bare_revision(name, index, span);
+        }
+        (self.kind() == Kind::Text).then(|| Revision { name: self.take_text(), is_number: false })
+    }
+
     /// `2025-03-26` without quotes.
-    fn bare_revision(&mut self, name: &Name) {
-        let (index, start) = (self.index(), self.span());
+    fn bare_revision(&mut self, name: &Name, index: usize, start: Span) {
         while matches!(self.kind(), Kind::Number | Kind::Dot) && !self.token().starts_line {
             self.bump();
         }

@@ -121,7 +121,8 @@ pub(super) fn announce(
                 }
                 let declarations = &mut resolution.declarations;
                 declarations.name = Some(name.clone());
-                declarations.version = version.as_ref().map(|version| version.text.clone());
+                declarations.version = version.as_ref().map(|version| version.name.text.clone());
+                declarations.numeric_version = version.as_ref().is_some_and(|version| version.is_number);
                 declarations.batch = batch.is_some();
                 declarations.without_jsonrpc = without_jsonrpc.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);

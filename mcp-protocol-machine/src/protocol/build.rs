@@ -21,6 +21,7 @@ impl Protocol {
         Protocol {
             name,
             version: None,
+            numeric_version: false,
             batch: false,
             without_jsonrpc: false,
             messages,
@@ -43,6 +44,13 @@ impl Protocol {
     pub const fn version(mut self, version: &'static str) -> Protocol {
         put(&mut self.version, Some(Cow::Borrowed(version)));
         self
+    }
+
+    /// Sets the revision, which stands in messages as a whole number.
+    #[must_use]
+    pub const fn numeric_version(mut self, version: &'static str) -> Protocol {
+        self.numeric_version = true;
+        self.version(version)
     }
 
     /// Allows batches.

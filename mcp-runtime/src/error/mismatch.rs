@@ -64,6 +64,9 @@ impl fmt::Display for MismatchError {
                     AnnouncedVersion::NotAString(json) => {
                         write!(formatter, "announces the version `{json}`, which is not a string")?;
                     }
+                    AnnouncedVersion::NotANumber(json) => {
+                        write!(formatter, "announces the version `{json}`, which is not a whole number")?;
+                    }
                     AnnouncedVersion::Missing => formatter.write_str("announces no version")?,
                 }
                 write!(formatter, ", and has to announce {}", either(versions))

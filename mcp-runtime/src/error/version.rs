@@ -10,6 +10,8 @@ pub enum AnnouncedVersion {
     Missing,
     /// The field is not a string; this is its JSON.
     NotAString(String),
+    /// The field is not a whole number, and the protocol's versions are; this is its JSON.
+    NotANumber(String),
     /// The version.
     Named(String),
 }
@@ -19,13 +21,21 @@ impl AnnouncedVersion {
     pub fn as_deref(&self) -> Option<&str> {
         match self {
             AnnouncedVersion::Named(version) => Some(version),
-            AnnouncedVersion::Missing | AnnouncedVersion::NotAString(_) => None,
+            AnnouncedVersion::Missing | AnnouncedVersion::NotAString(_) | AnnouncedVersion::NotANumber(_) => {
+                None
+            }
         }
     }
 
-    /// The field as its JSON says it; nothing if it is missing.
-    pub(crate) fn read(json: Option<&str>) -> AnnouncedVersion {
+    /// The field as its JSON says it, which is a whole number where versions are `numeric`; nothing if it is missing.
+    pub(crate) fn read(json: Option<&str>, numeric: bool) -> AnnouncedVersion {
         let Some(json) = json else { return AnnouncedVersion::Missing };
+        if numeric {
+            return match serde_json::from_str::<u64>(json) {
+                Ok(version) => AnnouncedVersion::Named(version.to_string()),
+                Err(_) => AnnouncedVersion::NotANumber(shown(json)),
+            };
+        }
         match serde_json::from_str(json) {
             Ok(version) => AnnouncedVersion::Named(version),
             Err(_) => AnnouncedVersion::NotAString(shown(json)),
@@ -38,6 +48,9 @@ impl AnnouncedVersion {
             AnnouncedVersion::Named(version) => format!("speaks version `{}`", Excerpt(version)),
             AnnouncedVersion::NotAString(json) => {
                 format!("announces the version `{}`, which is not a string", Excerpt(json))
+            }
+            AnnouncedVersion::NotANumber(json) => {
+                format!("announces the version `{}`, which is not a whole number", Excerpt(json))
             }
             AnnouncedVersion::Missing => "does not say which version it speaks".to_owned(),
         }
@@ -77,9 +90,22 @@ mod tests {
             (Some("null"), "announces the version `null`, which is not a string"),
             (None, "does not say which version it speaks"),
         ] {
-            assert_eq!(AnnouncedVersion::read(json).speaks(), speaks);
+            assert_eq!(AnnouncedVersion::read(json, false).speaks(), speaks);
         }
-        let long = AnnouncedVersion::read(Some(&format!("[{}]", "1,".repeat(1_000))));
+        let long = AnnouncedVersion::read(Some(&format!("[{}]", "1,".repeat(1_000))), false);
         assert!(matches!(long, AnnouncedVersion::NotAString(json) if json.chars().count() == LONGEST + 1));
+    }
+
+    #[test]
+    fn a_numeric_version_is_a_whole_number() {
+        for (json, speaks) in [
+            (Some("1"), "speaks version `1`"),
+            (Some("\"1\""), "announces the version `\"1\"`, which is not a whole number"),
+            (Some("1.5"), "announces the version `1.5`, which is not a whole number"),
+            (Some("-1"), "announces the version `-1`, which is not a whole number"),
+            (None, "does not say which version it speaks"),
+        ] {
+            assert_eq!(AnnouncedVersion::read(json, true).speaks(), speaks);
+        }
     }
 }

@@ -245,20 +245,20 @@ async fn a_session_without_jsonrpc_looks_on_the_wire_as_its_peers_expect() {
             let (reader, mut writer) = tokio::io::split(far);
             let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(reader));
             let mut said = Vec::new();
-            for answer in [r#"{"id":0,"result":{}}"#, r#"{"id":1,"result":"four"}"#] {
+            for answer in [r#"{"id":0,"result":{"protocolVersion":1}}"#, r#"{"id":1,"result":"four"}"#] {
                 said.push(lines.next_line().await.unwrap().unwrap());
                 writer.write_all(format!("{answer}\n").as_bytes()).await.unwrap();
             }
             said
         });
         let client = Editor::new(ByteStream::new(near));
-        let (_, client) = client.initialize(serde_json::json!({ "name": "an editor" })).await.unwrap();
+        let (_, client) = client.initialize(serde_json::json!({ "protocolVersion": 1 })).await.unwrap();
         assert_eq!(client.ask("two and two".to_owned()).await.unwrap(), "four");
         let said = peer.await.unwrap();
         assert_eq!(
             said,
             [
-                r#"{"id":0,"method":"initialize","params":{"name":"an editor"}}"#,
+                r#"{"id":0,"method":"initialize","params":{"protocolVersion":1}}"#,
                 r#"{"id":1,"method":"ask","params":"two and two"}"#
             ]
         );

@@ -187,3 +187,23 @@ fn the_lifecycle_of_a_client_and_a_server() {
         NotificationChannel = rec α . ?AnyNotification . α\n";
     assert_eq!(correct(channels).items.len(), 3);
 }
+
+#[test]
+fn what_follows_the_name_of_a_protocol() {
+    let protocol = |text: &str| {
+        let ItemKind::Protocol { version, batch, without_jsonrpc, .. } = correct(text).items.remove(0).kind
+        else {
+            panic!()
+        };
+        let version = version.map(|version| (version.name.text, version.is_number));
+        (version, batch.is_some(), without_jsonrpc.is_some())
+    };
+    assert_eq!(protocol("protocol P"), (None, false, false));
+    assert_eq!(protocol("protocol P \"1\" batch"), (Some(("1".to_owned(), false)), true, false));
+    assert_eq!(protocol("protocol P 17 without jsonrpc"), (Some(("17".to_owned(), true)), false, true));
+    assert_eq!(protocol("protocol P without jsonrpc batch"), (None, true, true));
+    let not_whole = |text: &str| super::parsed(text).2.len();
+    for number in ["01", "1.0", "-1", "2025-03-26", "18446744073709551616"] {
+        assert_eq!(not_whole(&format!("protocol P {number}")), 1, "{number}");
+    }
+}

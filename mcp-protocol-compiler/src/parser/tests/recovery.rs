@@ -13,7 +13,7 @@ fn codes(diagnostics: &[Diagnostic]) -> Vec<&'static str> {
 #[test]
 fn one_mistake_a_line() {
     insta::assert_snapshot!(shown(&["\
-protocol Mcp 2025
+protocol Mcp 2025.1
 types a.b
 reqest Ping \"ping\" -> Pong (_)
 request Call call -> Result

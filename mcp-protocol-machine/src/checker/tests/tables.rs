@@ -221,6 +221,7 @@ impl Tables {
         Protocol {
             name: "Test".into(),
             version: Some("1".into()),
+            numeric_version: false,
             batch: false,
             without_jsonrpc: false,
             messages: self.messages.into(),

@@ -4,7 +4,6 @@ use mcp_protocol_machine::protocol::{Side, StateIndex, Text};
 use mcp_protocol_machine::{Capabilities, Checker, TableError};
 
 use super::names::announced;
-use super::version::version_at;
 use super::{Rules, limits};
 use crate::error::{AnnouncedVersion, Error};
 use crate::options::{Announced, Resumed};
@@ -50,7 +49,9 @@ impl Rules {
             let place =
                 self.protocol.announcements.iter().find(|place| place.field.message == field.message)?;
             match if place.side == Side::Client { &resumed.client } else { &resumed.server } {
-                Announced::Said(payload) => version_at(field, Some(payload)).as_deref().map(str::to_owned),
+                Announced::Said(payload) => {
+                    self.version_at(field, Some(payload)).as_deref().map(str::to_owned)
+                }
                 Announced::Unknown => None,
             }
         };

@@ -23,12 +23,13 @@ impl Rules {
         // A request whose reply announces the version says at the same place which one it asks for.
         let reply = self.message(field.message);
         if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
-            self.negotiation.ask(version_at(field, payload).as_deref());
+            let asked = self.version_at(field, payload);
+            self.negotiation.ask(asked.as_deref());
         }
         if field.message != message {
             return None;
         }
-        let version = version_at(field, payload);
+        let version = self.version_at(field, payload);
         let requested = self.negotiation.take_requested();
         let mut negotiation = None;
         if incoming {
@@ -39,6 +40,12 @@ impl Rules {
             self.govern(version);
         }
         negotiation
+    }
+
+    /// The version that a payload announces or asks for.
+    pub(super) fn version_at(&self, field: &Field, payload: Option<&str>) -> AnnouncedVersion {
+        let json = payload.and_then(|payload| find(payload, &field.path));
+        AnnouncedVersion::read(json, self.protocol.numeric_version)
     }
 
     /// The version that was agreed on; in a session that began elsewhere, from the start.
@@ -52,7 +59,7 @@ impl Rules {
             return None;
         };
         let field = self.protocol.version_field.as_ref()?;
-        version_at(field, Some(result)).as_deref().map(str::to_owned)
+        self.version_at(field, Some(result)).as_deref().map(str::to_owned)
     }
 
     /// The peer has announced a version, or none: whether this side speaks it.
@@ -94,7 +101,7 @@ impl Rules {
         let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
         let versions = self.options.accepted_versions(&self.protocol);
         let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
-        let announced = version_at(field, Some(written));
+        let announced = self.version_at(field, Some(written));
         let versions = match requested.filter(|_| is_among(&versions, requested)) {
             Some(requested) => vec![requested.to_owned()],
             None => versions.iter().map(ToString::to_string).collect(),
@@ -118,7 +125,7 @@ impl Rules {
         let (Some(versions), true) = (versions, announces == Some(Kind::Reply { request: message })) else {
             return Ok(());
         };
-        match version_at(field, params).as_deref() {
+        match self.version_at(field, params).as_deref() {
             Some(version) if !is_among(&versions, Some(version)) => {
                 let accepted = versions.iter().map(ToString::to_string).collect();
                 let problem = MismatchError::Asks { version: version.to_owned(), accepted };
@@ -127,11 +134,6 @@ impl Rules {
             _ => Ok(()),
         }
     }
-}
-
-/// The version that a payload announces or asks for.
-pub(in crate::engine) fn version_at(field: &Field, payload: Option<&str>) -> AnnouncedVersion {
-    AnnouncedVersion::read(payload.and_then(|payload| find(payload, &field.path)))
 }
 
 fn is_among(versions: &[Text], version: Option<&str>) -> bool {

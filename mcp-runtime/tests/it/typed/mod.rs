@@ -21,6 +21,7 @@ mod stepping;
 mod sub_sessions;
 mod suspended;
 mod timing;
+mod versions;
 
 use crate::protocols::help_desk::{Clerk, Open, Visitor};
 use crate::protocols::{garden, help_desk, kitchen, restaurant, turns, watching, workbench};
