@@ -13,8 +13,8 @@ use crate::protocol::{Condition, Direction, Kind, MessageIndex, Side, Strictness
 #[derive(Clone, PartialEq, Eq)]
 pub struct Violation(Box<Details>);
 
-/// The sentence, because a program whose `main` returns an error prints it so; the details are a `{:?}` of what the
-/// violation derefs to.
+/// Writes the sentence: Rust prints an error that `main` returns in this form. The [`Details`], to which a violation
+/// dereferences, write all fields.
 impl fmt::Debug for Violation {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_tuple("Violation").field(&self.to_string()).finish()

@@ -32,7 +32,7 @@ pub struct HttpClient {
     pub(super) on_session: Option<OnSession>,
 }
 
-/// What is told of the ids of sessions.
+/// A closure that gets the ids of sessions.
 pub(super) type OnSession = Arc<dyn Fn(&str) + Send + Sync>;
 
 impl fmt::Debug for HttpClient {
