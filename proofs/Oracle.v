@@ -3,7 +3,7 @@
 
 From Coq Require Import List Arith Bool.
 Import ListNotations.
-From Diamond Require Import Automaton Safety Compatible Examples Mediator Check.
+From Diamond Require Import Automaton Safety Compatible Examples Mediator Check Cancels.
 
 (* ---- Pairs of states, and the edges between them ---- *)
 
@@ -804,11 +804,78 @@ Proof.
     intros _. apply (explore_safe lc ls n). exact E.
 Qed.
 
+(* ---- Dual roles with cancels ---- *)
+
+(* The pairs of messages that settle one exchange: the first is the client's, the second the server's. *)
+Definition settling (x : list pair) (a b : nat) : bool := has_pair x (a, b).
+
+Definition check_but_settled (x : list pair) (l : table) (s : list nat) : bool :=
+  forallb (fun e => match e with (q, d, a, q1) =>
+    implb (existsb (Nat.eqb q) s && same_dir Send d)
+      (forallb (fun e' => match e' with (p, d', b, q2) =>
+         implb ((p =? q) && same_dir Receive d')
+           (if settling x a b then q1 =? q2
+            else existsb (fun z => existsb (Nat.eqb z) (targets l q2 Send a)) (targets l q1 Receive b)) end) l) end) l.
+
+Definition check_settled (x : list pair) (l : table) : option bool :=
+  let s := states l in
+  if closed_states l s then Some (check_det l s && check_but_settled x l s) else None.
+
+(* If the check of an automaton with cancels has an answer, the answer is yes exactly if the automaton is deterministic and
+   of two messages that cross, those of one exchange lead to one state and others have the diamond. These are hypotheses
+   of `settled_safety`; that an exchange is settled once is not seen in a table without ids. It assumes nothing. *)
+Theorem check_settled_exact x l b : check_settled x l = Some b ->
+  (b = true <-> deterministic (of_table l) /\ diamond_but_settled (of_table l) (settling x)).
+Proof.
+  unfold check_settled. intros H.
+  destruct (closed_states l (states l)) eqn:E; [| discriminate].
+  inversion H; subst; clear H.
+  assert (forall q, In q (states l) <-> reachable (of_table l) q) as Hs.
+  { intros q. split; [apply states_reachable | apply closed_states_reachable; exact E]. }
+  rewrite andb_true_iff, (check_det_spec _ _ Hs).
+  assert (check_but_settled x l (states l) = true <-> diamond_but_settled (of_table l) (settling x)) as D; [| tauto].
+  unfold check_but_settled. rewrite forallb_forall. split.
+  - intros H q a b q1 q2 R E1 E2. specialize (H _ E1). cbn in H.
+    apply Hs in R. apply existsb_eqb in R. rewrite R in H. cbn in H.
+    rewrite forallb_forall in H. specialize (H _ E2). cbn in H.
+    rewrite Nat.eqb_refl in H. cbn in H. destruct (settling x a b).
+    + apply Nat.eqb_eq. exact H.
+    + apply existsb_exists in H. destruct H as [z [Z1 Z2]]. apply existsb_eqb in Z2.
+      exists z. split; apply targets_spec; assumption.
+  - intros H [[[q d] a] q1] I1.
+    destruct (existsb (Nat.eqb q) (states l)) eqn:Q; [| reflexivity].
+    apply existsb_eqb in Q. apply Hs in Q.
+    destruct d; [| reflexivity]. cbn.
+    apply forallb_forall. intros [[[p d'] b] q2] I2.
+    destruct (Nat.eqb_spec p q); [subst | reflexivity].
+    destruct d'; [reflexivity |]. cbn.
+    pose proof (H q a b q1 q2 Q I1 I2) as D. destruct (settling x a b).
+    + apply Nat.eqb_eq. exact D.
+    + destruct D as [z [Z1 Z2]]. apply existsb_exists. exists z. split; [apply targets_spec; exact Z1 |].
+      apply existsb_eqb. apply targets_spec. exact Z2.
+Qed.
+
+(* The verdict on dual roles with cancels. Both have the same automaton, so one is closed and checked. *)
+Definition judge_settled (n : nat) (x : list pair) (c s : role) : verdict :=
+  let lc := quotient (classes c) (edges c) in let ls := quotient (classes s) (edges s) in
+  let g := explored (meet_rule lc ls) n in
+  if is_closed (meet_rule lc ls) g then
+    if forallb (relates true lc ls (rights c) (rights s)) (fst g) then
+      match check_settled x (lc ++ loops (fst (close_all n lc ls (fst g) ([], [])))) with
+      | Some true => Accepted
+      | Some false => Races
+      | None => Unknown
+      end
+    else Unrelated
+  else Unknown.
+
 (* ---- The program ---- *)
 
 (* What is said of two roles: the verdict; of dual roles, what the exact check of one automaton says of the closed one;
    and what an exploration of both finds. *)
-Definition report (n worlds : nat) (dual : bool) (c s : role) : verdict * option bool * exploration :=
+Definition report (n worlds : nat) (dual : bool) (x : list pair) (c s : role)
+  : verdict * option bool * exploration :=
+  if dual && some x then (judge_settled n x c s, None, FoundNeither) else
   let (v, k) := judge n dual c s in
   let hc := classes c in let hs := classes s in
   let lc := quotient hc (edges c) in let ls := quotient hs (edges s) in

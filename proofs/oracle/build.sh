@@ -5,7 +5,7 @@ set -eu
 from=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
-for file in Automaton Safety Observer Closure Compatible Examples Mediator Check Oracle; do
+for file in Automaton Safety Observer Closure Compatible Examples Mediator Check Cancels Oracle; do
     cp "$from/../$file.v" .
     coqc -q -Q . Diamond "$file.v"
 done

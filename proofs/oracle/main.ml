@@ -1,6 +1,7 @@
 (* Reads pairs of roles, one in a line, and prints what the extracted checks say of each, one in a line.
 
-   A line is numbers: 1 if the roles are to be dual and 0 if compatible, then the client, then the server. A role is the
+   A line is numbers: 1 if the roles are to be dual and 0 if compatible; the number of pairs of messages that settle one
+   exchange, and the pairs, first the client's message; then the client, then the server. A role is the
    number of its states, for each of them whether the client may close there and whether the server may, the number of
    its edges, and the edges: a state, 0 if the client sends and 1 if the server does, a message, and a state. The initial
    state is 0.
@@ -15,8 +16,10 @@ let rec nat n = if n = 0 then O else S (nat (n - 1))
 let rounds = nat 1000
 let worlds = nat (int_of_string Sys.argv.(1))
 
+let list next read = let count = next () in List.init count (fun _ -> read ())
+
 let role next =
-  let list read = let count = next () in List.init count (fun _ -> read ()) in
+  let list read = list next read in
   let yes () = next () = 1 in
   let rights = list (fun () -> let client = yes () in let server = yes () in (client, server)) in
   let edges = list (fun () ->
@@ -32,10 +35,11 @@ let judge line =
     | word :: rest -> words := rest; word
     | [] -> failwith ("a line ends too early: " ^ line) in
   let dual = next () = 1 in
+  let settling = list next (fun () -> let client = nat (next ()) in let server = nat (next ()) in (client, server)) in
   let client = role next in
   let server = role next in
   if !words <> [] then failwith ("a line goes on: " ^ line);
-  let ((verdict, one), found) = report rounds worlds dual client server in
+  let ((verdict, one), found) = report rounds worlds dual settling client server in
   let verdict = match verdict with Accepted -> "A" | Unrelated -> "U" | Races -> "R" | Unknown -> "?" in
   let one = match one with Some true -> "y" | Some false -> "n" | None -> "-" in
   let found = match found with FoundSafe -> "s" | FoundUnsafe -> "u" | FoundNeither -> "-" in

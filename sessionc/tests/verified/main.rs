@@ -104,6 +104,8 @@ struct Counts {
     elsewhere: u64,
     /// Those that are judged in groups of channels.
     groups: u64,
+    /// Those in which something can be cancelled.
+    cancels: u64,
     dual: BTreeMap<Verdict, u64>,
     compatible: BTreeMap<Verdict, u64>,
     explored: BTreeMap<(Verdict, Explored), u64>,
@@ -128,6 +130,7 @@ fn the_compiler_says_what_the_proved_checks_say() {
         for (case, asked) in cases.iter().zip(&asked) {
             let parts: Vec<Answer> = answers.by_ref().take(asked.parts.len()).collect();
             let whole = asked.whole.as_ref().and_then(|_| answers.next());
+            counts.cancels += u64::from(asked.has_cancels);
             if let Some(what) = judge(case, &parts, whole, &mut counts) {
                 println!(
                     "seed {}: {what}\nthe compiler: {:?}, the oracle: {parts:?} {whole:?}\n{}\n{}\n",

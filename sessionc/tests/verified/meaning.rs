@@ -12,8 +12,12 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 use crate::reading::{Program, Reading};
 use crate::texts::Wanted;
 
-/// The numbers of messages, in the order in which they are met.
-type Messages = HashMap<MessageIndex, usize>;
+/// The numbers of messages, in the order in which they are met. A cancel of one request is another message than a cancel of
+/// another one.
+type Messages = HashMap<Said, usize>;
+
+/// A message; for a cancel, with the request that it cancels.
+type Said = (MessageIndex, Option<MessageIndex>);
 
 /// What the oracle is asked about a text.
 pub(crate) struct Asked {
@@ -21,6 +25,8 @@ pub(crate) struct Asked {
     pub(crate) parts: Vec<String>,
     /// The roles as a whole, of which only the relation is asked.
     pub(crate) whole: Option<String>,
+    /// Something can be cancelled.
+    pub(crate) has_cancels: bool,
 }
 
 impl Asked {
@@ -34,18 +40,24 @@ impl Asked {
 /// not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
 pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
-    let [client, server] =
-        [Side::Client, Side::Server].map(|side| Role { reading: Reading::new(&resolution, side), side });
+    let [client, server] = [Side::Client, Side::Server].map(|side| Role {
+        resolution: &resolution,
+        reading: Reading::new(&resolution, side),
+        side,
+    });
     let whole = [client.reading.start(), server.reading.start()];
     let is_one = wanted == Wanted::Dual || whole.iter().all(|role| role.threads.len() == 1);
     let line = |[of_client, of_server]: &[Program; 2], closes: Closes| {
         let mut messages = Messages::new();
         let client = client.table(of_client.clone(), closes, &mut messages);
         let server = server.table(of_server.clone(), closes, &mut messages);
-        format!("{} {client} {server}", u8::from(wanted == Wanted::Dual))
+        let settling = settling(&resolution, &messages);
+        format!("{} {settling} {client} {server}", u8::from(wanted == Wanted::Dual))
     };
     if is_one {
-        return Asked { parts: vec![line(&whole, Closes::AsWritten)], whole: None };
+        let whole = line(&whole, Closes::AsWritten);
+        let has_cancels = !whole.starts_with(&format!("{} 0 ", u8::from(wanted == Wanted::Dual)));
+        return Asked { parts: vec![whole], whole: None, has_cancels };
     }
     let groups = groups(&client, &server);
     let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
@@ -54,6 +66,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     Asked {
         parts: groups.iter().map(|group| line(group, closes(group))).collect(),
         whole: groups.iter().any(is_unused).then(|| line(&whole, Closes::Never)),
+        has_cancels: false,
     }
 }
 
@@ -89,6 +102,21 @@ fn groups(client: &Role<'_>, server: &Role<'_>) -> Vec<[Program; 2]> {
     groups.into_iter().map(|(group, _)| group).collect()
 }
 
+/// The pairs of messages that settle one exchange: a cancel, and a reply or the refusal of the same request.
+fn settling(resolution: &Resolution, messages: &Messages) -> String {
+    let declarations = &resolution.declarations;
+    let mut pairs = Vec::new();
+    for ((_, cancels), cancel) in messages {
+        let Some(request) = cancels else { continue };
+        let answers = declarations.replies(*request).chain(declarations.refusal(*request));
+        for answer in answers.filter_map(|answer| messages.get(&(answer, None))) {
+            pairs.extend([format!(" {cancel} {answer}"), format!(" {answer} {cancel}")]);
+        }
+    }
+    pairs.sort();
+    format!("{}{}", pairs.len(), pairs.concat())
+}
+
 fn resolution(text: &str) -> Resolution {
     let (mut sources, mut findings) = (SourceMap::new(), Vec::new());
     let read: load::Read<'_> = &mut |_| Ok(text.as_bytes().to_vec());
@@ -97,10 +125,11 @@ fn resolution(text: &str) -> Resolution {
 }
 
 /// A message and who sends it.
-type Event = (Side, MessageIndex);
+type Event = (Side, Said);
 
 /// A role, read.
 struct Role<'a> {
+    resolution: &'a Resolution,
     reading: Reading<'a>,
     side: Side,
 }
@@ -117,22 +146,40 @@ impl Role<'_> {
         let mut graph = Graph { states: vec![start], edges: Vec::new() };
         let mut at = 0;
         while let Some(program) = graph.states.get(at).cloned() {
-            for (place, thread) in program.threads.iter().enumerate() {
-                for step in self.reading.moves(thread) {
-                    let id = step.id.clone().unwrap_or_else(|| i64::from(step.message.0).into());
-                    let next = self.reading.take(&program, place, &step, Some(&id), false);
-                    let next = *numbers.entry(next.clone()).or_insert_with(|| {
-                        graph.states.push(next);
-                        graph.states.len() - 1
-                    });
-                    let sender =
-                        if step.direction == Direction::Send { self.side } else { self.side.other() };
-                    graph.edges.push((at, (sender, step.message), next));
-                }
+            for (direction, said, next) in self.steps(&program) {
+                let next = *numbers.entry(next.clone()).or_insert_with(|| {
+                    graph.states.push(next);
+                    graph.states.len() - 1
+                });
+                let sender = if direction == Direction::Send { self.side } else { self.side.other() };
+                graph.edges.push((at, (sender, said), next));
             }
             at += 1;
         }
         graph
+    }
+
+    /// What a program may do, and where that leads. A request has the number of its message as its id.
+    fn steps(&self, program: &Program) -> Vec<(Direction, Said, Program)> {
+        let mut steps = Vec::new();
+        let declared = &self.resolution.declarations;
+        let cancel =
+            declared.indices().find(|index| declared.messages[usize::from(index.0)].table.cancels.is_some());
+        for (place, thread) in program.threads.iter().enumerate() {
+            for step in self.reading.moves(thread) {
+                let id = step.id.clone().unwrap_or_else(|| i64::from(step.message.0).into());
+                let next = self.reading.take(program, place, &step, Some(&id), false);
+                steps.push((step.direction, (step.message, None), next));
+            }
+            for asked in &thread.asked {
+                let cancellable = declared.messages[usize::from(asked.request.0)].table.cancellable;
+                if let (true, Some(cancel)) = (cancellable, cancel) {
+                    let next = self.reading.cancel(program, asked.direction, &asked.id).unwrap();
+                    steps.push((asked.direction, (cancel, Some(asked.request)), next));
+                }
+            }
+        }
+        steps
     }
 
     fn events(&self, start: Program) -> HashSet<Event> {

@@ -85,7 +85,7 @@ fn one_channel(random: &mut Random) -> (String, Wanted) {
             (client, server, wanted)
         }
     };
-    let mut text = declarations(wanted);
+    let mut text = declarations(random, wanted);
     Text::new(random, &client, "C", &mut text).role();
     Text::new(random, &server, "S", &mut text).role();
     (text, wanted)
@@ -132,7 +132,7 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
     if random.percent(50) {
         servers.reverse();
     }
-    let mut text = declarations(wanted);
+    let mut text = declarations(random, wanted);
     for (role, channels) in [("C", &clients), ("S", &servers)] {
         let names: Vec<String> =
             (0..channels.len()).map(|number| format!("{role}{}", letter(number))).collect();
@@ -172,13 +172,19 @@ fn interleaved(one: &Role, other: &Role) -> Role {
     role
 }
 
-fn declarations(wanted: Wanted) -> String {
+fn declarations(random: &mut Random, wanted: Wanted) -> String {
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
+    // What is proved of cancels is proved of dual roles.
+    let cancellable = wanted == Wanted::Dual && random.percent(35);
     for note in 0..NOTES {
         writeln!(text, "notification N{note} \"n{note}\" (P)").unwrap();
     }
     for request in 0..REQUESTS {
-        writeln!(text, "request Q{request} \"q{request}\" (P) -> R{request} (P)").unwrap();
+        let modifier = if cancellable { " cancellable" } else { "" };
+        writeln!(text, "request Q{request} \"q{request}\" (P) -> R{request} (P){modifier}").unwrap();
+    }
+    if cancellable {
+        writeln!(text, "notification Cancelled \"cancelled\" (P) cancels id").unwrap();
     }
     let compatible = if wanted == Wanted::Compatible { " compatible" } else { "" };
     writeln!(text, "client C{compatible}\nserver S").unwrap();
@@ -269,7 +275,7 @@ fn request(random: &mut Random, role: &mut Role, notes: usize, alphabet: Alphabe
         let request = alphabet.request + number;
         let (from, waiting) = (random.below(states), role.len());
         let sends = random.percent(50);
-        let to = if random.percent(50) { from } else { random.below(states) };
+        let to = if random.percent(65) { from } else { random.below(states) };
         add(&mut role[from], Step { sends, label: Label::Request(request), to: waiting });
         let mut state = State::default();
         add(&mut state, Step { sends: !sends, label: Label::Reply, to });
