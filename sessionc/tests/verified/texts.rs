@@ -379,7 +379,7 @@ fn grid(random: &mut Random, alphabet: Alphabet) -> (Role, Role) {
 /// Places in which the client sends one message, and which one message of the server leads away from, to one place. What
 /// crosses it may lead from there to several others.
 fn hub(random: &mut Random, alphabet: Alphabet) -> (Role, Role) {
-    let [sent, moves, left, idle] = [0, 1, 2, 3].map(|note| alphabet.note(note));
+    let [sent, moves, left, idle, busy] = [0, 1, 2, 3, 4].map(|note| alphabet.note(note));
     let rows = 2 + random.below(2);
     let (hub, ends) = (2 * rows, [2 * rows + 1, 2 * rows + 2]);
     let step = |sends: bool, label: Label, to: usize| Step { sends, label, to };
@@ -392,15 +392,16 @@ fn hub(random: &mut Random, alphabet: Alphabet) -> (Role, Role) {
         }
         let end = ends[usize::from(random.percent(25))];
         add(&mut client[rows + row], step(false, left, end));
+        add(&mut client[rows + row], step(false, busy, rows + row));
     }
     for at in [hub, ends[0], ends[1]] {
         add(&mut client[at], step(true, idle, at));
     }
+    add(&mut client[ends[1]], step(false, busy, ends[1]));
     let mut server = flipped(&client);
     for row in 0..rows {
         if random.percent(50) {
-            server[rows + row].steps.clear();
-            add(&mut server[rows + row], step(false, idle, rows + row));
+            server[rows + row].steps.retain(|step| step.label == busy);
         }
     }
     add(&mut server[hub], step(false, sent, ends[usize::from(random.percent(10))]));
