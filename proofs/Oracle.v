@@ -573,8 +573,9 @@ Qed.
 
 (* ---- A role as a text has it ---- *)
 
-(* The edges, and for each state, by its number, whether the client may close there and whether the server may. *)
-Record role := Role { edges : table; rights : list (bool * bool) }.
+(* The edges; for each state, by its number, whether the client may close there and whether the server may; and which
+   channel each message belongs to, where the role has several channels side by side. *)
+Record role := Role { edges : table; rights : list (bool * bool); channels : list (nat * nat) }.
 
 Definition right (s : list (bool * bool)) (q : nat) : bool * bool := nth q s (false, false).
 
@@ -648,13 +649,40 @@ Definition carry (lc ls : table) (k : late) (q : pair) : late :=
       if same_dir d d' then k
       else (add_loop lc (fst k) p' d m, add_loop ls (snd k) r' d m) end) out k end) own k.
 
-Fixpoint close_all (n : nat) (lc ls : table) (P : list pair) (k : late) : late :=
+(* What comes late belongs to a channel: where one channel takes a loop it takes it whatever the other channels do, also
+   in states of the role in which the two roles meet only while messages cross. *)
+Definition channel_of (c : role) (m : nat) : nat :=
+  match find (fun x => fst x =? m) (channels c) with Some x => snd x | None => 0 end.
+
+(* For each channel, which states of the role are one as far as the messages of that channel go. *)
+Definition locals (c : role) (h : list nat) (l : table) : list (nat * list nat) :=
+  let n := length h in
+  map (fun i => (i, refine_all n (filter (fun e => match e with (_, _, m, _) => channel_of c m =? i end) l) n
+                               (repeat 0 n)))
+      (nodup Nat.eq_dec (map snd (channels c))).
+
+Definition spread (c : role) (h : list nat) (l : table) (g : list (nat * list nat)) (k : list (nat * direction * nat))
+  : list (nat * direction * nat) :=
+  let firsts := filter (fun q => class h q =? q) (seq 0 (length h)) in
+  fold_left (fun k x => match x with (z, d, m) =>
+    match find (fun i => fst i =? channel_of c m) g with
+    | Some i => fold_left (fun k q =>
+        if class (snd i) q =? class (snd i) z then add_loop l k q d m else k) firsts k
+    | None => k
+    end end) k k.
+
+Fixpoint close_all (f : late -> late) (n : nat) (lc ls : table) (P : list pair) (k : late) : late :=
   match n with
   | 0 => k
-  | S n' => let k' := fold_left (carry lc ls) P k in
+  | S n' => let k' := f (fold_left (carry lc ls) P k) in
             if (length (fst k') =? length (fst k)) && (length (snd k') =? length (snd k)) then k'
-            else close_all n' lc ls P k'
+            else close_all f n' lc ls P k'
   end.
+
+(* All loops of two roles, whose classes of states are these. *)
+Definition closed (n : nat) (c s : role) (hc hs : list nat) (lc ls : table) (P : list pair) : late :=
+  let gc := locals c hc lc in let gs := locals s hs ls in
+  close_all (fun k => (spread c hc lc gc (fst k), spread s hs ls gs (snd k))) n lc ls P ([], []).
 
 Definition received (d : direction) (k : list (nat * direction * nat)) : list (nat * direction * nat) :=
   filter (fun x => match x with (_, d', _) => same_dir d d' end) k.
@@ -695,7 +723,7 @@ Definition judge (n : nat) (dual : bool) (c s : role) : verdict * late :=
   let g := explored (meet_rule lc ls) n in
   if is_closed (meet_rule lc ls) g then
     if forallb (relates dual lc ls (rights c) (rights s)) (fst g) then
-      let k := close_all n lc ls (fst g) ([], []) in
+      let k := closed n c s hc hs lc ls (fst g) in
       let kc := received Receive (fst k) in let ks := received Send (snd k) in
       let xc := lc ++ loops kc in let xs := ls ++ loops ks in
       let uc := lifted hc kc in let us := lifted hs ks in
@@ -724,7 +752,7 @@ Proof.
   set (hc := classes c). set (hs := classes s).
   set (lc := quotient hc (edges c)). set (ls := quotient hs (edges s)).
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
-  set (k := close_all n lc ls _ _).
+  set (k := closed n c s hc hs lc ls _).
   set (kc := received Receive (fst k)). set (ks := received Send (snd k)).
   destruct (is_quotient hc _ _ && is_quotient hs _ _) eqn:Q; [| discriminate].
   destruct (check_pair n _ _) as [[|] |] eqn:K; [| discriminate | discriminate].
@@ -857,11 +885,12 @@ Qed.
 
 (* The verdict on dual roles with cancels. Both have the same automaton, so one is closed and checked. *)
 Definition judge_settled (n : nat) (x : list pair) (c s : role) : verdict :=
-  let lc := quotient (classes c) (edges c) in let ls := quotient (classes s) (edges s) in
+  let hc := classes c in let hs := classes s in
+  let lc := quotient hc (edges c) in let ls := quotient hs (edges s) in
   let g := explored (meet_rule lc ls) n in
   if is_closed (meet_rule lc ls) g then
     if forallb (relates true lc ls (rights c) (rights s)) (fst g) then
-      match check_settled x (lc ++ loops (fst (close_all n lc ls (fst g) ([], [])))) with
+      match check_settled x (lc ++ loops (fst (closed n c s hc hs lc ls (fst g)))) with
       | Some true => Accepted
       | Some false => Races
       | None => Unknown
@@ -882,7 +911,7 @@ Definition report (n worlds : nat) (dual : bool) (x : list pair) (c s : role)
   let one := match v with
     | Accepted | Races => if dual then
         let g := explored (meet_rule lc ls) n in
-        check (lc ++ loops (fst (close_all n lc ls (fst g) ([], [])))) else None
+        check (lc ++ loops (fst (closed n c s hc hs lc ls (fst g)))) else None
     | _ => None
     end in
   (v, one, explore_roles worlds (edges c ++ loops (fst k)) (edges s ++ loops (snd k))).

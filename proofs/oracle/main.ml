@@ -3,8 +3,9 @@
    A line is numbers: 1 if the roles are to be dual and 0 if compatible; the number of pairs of messages that settle one
    exchange, and the pairs, first the client's message; then the client, then the server. A role is the
    number of its states, for each of them whether the client may close there and whether the server may, the number of
-   its edges, and the edges: a state, 0 if the client sends and 1 if the server does, a message, and a state. The initial
-   state is 0.
+   its edges, and the edges: a state, 0 if the client sends and 1 if the server does, a message, and a state; then, where
+   it has several channels, the number of messages, each with the number of its channel, and else 0. The initial state is
+   0.
 
    The answer is three letters. A: accepted, U: not related, R: a race, ?: not decided. Then y or n, what the exact check
    says of dual roles, or -. Then s: an exploration finds the pair safe, u: it finds an unexpected message, -: neither. *)
@@ -27,7 +28,8 @@ let role next =
     let direction = if yes () then Receive else Send in
     let message = nat (next ()) in
     (((from, direction), message), nat (next ()))) in
-  { edges; rights }
+  let channels = list (fun () -> let message = nat (next ()) in (message, nat (next ()))) in
+  { edges; rights; channels }
 
 let judge line =
   let words = ref (List.map int_of_string (List.filter (fun w -> w <> "") (String.split_on_char ' ' line))) in

@@ -186,9 +186,26 @@ impl Role<'_> {
         self.graph(start).edges.into_iter().map(|(_, event, _)| event).collect()
     }
 
-    /// The states, who may close in each, and the edges.
+    /// Which channel each message belongs to, where there are several.
+    fn channels(&self, start: &Program, messages: &Messages) -> String {
+        if start.threads.len() < 2 {
+            return " 0".to_owned();
+        }
+        let mut places = Vec::new();
+        for (channel, thread) in start.threads.iter().enumerate() {
+            let alone = Program { threads: vec![thread.clone()], ..Program::default() };
+            places
+                .extend(self.events(alone).iter().map(|(_, said)| format!(" {} {channel}", messages[said])));
+        }
+        // A message that both sides send stands here twice.
+        places.sort();
+        places.dedup();
+        format!(" {}{}", places.len(), places.concat())
+    }
+
+    /// The states, who may close in each, the edges, and the channels.
     fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> String {
-        let graph = self.graph(start);
+        let graph = self.graph(start.clone());
         let mut table = graph.states.len().to_string();
         for program in &graph.states {
             for side in [Side::Client, Side::Server] {
@@ -205,7 +222,7 @@ impl Role<'_> {
             let message = *messages.entry(message).or_insert(known);
             write!(table, " {from} {} {message} {to}", u8::from(sender == Side::Server)).unwrap();
         }
-        table
+        table + &self.channels(&start, messages)
     }
 }
 

@@ -91,8 +91,7 @@ fn one_channel(random: &mut Random) -> (String, Wanted) {
     (text, wanted)
 }
 
-/// Channels that share no message, which the server has in another order, or two of them as one. Only dual roles have
-/// channels that are one for the other role: what comes late belongs to a channel, and the oracle's tables have none.
+/// Channels that share no message, which the server has in another order, or two of them as one.
 fn side_by_side(random: &mut Random) -> (String, Wanted) {
     let wanted = if random.percent(50) { Wanted::Dual } else { Wanted::Compatible };
     let (mut clients, mut servers): (Vec<Role>, Vec<Role>) = (Vec::new(), Vec::new());
@@ -125,7 +124,7 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
         clients.push(client);
         servers.push(other);
     }
-    if wanted == Wanted::Dual && random.percent(40) {
+    if random.percent(40) {
         let (one, other) = (servers.remove(0), servers.remove(0));
         servers.push(interleaved(&one, &other));
     }
