@@ -38,7 +38,7 @@ pub(super) fn unhandled() -> Handling {
 pin_project! {
     /// A handler under watch.
     ///
-    /// It is no async block, because such a block holds what it captures twice. Handlers are large, and one is made for each
+    /// It is not an async block, because such a block holds what it captures twice. Handlers are large, and one is made for each
     /// message.
     struct Watched<H, F> {
         #[pin]

@@ -36,7 +36,7 @@ impl Asked {
 }
 
 /// Asks about the roles as a whole, or about each group of channels that share messages. The client is not to be silent in
-/// any group, so two roles that need not be dual are judged in groups. In their texts nobody may close. The client need
+/// any group, so two roles that need not be dual are judged in groups. In their texts neither side may close. The client need
 /// not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
 pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
@@ -61,7 +61,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     }
     let groups = groups(&client, &server);
     let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
-    // Where both may close, nobody has to send.
+    // Where both may close, neither has to send.
     let closes = |group| if is_unused(group) { Closes::Always } else { Closes::Never };
     Asked {
         parts: groups.iter().map(|group| line(group, closes(group))).collect(),
