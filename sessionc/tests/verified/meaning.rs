@@ -36,8 +36,8 @@ impl Asked {
 }
 
 /// Asks about the roles as a whole, or about each group of channels that share messages. The client is not to be silent in
-/// any group, so two roles that need not be dual are judged in groups. In their texts neither side may close. The client need
-/// not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
+/// any group, so two roles that need not be dual are judged in groups. In their texts neither side may close. The client
+/// need not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
 pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
     let [client, server] = [Side::Client, Side::Server].map(|side| Role {

@@ -101,7 +101,11 @@ fn what_asks_for_nothing_is_not_answered() {
             .is_empty()
     );
     assert!(server.reports().is_empty());
-    assert_eq!(server.linear().unwrap().message, desk::messages::READY, "a linear notification is not a reply");
+    assert_eq!(
+        server.linear().unwrap().message,
+        desk::messages::READY,
+        "a linear notification is not a reply"
+    );
 }
 
 #[test]
