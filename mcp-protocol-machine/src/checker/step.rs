@@ -20,7 +20,8 @@ pub enum About<'a> {
 pub enum Awaiting {
     /// It runs: the reply is one of this request's, or its refusal.
     Request(MessageIndex),
-    /// It was cancelled: a late reply is to be swallowed, [`Checker::stray_reply`](crate::Checker::stray_reply) keeps count.
+    /// It was cancelled: a late reply is to be swallowed, [`Checker::stray_reply`](crate::Checker::stray_reply) keeps
+    /// count.
     Retired,
     /// The request was a violation and has been reported: the reply is to be swallowed, too.
     Refused,

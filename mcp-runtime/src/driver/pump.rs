@@ -108,7 +108,8 @@ where
                 Some(PumpEvent::Finishing) => {
                     deadline = after(if pump.writer.is_some() { limits.flush } else { limits.drain });
                 }
-                // Where the writer has failed while the session goes on, what the peer still says is wanted all the same.
+                // Where the writer has failed while the session goes on, what the peer still says is wanted all the
+                // same.
                 Some(PumpEvent::OutputClosed) => {
                     pump.report_failure();
                     if pump.finished {

@@ -1,22 +1,23 @@
 //! The engine of one session, without I/O and without a clock.
 //!
-//! Messages, instants and the ends of the transport come from one side; calls, steps and replies from the other. Nothing
-//! is written that the checker refuses. The engine never waits: what cannot be done now is queued or refused, or the
-//! caller's task is woken later.
+//! Messages, instants and the ends of the transport come from one side; calls, steps and replies from the other.
+//! Nothing is written that the checker refuses. The engine never waits: what cannot be done now is queued or refused,
+//! or the caller's task is woken later.
 //!
-//! Neither a task nor a channel stands between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a call
-//! locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and
+//! Neither a task nor a channel stands between a caller and the wire. A [`Link`] is a lock around the [`Engine`]: a
+//! call locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and
 //! finished calls find their results in the table of calls.
 //!
-//! `state.rs` has the [`Engine`]. `rules.rs` and `rules/` say what the protocol permits: the checker, the tables in force
-//! and their index, the version. `owners/` remembers everything else: each owner is a struct with private fields and an
-//! invariant in a file of its own. Neither knows the engine, whose methods sequence them. These stand in the files below,
-//! in the order in which a message passes them; a file that has the name of an owner has what the rest of the program
-//! does with it.
+//! `state.rs` has the [`Engine`]. `rules.rs` and `rules/` say what the protocol permits: the checker, the tables in
+//! force and their index, the version. `owners/` remembers everything else: each owner is a struct with private fields
+//! and an invariant in a file of its own. Neither knows the engine, whose methods sequence them. These stand in the
+//! files below, in the order in which a message passes them; a file that has the name of an owner has what the rest of
+//! the program does with it.
 //!
 //! A message of the peer:
 //! - `link.rs`: the lock, and what transports see of it. `context.rs`: who speaks, and where a message came from.
-//! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `rules/names.rs`: from methods to messages.
+//! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `rules/names.rs`: from methods to
+//!   messages.
 //! - `early.rs`, `late.rs`: those that the state does not accept yet, or any more.
 //! - `replies.rs`: replies; `rejected.rs`: those that cannot be accepted; `abandoned.rs`: those that no task waits for.
 //! - `rules/version.rs`, `rules/announcements.rs`, `unhandled.rs`: what it announces.
@@ -30,8 +31,8 @@
 //!   conditions tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted.
 //!
 //! The session:
-//! - `timers.rs`: what is due. `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions that
-//!   the peer has lost; `resume.rs`: sessions that began elsewhere. `trace.rs`: spans and events for `tracing`.
+//! - `timers.rs`: what is due. `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions
+//!   that the peer has lost; `resume.rs`: sessions that began elsewhere. `trace.rs`: spans and events for `tracing`.
 
 mod abandoned;
 mod batches;

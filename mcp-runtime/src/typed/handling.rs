@@ -38,8 +38,8 @@ pub(super) fn unhandled() -> Handling {
 pin_project! {
     /// A handler under watch.
     ///
-    /// It is not an async block, because such a block holds what it captures twice. Handlers are large, and one is made for each
-    /// message.
+    /// It is not an async block, because such a block holds what it captures twice. Handlers are large, and one is made
+    /// for each message.
     struct Watched<H, F> {
         #[pin]
         handler: H,

@@ -5,15 +5,15 @@
 //!
 //! - `session.rs`: the value of a linear channel; `channel.rs`: which channel, and the state that it is in there;
 //!   `permissions.rs`: what may be sent in it; `resume.rs`: resumed sessions; `closing.rs`: waits for the end.
-//! - `steps.rs`: what a value sends; `inputs.rs`: what it takes; `unread.rs`: what is left where that failed; `step.rs`:
-//!   both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one;
+//! - `steps.rs`: what a value sends; `inputs.rs`: what it takes; `unread.rs`: what is left where that failed;
+//!   `step.rs`: both as steps that generated code can name; `exchange.rs`: a linear request and its reply in one;
 //!   `open_exchanges.rs`: which exchanges of a value are not over; `failure.rs`: why a step did not happen.
 //! - `replicated.rs`: what a value does on replicated channels. `call.rs`, `notify.rs`: requests and notifications;
 //!   `batch.rs`: several in one batch; `handle.rs`: the same from any task; `pages.rs`: lists in pages; `pending.rs`:
 //!   calls that have been sent; `cancelling.rs`: cancelling them; `timer.rs`: timeouts; `within.rs`: restrictions.
-//! - `incoming.rs`: inputs of replicated channels; `handling.rs`: the futures of handlers; `responder.rs`: their replies;
-//!   `context.rs`: the context of a handler; `unhandled.rs`: handlers that are not there; `overtime.rs`: handlers at the end
-//!   of a session.
+//! - `incoming.rs`: inputs of replicated channels; `handling.rs`: the futures of handlers; `responder.rs`: their
+//!   replies; `context.rs`: the context of a handler; `unhandled.rs`: handlers that are not there; `overtime.rs`:
+//!   handlers at the end of a session.
 //! - `sub_sessions.rs`: values of sub-sessions.
 //! - `generated.rs`: what generated code says of its types; `roles.rs` and `tables.rs`: the macros that it calls;
 //!   `reply.rs`: replies as Rust types; `payload_text.rs`: payloads as JSON; `payload.rs`: checks that the types a file

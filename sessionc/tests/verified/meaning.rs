@@ -12,8 +12,8 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 use crate::reading::{Program, Reading};
 use crate::texts::Wanted;
 
-/// The numbers of messages, in the order in which they are met. A cancel of one request is another message than a cancel of
-/// another one.
+/// The numbers of messages, in the order in which they are met. A cancel of one request is another message than a
+/// cancel of another one.
 type Messages = HashMap<Said, usize>;
 
 /// A message; for a cancel, with the request that it cancels.
@@ -35,9 +35,9 @@ impl Asked {
     }
 }
 
-/// Asks about the roles as a whole, or about each group of channels that share messages. The client is not to be silent in
-/// any group, so two roles that need not be dual are judged in groups. In their texts neither side may close. The client
-/// need not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
+/// Asks about the roles as a whole, or about each group of channels that share messages. The client is not to be silent
+/// in any group, so two roles that need not be dual are judged in groups. In their texts neither side may close. The
+/// client need not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
 pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
     let [client, server] = [Side::Client, Side::Server].map(|side| Role {
@@ -226,8 +226,8 @@ impl Role<'_> {
     }
 }
 
-/// Whether this role, or the other, may close: each channel that can end has ended or offers it, and there is one, or no
-/// channel at all.
+/// Whether this role, or the other, may close: each channel that can end has ended or offers it, and there is one, or
+/// no channel at all.
 fn may_close(reading: &Reading<'_>, program: &Program, own: bool) -> bool {
     let channels: Vec<_> = program.threads.iter().map(|thread| reading.closing(thread)).collect();
     let mut able = channels.iter().filter(|channel| channel.reaches || channel.over).peekable();

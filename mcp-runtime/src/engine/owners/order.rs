@@ -1,9 +1,9 @@
 //! The order in which the messages of the peer reach the program.
 //!
-//! A message has reached the program once its handler was polled, or once it stands in a queue that the program empties by
-//! itself. What came later (a reply, a linear input, an input of a sub-session, progress) is held back until everything
-//! before it has. Nothing is held back for a dispatcher that is at its limit, that is gone, or that is not polled: its own
-//! task gets a few turns, any other task a few seconds.
+//! A message has reached the program once its handler was polled, or once it stands in a queue that the program empties
+//! by itself. What came later (a reply, a linear input, an input of a sub-session, progress) is held back until
+//! everything before it has. Nothing is held back for a dispatcher that is at its limit, that is gone, or that is not
+//! polled: its own task gets a few turns, any other task a few seconds.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::thread::{self, ThreadId};

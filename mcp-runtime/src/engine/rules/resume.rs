@@ -9,8 +9,8 @@ use crate::error::{AnnouncedVersion, Error};
 use crate::options::{Announced, Resumed};
 
 impl Rules {
-    /// The session was begun elsewhere, and is in this state. Gives what is wrong with the version that was agreed on, if
-    /// this side does not speak it.
+    /// The session was begun elsewhere, and is in this state. Gives what is wrong with the version that was agreed on,
+    /// if this side does not speak it.
     ///
     /// # Errors
     /// If the tables have no such state.
