@@ -1,8 +1,8 @@
 //! No input makes the compiler panic, overflow its stack or take more than linear memory.
 //!
 //! Each input is large, and hostile in its own way. It is compiled and every finding rendered, on a thread with a
-//! small stack, while an allocator counts: what is held at once may be a constant times the input, the same constant
-//! for all.
+//! small stack, while an allocator counts what this thread holds: at once that may be a constant times the input, the
+//! same constant for all.
 
 #![allow(
     clippy::unwrap_used,
@@ -14,26 +14,15 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use allocation_counter::measure;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::{Compilation, compile, generate};
-use peak_alloc::PeakAlloc;
 
 #[path = "../benches/shapes/mod.rs"]
 mod shapes;
 
 use shapes::{Shape, Variant};
-
-#[global_allocator]
-static HELD: PeakAlloc = PeakAlloc;
-
-/// All threads are counted together, so one test runs at a time, from before it makes its input.
-static COUNTING: Mutex<()> = Mutex::new(());
-
-fn alone() -> MutexGuard<'static, ()> {
-    COUNTING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A quarter of the stack that Rust gives a thread, in the development profile, whose frames are the largest.
 const STACK: usize = 512 << 10;
@@ -75,12 +64,15 @@ fn within(files: HashMap<String, Vec<u8>>, most: usize) -> Outcome {
     outcome
 }
 
-/// Runs something on a thread with a small stack; gives the most that it held at once, too.
+/// Runs something on a thread with a small stack; returns the most that this thread held at once, too. Other tests run
+/// at the same time, on threads that are counted by themselves.
 fn held<T: Send + 'static>(run: impl FnOnce() -> T + Send + 'static) -> (T, usize) {
-    let before = HELD.current_usage();
-    HELD.reset_peak_usage();
-    let outcome = std::thread::Builder::new().stack_size(STACK).spawn(run).unwrap().join().unwrap();
-    (outcome, HELD.peak_usage().saturating_sub(before))
+    let counted = move || {
+        let mut outcome = None;
+        let counts = measure(|| outcome = Some(run()));
+        (outcome.unwrap(), usize::try_from(counts.bytes_max).unwrap())
+    };
+    std::thread::Builder::new().stack_size(STACK).spawn(counted).unwrap().join().unwrap()
 }
 
 /// Compiles, and renders every finding.
@@ -127,14 +119,12 @@ fn definition(body: &str) -> String {
 
 #[test]
 fn ten_megabytes_of_parentheses() {
-    let _alone = alone();
     refused("S0040", definition(&"(".repeat(LARGE)));
     refused("S0035", ")".repeat(LARGE / SMALLER));
 }
 
 #[test]
 fn many_of_one_sign() {
-    let _alone = alone();
     let signs =
         ["(", "[", "<", "*", "⊕", "&", "!", "?", ",", "|", "=", "-1 ", "{", "}", "$", "\"", "\\", "“", ";"];
     for sign in signs {
@@ -146,7 +136,6 @@ fn many_of_one_sign() {
 
 #[test]
 fn a_million_loops_in_one_another() {
-    let _alone = alone();
     refused("S0040", definition(&"rec x . ".repeat(1_000_000)));
     refused("S0040", definition(&"rec x . ( End, ".repeat(100_000 / SMALLER)));
     refused("S0040", definition(&"*( ".repeat(100_000 / SMALLER)));
@@ -155,7 +144,6 @@ fn a_million_loops_in_one_another() {
 
 #[test]
 fn many_of_one_word() {
-    let _alone = alone();
     let words = [
         "dual ",
         "reply ",
@@ -181,7 +169,6 @@ fn many_of_one_word() {
 
 #[test]
 fn long_chains_and_wide_choices() {
-    let _alone = alone();
     assert!(of(definition(&format!("{}End", "!A . ".repeat(20_000)))).compiled);
     refused("S0213", definition(&format!("!A . End{}", " ⊕ !A . End".repeat(20_000))));
     of(definition(&format!("End{}", " ⊕ End".repeat(20_000))));
@@ -191,7 +178,6 @@ fn long_chains_and_wide_choices() {
 
 #[test]
 fn ten_megabytes_without_a_space() {
-    let _alone = alone();
     let word = "a".repeat(LARGE / SMALLER);
     refused("S0015", definition(&word));
     refused("S0015", format!("import \"{word}\""));
@@ -203,7 +189,6 @@ fn ten_megabytes_without_a_space() {
 
 #[test]
 fn paths_without_end() {
-    let _alone = alone();
     refused("S0015", format!("types {}b", "a::".repeat(300_000 / SMALLER)));
     refused("S0040", format!("version = A{}", ".b".repeat(500_000 / SMALLER)));
     let rest = "client C\nC = !N . End";
@@ -222,7 +207,6 @@ fn paths_without_end() {
 /// What is long must not be repeated for each thing that is said about it.
 #[test]
 fn long_names_used_often() {
-    let _alone = alone();
     let name = "n".repeat(255);
     let branches = " ⊕ !B . End".repeat(2_000);
     refused("S0213", format!("client C\nC = rec {name} . !A . End{branches}"));
@@ -236,7 +220,6 @@ fn long_names_used_often() {
 
 #[test]
 fn one_line_with_a_mistake_in_its_middle() {
-    let _alone = alone();
     let half = "!A . ".repeat(LARGE / 50 / SMALLER);
     let outcome = refused("S0010", definition(&format!("{half} $ . {half} End")));
     assert!(outcome.report.len() < 5_000, "{} bytes are printed", outcome.report.len());
@@ -249,7 +232,6 @@ fn one_line_with_a_mistake_in_its_middle() {
 
 #[test]
 fn a_hundred_thousand_mistakes() {
-    let _alone = alone();
     refused("S0003", "$\n%\n".repeat(50_000 / SMALLER));
     refused("S0003", "A = ) \n".repeat(100_000 / SMALLER));
     let lines = |line: fn(usize) -> String| (0..20_000 / SMALLER).map(line).collect::<String>();
@@ -279,14 +261,12 @@ fn a_hundred_thousand_mistakes() {
 
 #[test]
 fn a_file_larger_than_any() {
-    let _alone = alone();
     refused("S0002", " ".repeat((64 << 20) + 1));
 }
 
 /// What is small to write and large to build is refused before it is built.
 #[test]
 fn short_texts_that_stand_for_much() {
-    let _alone = alone();
     let doubling = |depth: usize, end: &str| {
         let lines: String =
             (0..depth).map(|index| format!("A{index} = A{} ⊕ A{}\n", index + 1, index + 1)).collect();
@@ -300,7 +280,6 @@ fn short_texts_that_stand_for_much() {
 /// The same, of groups.
 #[test]
 fn groups_that_stand_for_much() {
-    let _alone = alone();
     let groups: String = (1..1_100).map(|index| format!("group G{index} = G | N{index}\n")).collect();
     let messages: String = (0..1_100).map(|index| format!("notification N{index} \"n{index}\"\n")).collect();
     let all: Vec<String> = (0..1_100).map(|index| format!("N{index}")).collect();
@@ -313,7 +292,6 @@ fn groups_that_stand_for_much() {
 /// Many channels that run in many states.
 #[test]
 fn channels_that_stand_for_much() {
-    let _alone = alone();
     let channels: Vec<String> = (0..1_500).map(|index| format!("*( ?N{index} . End )")).collect();
     bounded("S0115", format!("client C\nC = ( {}End, {} )", "!A . ".repeat(1_500), channels.join(", ")));
 }
@@ -321,7 +299,6 @@ fn channels_that_stand_for_much() {
 /// What is said several times over is counted as often as it stands for something.
 #[test]
 fn names_channels_and_groups_without_end() {
-    let _alone = alone();
     let lines = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<String>();
     // Each of many states has each of many names.
     let aliases = lines(1_100, |index| format!("A{index} = A{}\n", index + 1));
@@ -345,7 +322,6 @@ fn names_channels_and_groups_without_end() {
 
 #[test]
 fn what_the_tables_have_no_number_for() {
-    let _alone = alone();
     let lines = |line: fn(usize) -> String| (0..66_000).map(line).collect::<String>();
     let rest = "client C\nC = !N . End\nnotification N \"n\"";
     let gates = lines(|index| format!(" requires own.a{index}"));
@@ -361,7 +337,6 @@ fn what_the_tables_have_no_number_for() {
 /// What the code for a protocol takes grows as the protocol does.
 #[test]
 fn code_grows_with_its_protocol() {
-    let _alone = alone();
     let chain = |size: usize| {
         let steps: String = (0..size).map(|index| format!("!R{index} . ?Q{index} . ")).collect();
         let requests: String =
@@ -411,7 +386,6 @@ fn code_grows_with_its_protocol() {
 
 #[test]
 fn channels_whose_product_explodes() {
-    let _alone = alone();
     let names: Vec<String> = (0..18).map(|index| format!("A{index}")).collect();
     let client: String =
         names.iter().map(|name| format!("{name} = !{name}x . !{name}y . {name}\n")).collect();
@@ -426,7 +400,6 @@ fn channels_whose_product_explodes() {
 
 #[test]
 fn a_chain_of_ten_thousand_imports() {
-    let _alone = alone();
     let name =
         |index: usize| if index == 0 { "main.session".to_owned() } else { format!("f{index}.session") };
     let chain = |last: &str| {
@@ -448,7 +421,6 @@ fn a_chain_of_ten_thousand_imports() {
 /// has mistakes it is these that are reported, and not the size that they would lead to.
 #[test]
 fn requests_that_are_open_in_any_order() {
-    let _alone = alone();
     let text = |name: &str, size| Shape::named(name).unwrap().text(size, Variant::Dual).unwrap();
     for name in ["open requests", "open in an instance"] {
         bounded("S0115", text(name, 30));
@@ -460,7 +432,6 @@ fn requests_that_are_open_in_any_order() {
 /// Messages that may come late in each of many states.
 #[test]
 fn late_messages_that_stand_for_much() {
-    let _alone = alone();
     let chain = Shape::named("mixed chain").unwrap();
     bounded("S0115", chain.text(1_300, Variant::Dual).unwrap());
 }
@@ -468,7 +439,6 @@ fn late_messages_that_stand_for_much() {
 /// What the requests that stay open take grows as the text does.
 #[test]
 fn requests_in_one_another() {
-    let _alone = alone();
     let shape = Shape::named("nested requests").unwrap();
     for size in [200, 1_500] {
         assert!(of(shape.text(size, Variant::Dual).unwrap()).compiled);
@@ -478,7 +448,6 @@ fn requests_in_one_another() {
 /// What is held for a protocol grows as its text does, whatever grows in it.
 #[test]
 fn shapes_that_grow() {
-    let _alone = alone();
     // These have quadratically many edges, which are counted and refused above a limit, or no more levels than fit.
     let others = ["mixed steps", "mixed chain", "mixed nest", "nested choice", "tree", "recursion", "groups"]
         .into_iter()
@@ -507,7 +476,6 @@ fn shapes_that_grow() {
 /// Pairs of places with many channels each are large themselves.
 #[test]
 fn many_channels_against_one() {
-    let _alone = alone();
     let lines = |line: fn(usize) -> String| (0..700).map(line).collect::<Vec<_>>();
     let client = lines(|index| format!("rec x . ( !A{index} . !B{index} . x )")).join(", ");
     let server = lines(|index| format!("?A{index} . S & ?B{index} . S")).join(" & ");

@@ -13,7 +13,7 @@ use support::{Package, RUNTIME};
 #[test]
 #[ignore = "needs rust-analyzer"]
 fn a_path_next_to_the_source_file_is_found() {
-    let package = Package::new("in-rust-analyzer");
+    let package = Package::with_dependencies("in-rust-analyzer");
     let call = |path: &str| format!("mcp_protocol_macro::protocol!(crate::runtime, \"{path}\");\n");
     package.write("src/main.rs", &format!("{RUNTIME}\nmod sibling;\nmod lost;\nfn main() {{}}\n"));
     package.write("src/sibling/mod.rs", &call("./talk.session"));

@@ -4,10 +4,11 @@
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use crate::support::{Files, rendered, split};
 use mcp_protocol_compiler::diagnostic::Severity;
-use mcp_protocol_compiler::explain::{self, Block, blocks, pages};
+use mcp_protocol_compiler::explain::{self, Block, Page, blocks, pages};
 use mcp_protocol_compiler::{Compilation, Settings};
 
 /// No page shows megabytes. What these look like is a case of `tests/diagnostics/`, which makes its file.
@@ -77,24 +78,55 @@ fn compiled(block: &Block<'_>) -> Compilation {
     crate::support::compiled(&files(block), "main.session", Settings::default(), block.has("expand"))
 }
 
+/// A wrong example of a page.
+pub(crate) struct WrongExample {
+    pub(crate) page: &'static Page,
+    pub(crate) block: Block<'static>,
+    compilation: OnceLock<Arc<Compilation>>,
+}
+
+impl WrongExample {
+    /// What the compiler says of it. It is compiled once, for all tests: an example of a limit takes long to get there.
+    pub(crate) fn compiled(&self) -> &Arc<Compilation> {
+        self.compilation.get_or_init(|| Arc::new(compiled(&self.block)))
+    }
+
+    /// Whether it neither repeats its text nor has bytes that are not text.
+    pub(crate) fn is_plain(&self) -> bool {
+        !self.block.has("bytes") && self.block.value("times").is_none()
+    }
+}
+
+static WRONG_EXAMPLES: LazyLock<Vec<WrongExample>> = LazyLock::new(|| {
+    let blocks =
+        pages().iter().flat_map(|page| blocks(page.text).into_iter().map(move |block| (page, block)));
+    let wrong = blocks.filter(|(_, block)| block.has("wrong"));
+    wrong.map(|(page, block)| WrongExample { page, block, compilation: OnceLock::new() }).collect()
+});
+
+/// The wrong examples of all pages, in their order.
+pub(crate) fn wrong_examples() -> &'static [WrongExample] {
+    &WRONG_EXAMPLES
+}
+
 #[test]
 fn every_wrong_example_gives_its_code_and_no_other() {
     let mut failures = String::new();
     for page in pages() {
-        let blocks = blocks(page.text);
-        let wrong: Vec<_> = blocks.iter().filter(|block| block.has("wrong")).collect();
+        let wrong: Vec<_> =
+            wrong_examples().iter().filter(|example| example.page.code == page.code).collect();
         let expected = usize::from(!WITHOUT_WRONG_EXAMPLE.contains(&page.code.0));
         assert_eq!(wrong.len(), expected, "{}", page.code.0);
-        for block in wrong {
-            let compilation = compiled(block);
+        for example in wrong {
+            let compilation = example.compiled();
             let found: BTreeSet<&str> = compilation
                 .diagnostics
                 .iter()
                 .map(|diagnostic| diagnostic.code.0)
-                .filter(|code| Some(*code) != block.value("also"))
+                .filter(|code| Some(*code) != example.block.value("also"))
                 .collect();
             if found != BTreeSet::from([page.code.0]) {
-                failures += &format!("{}:\n{}\n", page.code.0, rendered(&compilation));
+                failures += &format!("{}:\n{}\n", page.code.0, rendered(compilation));
             }
         }
     }
@@ -123,18 +155,15 @@ fn every_wrong_example_is_rendered_as_it_was_looked_at() {
     settings.set_snapshot_path("snapshots/pages");
     settings.set_prepend_module_to_snapshot(false);
     settings.set_omit_expression(true);
-    for page in pages() {
-        let blocks = blocks(page.text);
-        for block in blocks.iter().filter(|block| block.has("wrong")) {
-            let rendered = rendered(&compiled(block));
-            // What repeats itself is looked at by its ends.
-            let mut lines: Vec<&str> = rendered.trim_end().lines().collect();
-            if lines.len() > 40 {
-                lines.splice(16..lines.len() - 8, ["…"]);
-            }
-            let shown = format!("{}\n{}", block.text, lines.join("\n"));
-            settings.bind(|| insta::assert_snapshot!(page.code.0, shown));
+    for example in wrong_examples() {
+        let rendered = rendered(example.compiled());
+        // What repeats itself is looked at by its ends.
+        let mut lines: Vec<&str> = rendered.trim_end().lines().collect();
+        if lines.len() > 40 {
+            lines.splice(16..lines.len() - 8, ["…"]);
         }
+        let shown = format!("{}\n{}", example.block.text, lines.join("\n"));
+        settings.bind(|| insta::assert_snapshot!(example.page.code.0, shown));
     }
 }
 

@@ -1,8 +1,9 @@
 //! A package on disk that uses the macro, and cargo to build it.
 
 // Each test program uses a part of this, and all of it runs in tests only.
-#![allow(dead_code, unreachable_pub, clippy::unwrap_used)]
+#![allow(dead_code, unreachable_pub, clippy::unwrap_used, clippy::panic)]
 
+use std::env::consts::{DLL_EXTENSION, DLL_PREFIX};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::{env, fs};
@@ -41,24 +42,37 @@ pub struct Package {
 }
 
 impl Package {
-    /// An empty package of this name.
+    /// An empty package of this name, which has the macro and the machine without depending on them: rustc gets the
+    /// artifacts that these tests were built with. A package with dependencies would compile the compiler once more,
+    /// because cargo shares nothing of one workspace with another.
     pub fn new(name: &str) -> Self {
+        Package::with(name, "")
+    }
+
+    /// An empty package of this name that depends on the macro and the machine, for tools that ask cargo.
+    pub fn with_dependencies(name: &str) -> Self {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let workspace = here.parent().unwrap();
+        let machine = workspace.join("mcp-protocol-machine");
+        let dependencies = format!(
+            "\n[dependencies]\nmcp-protocol-macro.path = {here:?}\nmcp-protocol-machine.path = {machine:?}\n"
+        );
+        let package = Package::with(name, &dependencies);
+        // The versions that are there already, so that nothing has to be fetched.
+        fs::copy(workspace.join("Cargo.lock"), package.path("Cargo.lock")).unwrap();
+        package
+    }
+
+    fn with(name: &str, dependencies: &str) -> Self {
         let root = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
         let _ = fs::remove_dir_all(&root);
         let package = Package { root };
-        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let workspace = here.parent().unwrap();
         package.write(
             "Cargo.toml",
             &format!(
-                "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n\
-                 [dependencies]\nmcp-protocol-macro.path = {here:?}\nmcp-protocol-machine.path = {:?}\n\n\
-                 [profile.dev]\ndebug = \"line-tables-only\"\n",
-                workspace.join("mcp-protocol-machine")
+                "[package]\nname = \"{name}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n{dependencies}"
             ),
         );
-        // The versions that are there already, so that nothing has to be fetched.
-        fs::copy(workspace.join("Cargo.lock"), package.path("Cargo.lock")).unwrap();
         package
     }
 
@@ -74,18 +88,28 @@ impl Package {
         fs::write(path, text).unwrap();
     }
 
-    /// The target folder of the workspace, whose artifacts the package uses.
+    /// The target folder of the workspace.
     pub fn target() -> &'static Path {
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
     }
 
-    /// Runs cargo in the package, with the artifacts of the workspace at hand.
+    /// Runs cargo in the package, with the macro and the machine at hand.
     pub fn cargo(&self, command: &str) -> Output {
+        let library = |name: &str, prefix: &str, extension: &str| {
+            format!("{name}={}", newest(&format!("{prefix}{name}-"), extension).display())
+        };
+        let flags = [
+            "--extern".to_owned(),
+            library("mcp_protocol_macro", DLL_PREFIX, DLL_EXTENSION),
+            "--extern".to_owned(),
+            library("mcp_protocol_machine", "lib", "rlib"),
+            format!("-Ldependency={}", artifacts().display()),
+        ];
         Command::new(env!("CARGO"))
             .args([command, "--offline", "--quiet", "--color", "never"])
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", Package::target())
-            .env_remove("RUSTFLAGS")
+            .env("CARGO_ENCODED_RUSTFLAGS", flags.join("\x1f"))
             .output()
             .unwrap()
     }
@@ -103,4 +127,21 @@ impl Package {
         assert!(!output.status.success(), "it compiles");
         String::from_utf8(output.stderr).unwrap()
     }
+}
+
+/// The folder of the artifacts that these tests were built with.
+fn artifacts() -> PathBuf {
+    env::current_exe().unwrap().parent().unwrap().to_owned()
+}
+
+/// The newest artifact with these ends of its name. There is one for each set of features that was ever built; the
+/// newest is made from the sources as they are, because an older set is built again before tests run that use it.
+fn newest(start: &str, extension: &str) -> PathBuf {
+    let paths = fs::read_dir(artifacts()).unwrap().map(|entry| entry.unwrap().path());
+    let named = paths.filter(|path| {
+        path.extension().is_some_and(|found| found == extension)
+            && path.file_name().unwrap().to_string_lossy().starts_with(start)
+    });
+    let modified = |path: &PathBuf| fs::metadata(path).unwrap().modified().unwrap();
+    named.max_by_key(modified).unwrap_or_else(|| panic!("no `{start}….{extension}` next to this test"))
 }

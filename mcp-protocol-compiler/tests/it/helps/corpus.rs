@@ -3,13 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity, Suggestion};
-use mcp_protocol_compiler::explain::{blocks, pages};
 use mcp_protocol_compiler::findings::imports::UNREADABLE_IMPORT;
 use mcp_protocol_compiler::source::FileId;
 use mcp_protocol_compiler::{Compilation, Settings};
 
+use crate::explain::{WrongExample, wrong_examples};
 use crate::support::{self, Files, rendered, split};
 
 /// One program: its files, and how it is compiled.
@@ -19,6 +20,9 @@ pub(crate) struct Program {
     pub(crate) first: String,
     settings: Settings,
     expand: bool,
+    /// The example of a page that it is, which is compiled there.
+    example: Option<&'static WrongExample>,
+    compilation: OnceLock<Arc<Compilation>>,
 }
 
 impl Program {
@@ -30,11 +34,17 @@ impl Program {
             first,
             settings: Settings::default().without_closure(text.starts_with("-- without closure\n")),
             expand: text.starts_with("-- expand\n"),
+            example: None,
+            compilation: OnceLock::new(),
         }
     }
 
-    pub(crate) fn compiled(&self) -> Compilation {
-        support::compiled(&self.files, &self.first, self.settings, self.expand)
+    /// What the compiler says of it. It is compiled once, for all tests of the corpus.
+    pub(crate) fn compiled(&self) -> &Compilation {
+        self.compilation.get_or_init(|| match self.example {
+            Some(example) => Arc::clone(example.compiled()),
+            None => Arc::new(support::compiled(&self.files, &self.first, self.settings, self.expand)),
+        })
     }
 
     /// The program with the edits of a suggestion in it.
@@ -50,7 +60,15 @@ impl Program {
                 *contents = suggestion.apply(file, compilation.sources.text(file)).into_bytes();
             }
         }
-        Program { name: self.name.clone(), files, first: self.first.clone(), ..*self }
+        Program {
+            name: self.name.clone(),
+            files,
+            first: self.first.clone(),
+            settings: self.settings,
+            expand: self.expand,
+            example: None,
+            compilation: OnceLock::new(),
+        }
     }
 
     /// Follows every suggestion that has edits; what is still wrong then, a text for each that does not mend.
@@ -157,18 +175,16 @@ fn cases() -> Vec<Program> {
 
 /// The wrong examples of the pages.
 fn examples() -> Vec<Program> {
-    let mut all = Vec::new();
-    for page in pages() {
-        let wrong = blocks(page.text).into_iter().filter(|block| block.has("wrong"));
-        // Examples that repeat their text or have bytes that are not text are left out.
-        for block in wrong.filter(|block| !block.has("bytes") && block.value("times").is_none()) {
-            let mut program = Program::new("main", &block.text);
-            program.name = page.code.0.to_owned();
-            program.expand |= block.has("expand");
-            all.push(program);
-        }
-    }
-    all
+    // Examples that repeat their text or have bytes that are not text are left out.
+    let plain = wrong_examples().iter().filter(|example| example.is_plain());
+    let programs = plain.map(|example| {
+        let mut program = Program::new("main", &example.block.text);
+        program.name = example.page.code.0.to_owned();
+        program.expand |= example.block.has("expand");
+        program.example = Some(example);
+        program
+    });
+    programs.collect()
 }
 
 /// Programs that are as long as a limit.
@@ -191,11 +207,15 @@ fn long() -> Vec<Program> {
     ]
 }
 
-/// All of them.
-pub(crate) fn all() -> Vec<Program> {
+static ALL: LazyLock<Vec<Program>> = LazyLock::new(|| {
     let mut all = programs(&folder().join("diagnostics"));
     all.extend(cases());
     all.extend(examples());
     all.extend(long());
     all
+});
+
+/// All of them.
+pub(crate) fn all() -> &'static [Program] {
+    &ALL
 }

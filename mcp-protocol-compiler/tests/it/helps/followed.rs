@@ -17,7 +17,7 @@ fn a_suggestion_that_is_followed_mends_its_finding() {
             .flat_map(|finding| &finding.helps)
             .filter(|suggestion| !suggestion.edits().is_empty())
             .count();
-        failures.extend(program.follow(&compilation));
+        failures.extend(program.follow(compilation));
     }
     assert!(failures.is_empty(), "{} of {followed} fail:\n{}", failures.len(), failures.join("\n"));
     assert!(followed > 100, "only {followed} suggestions have edits");

@@ -121,7 +121,7 @@ fn a_suggestion_mends_what_was_planted() {
         }
         let helps = compilation.diagnostics.iter().flat_map(|finding| &finding.helps);
         followed += helps.filter(|help| !help.edits().is_empty()).count();
-        failures.extend(program.follow(&compilation));
+        failures.extend(program.follow(compilation));
     }
     assert!(failures.is_empty(), "{} of {followed} fail:\n{}", failures.len(), failures.join("\n"));
     assert!(cases < 100 || followed > 20, "only {followed} suggestions were followed");
