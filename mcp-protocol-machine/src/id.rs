@@ -60,8 +60,8 @@ impl fmt::Display for RequestId {
 
 /// A number, or a text.
 #[cfg(feature = "serde")]
-impl serde::Serialize for RequestId {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+impl serde_core::Serialize for RequestId {
+    fn serialize<S: serde_core::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             RequestId::Number(number) => serializer.serialize_i64(*number),
             RequestId::Text(text) => serializer.serialize_str(text),
@@ -71,11 +71,11 @@ impl serde::Serialize for RequestId {
 
 /// From a whole number or a text; not from a fraction, and not from `null`.
 #[cfg(feature = "serde")]
-impl<'de> serde::Deserialize<'de> for RequestId {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<RequestId, D::Error> {
+impl<'de> serde_core::Deserialize<'de> for RequestId {
+    fn deserialize<D: serde_core::Deserializer<'de>>(deserializer: D) -> Result<RequestId, D::Error> {
         struct Id;
 
-        impl serde::de::Visitor<'_> for Id {
+        impl serde_core::de::Visitor<'_> for Id {
             type Value = RequestId;
 
             fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -86,10 +86,10 @@ impl<'de> serde::Deserialize<'de> for RequestId {
                 Ok(RequestId::Number(number))
             }
 
-            fn visit_u64<E: serde::de::Error>(self, number: u64) -> Result<RequestId, E> {
+            fn visit_u64<E: serde_core::de::Error>(self, number: u64) -> Result<RequestId, E> {
                 let id = i64::try_from(number);
                 id.map(RequestId::Number)
-                    .map_err(|_| E::invalid_value(serde::de::Unexpected::Unsigned(number), &self))
+                    .map_err(|_| E::invalid_value(serde_core::de::Unexpected::Unsigned(number), &self))
             }
 
             fn visit_str<E>(self, text: &str) -> Result<RequestId, E> {

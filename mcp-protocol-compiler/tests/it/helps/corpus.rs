@@ -111,7 +111,7 @@ impl Program {
                         suggestion.text(),
                         suggestion.made_at(),
                         text.lines().filter(|line| !line.trim().is_empty()).collect::<Vec<_>>().join("\n"),
-                        if left { rendered(&after) } else { worse.unwrap().message.clone() },
+                        if left { rendered(after) } else { worse.unwrap().message.clone() },
                     ));
                 }
             }

@@ -1,106 +1,97 @@
 //! What the typed interface lets a program say, and what it does not.
 //!
-//! `pass` is part of this program, so that what must compile does. What must not is in `fail`, each file next to
-//! rustc's output: `TRYBUILD=overwrite cargo test -p ui-tests` updates that.
+//! `pass` is part of this program, so that what must compile does. What must not is in `fail`, each file next to a
+//! snapshot of rustc's output: `INSTA_UPDATE=always cargo test -p ui-tests` updates that.
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::{env, fs};
+use std::fs;
+use std::path::PathBuf;
 
 use mcp_protocols::mcp_2025_11_25::{McpServer, server};
 use mcp_protocols::types::{CallToolParams, CallToolResult, ReadResourceParams, ReadResourceResult};
 use mcp_runtime::{RpcError, transport};
 use serde_json::json;
 
-#[path = "../pass/correct_usage.rs"]
+use rustc::{Dependencies, Rustc};
+
+#[path = "../../pass/correct_usage.rs"]
 mod correct_usage;
 #[allow(dead_code)]
-#[path = "../pass/client.rs"]
+#[path = "../../pass/client.rs"]
 mod every_method_of_a_client;
 #[allow(dead_code)]
-#[path = "../pass/server.rs"]
+#[path = "../../pass/server.rs"]
 mod every_method_of_a_server;
+mod normal;
+mod rustc;
 #[allow(dead_code)]
-#[path = "../pass/tasks.rs"]
+#[path = "../../pass/tasks.rs"]
 mod tasks;
 
 /// The compiler whose words are recorded. Another may put them differently, so that of what it says only the gist
 /// has to be the same.
 const RECORDED_WITH: &str = "rustc 1.95.";
 
-/// Set where the messages are written rather than compared: the folder to write them to.
-const FOLDER: &str = "UI_FOLDER";
-
 #[test]
 fn what_must_not_compile() {
-    // The folder that trybuild builds in, for a program names its `.session` file from there.
-    let package = Path::new(env!("CARGO_TARGET_TMPDIR")).join("../tests/trybuild/ui-tests");
-    fs::create_dir_all(&package).unwrap();
-    fs::copy("fail/broken.session", package.join("broken.session")).unwrap();
-
-    let folder = env::var(FOLDER).unwrap_or_else(|_| "fail".to_owned());
-    if folder == "fail" && !version().starts_with(RECORDED_WITH) {
-        return the_gist_is_the_same();
+    let dependencies = Dependencies::checked();
+    let rustc = Rustc::installed();
+    let recorded = rustc.version().starts_with(RECORDED_WITH);
+    let mut settings = insta::Settings::clone_current();
+    settings.set_snapshot_path("../../fail");
+    settings.set_prepend_module_to_snapshot(false);
+    settings.set_omit_expression(true);
+    let programs = programs();
+    assert!(programs.len() >= 18, "only {} programs", programs.len());
+    for (program, said) in programs.iter().zip(rustc.errors(&programs, &dependencies)) {
+        let name = program.file_stem().unwrap().to_str().unwrap();
+        if recorded {
+            settings.bind(|| insta::assert_snapshot!(name, said));
+        } else {
+            let snapshot = fs::read_to_string(program.with_extension("snap")).unwrap();
+            assert_eq!(gist(&snapshot), gist(&said), "{name}");
+        }
     }
-    trybuild::TestCases::new().compile_fail(format!("{folder}/*.rs"));
+}
+
+/// The programs of `fail`, in the order of their names.
+fn programs() -> Vec<PathBuf> {
+    let files = fs::read_dir("fail").unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: Vec<PathBuf> =
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect();
+    programs.sort();
+    programs
 }
 
 #[test]
-fn a_call_that_comes_too_early_names_its_state() {
-    let said = include_str!("../fail/a_call_before_initialized.stderr");
-    assert!(said.contains("no method named `call_tool` found for struct `McpClient<Uninit>`"), "{said}");
-    assert!(said.contains("the method was found for\n          - `McpClient<Active>`"), "{said}");
-}
-
-fn version() -> String {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
-    let output = Command::new(rustc).arg("--version").output().unwrap();
-    String::from_utf8(output.stdout).unwrap()
-}
-
-/// Has the messages of this compiler written to another folder, and looks at how each of them begins.
-fn the_gist_is_the_same() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("ui");
-    let _ = fs::remove_dir_all(&folder);
-    fs::create_dir_all(&folder).unwrap();
-    for file in files("fail") {
-        if file.extension().is_some_and(|extension| extension != "stderr") {
-            fs::copy(&file, folder.join(file.file_name().unwrap())).unwrap();
-        }
+fn every_snapshot_has_its_program() {
+    let snapshots = fs::read_dir("fail").unwrap().map(|entry| entry.unwrap().path());
+    for snapshot in snapshots.filter(|file| file.extension().is_some_and(|extension| extension == "snap")) {
+        assert!(snapshot.with_extension("rs").exists(), "`{}` belongs to no program", snapshot.display());
     }
-    let status = Command::new(env::current_exe().unwrap())
-        .args(["--exact", "what_must_not_compile"])
-        .env(FOLDER, &folder)
-        .env("TRYBUILD", "overwrite")
-        .status()
-        .unwrap();
-    assert!(status.success());
-    for recorded in files("fail").into_iter().filter(|file| file.extension().unwrap() == "stderr") {
-        let said = folder.join(recorded.file_name().unwrap());
-        assert_eq!(gist(&recorded), gist(&said), "{}", recorded.display());
-    }
-}
-
-fn files(folder: impl AsRef<Path>) -> Vec<PathBuf> {
-    fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect()
 }
 
 /// Each error up to the first name that it speaks of.
-fn gist(file: &Path) -> Vec<String> {
-    let text = fs::read_to_string(file).unwrap();
-    let errors = text.lines().filter(|line| line.starts_with("error"));
+fn gist(said: &str) -> Vec<String> {
+    let errors = said.lines().filter(|line| line.starts_with("error"));
     errors.map(|line| line.split_inclusive('`').take(2).collect()).collect()
 }
 
 #[test]
+fn a_call_that_comes_too_early_names_its_state() {
+    let said = include_str!("../../fail/a_call_before_initialized.snap");
+    assert!(said.contains("no method named `call_tool` found for struct `McpClient<Uninit>`"), "{said}");
+    assert!(said.contains("the method was found for\n          - `McpClient<Active>`"), "{said}");
+}
+
+#[test]
 fn pass_names_every_method_in_the_state_that_has_it() {
-    let generated = methods(include_str!("../../../protocols/src/mcp_2025_11_25.rs"));
+    let generated = methods(include_str!("../../../../protocols/src/mcp_2025_11_25.rs"));
     assert!(generated.contains("McpClient::<Active>::call_tool"), "{generated:?}");
     let mut named = BTreeSet::new();
-    for text in [include_str!("../pass/client.rs"), include_str!("../pass/server.rs")] {
+    for text in [include_str!("../../pass/client.rs"), include_str!("../../pass/server.rs")] {
         let starts = ["Mcp", "client::", "server::"].map(|of| text.match_indices(of));
         for (start, _) in starts.into_iter().flatten() {
             let path =

@@ -1,0 +1,113 @@
+//! rustc, run on one file at a time with the dependencies of this package.
+//!
+//! cargo checks the dependencies, in the workspace and with the features that this package alone asks for, so that the
+//! macro is the one that is there already. The programs need nothing else of cargo.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::thread;
+
+use serde_json::Value;
+
+use crate::normal;
+
+/// Where the programs are in the workspace.
+const FOLDER: &str = "tests/ui/fail";
+
+/// The crates that a program may use.
+const CRATES: [&str; 5] = ["mcp_protocols", "mcp_runtime", "serde", "serde_json", "tokio"];
+
+/// The crates that a program may use, checked and not built.
+pub(crate) struct Dependencies {
+    arguments: Vec<String>,
+}
+
+impl Dependencies {
+    /// Has cargo check what this package depends on.
+    pub(crate) fn checked() -> Dependencies {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let output = Command::new(env!("CARGO"))
+            .args(["check", "--package=ui-tests", "--test=ui", "--offline", "--message-format=json"])
+            .env("CARGO_TARGET_DIR", target)
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let messages = String::from_utf8(output.stdout).unwrap();
+        let artifacts: Vec<Value> =
+            messages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let arguments = CRATES.iter().flat_map(|name| {
+            let metadata = metadata(&artifacts, name);
+            let folder = Path::new(metadata).parent().unwrap().display().to_string();
+            [format!("--extern={name}={metadata}"), format!("-Ldependency={folder}")]
+        });
+        Dependencies { arguments: arguments.collect() }
+    }
+}
+
+/// The metadata of the one library of this name.
+fn metadata<'a>(artifacts: &'a [Value], name: &str) -> &'a str {
+    let of_crate = artifacts.iter().filter(|artifact| artifact["target"]["name"] == name);
+    let files = of_crate.flat_map(|artifact| artifact["filenames"].as_array().into_iter().flatten());
+    let mut metadata = files.filter_map(Value::as_str).filter(|file| file.ends_with(".rmeta"));
+    let found = metadata.next().unwrap_or_else(|| panic!("no library `{name}`"));
+    assert!(metadata.all(|other| other == found), "several libraries are called `{name}`");
+    found
+}
+
+/// The compiler that builds these tests.
+pub(crate) struct Rustc {
+    path: PathBuf,
+}
+
+impl Rustc {
+    pub(crate) fn installed() -> Rustc {
+        Rustc { path: env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from) }
+    }
+
+    /// What it calls itself.
+    pub(crate) fn version(&self) -> String {
+        let output = Command::new(&self.path).arg("--version").output().unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    }
+
+    /// What it says of each program, none of which compiles.
+    pub(crate) fn errors(&self, programs: &[PathBuf], dependencies: &Dependencies) -> Vec<String> {
+        let threads = thread::available_parallelism().map_or(1, usize::from);
+        let share = programs.len().div_ceil(threads);
+        let errors_of = |program: &PathBuf| {
+            let output = self.run(program, dependencies);
+            assert!(!output.status.success(), "{} compiles", program.display());
+            normal::form(&String::from_utf8(output.stderr).unwrap(), FOLDER)
+        };
+        thread::scope(|scope| {
+            let shares = programs.chunks(share);
+            let running: Vec<_> = shares
+                .map(|share| scope.spawn(|| share.iter().map(errors_of).collect::<Vec<String>>()))
+                .collect();
+            running.into_iter().flat_map(|share| share.join().unwrap()).collect()
+        })
+    }
+
+    fn run(&self, program: &Path, dependencies: &Dependencies) -> Output {
+        let package = Path::new(env!("CARGO_MANIFEST_DIR"));
+        Command::new(&self.path)
+            // Wide enough to name long types in full.
+            .args([
+                "--edition=2024",
+                "--crate-type=bin",
+                "--emit=metadata",
+                "--color=never",
+                "--diagnostic-width=1000",
+            ])
+            .arg(format!("--out-dir={}", env!("CARGO_TARGET_TMPDIR")))
+            .args(&dependencies.arguments)
+            .arg(Path::new(FOLDER).join(program.file_name().unwrap()))
+            // Where cargo runs it, so that it finds the sources of the other packages.
+            .current_dir(package.ancestors().nth(2).unwrap())
+            // The package that a program belongs to is the folder in which its `.session` file is.
+            .env("CARGO_MANIFEST_DIR", package.join("fail"))
+            .output()
+            .unwrap()
+    }
+}
