@@ -314,3 +314,24 @@ const PRIMITIVES: &[&str] = &[
 pub(crate) fn is_primitive(name: &str) -> bool {
     PRIMITIVES.contains(&name)
 }
+
+/// What other languages and JSON Schema call the types that Rust has by itself. A type of Rust with such a name can
+/// still be meant: with its path.
+const FOREIGN: &[(&str, &str)] = &[
+    ("string", "String"),
+    ("str", "String"),
+    ("boolean", "bool"),
+    ("number", "f64"),
+    ("double", "f64"),
+    ("float", "f64"),
+    ("integer", "i64"),
+    ("int", "i64"),
+    ("long", "i64"),
+    ("uint", "u64"),
+    ("byte", "u8"),
+];
+
+/// Rust's name of a type that another language calls `name`.
+pub(crate) fn name_in_rust(name: &str) -> Option<&'static str> {
+    FOREIGN.iter().find(|(foreign, _)| *foreign == name).map(|(_, rust)| *rust)
+}

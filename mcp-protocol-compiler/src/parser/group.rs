@@ -92,11 +92,16 @@ impl Parser<'_> {
                     self.bump();
                 }
                 Kind::Comma | Kind::Ampersand | Kind::Internal => {
-                    let message = format!("{} where `|` is meant", self.found());
-                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-                    let edit = Edit::replace(self.span(), "|");
-                    self.report(finding.suggest("write `|`", [edit]));
-                    self.bump();
+                    let (index, message) = (self.index(), format!("{} where `|` is meant", self.found()));
+                    let sign = self.bump();
+                    if self.kind() == Kind::EndOfFile || self.begins_line_of_item() {
+                        let message = format!("nothing follows {}", self.before());
+                        let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, message);
+                        self.report_at(index, finding.suggest("delete it", [Edit::delete(sign)]));
+                        return Some(all);
+                    }
+                    let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, message);
+                    self.report_at(index, finding.suggest("write `|`", [Edit::replace(sign, "|")]));
                 }
                 Kind::Word if !starts_line && !self.at_item() => {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`|` is missing");

@@ -246,6 +246,14 @@ impl Parser<'_> {
                 let optional = self.eat(Kind::Question).is_some();
                 Some(Payload::Any { optional, span: start.to(self.previous()) })
             }
+            "object" | "any" if alone => {
+                let message = format!("`{}` is not a type of Rust", self.word());
+                let finding = Diagnostic::error(MALFORMED_PAYLOAD, start, message);
+                self.report(finding.suggest("write `_` for any JSON", [Edit::replace(start, "_")]));
+                self.bump();
+                let optional = self.eat(Kind::Question).is_some();
+                Some(Payload::Any { optional, span: start.to(self.previous()) })
+            }
             _ => {
                 let list;
                 let help = match self.kind() {

@@ -1,11 +1,13 @@
 //! Paths, conditions and levels.
 
 use super::codes::{
-    DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER,
+    DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, MALFORMED_PAYLOAD, TOO_DEEP,
+    UNKNOWN_MODIFIER,
 };
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
+use crate::declarations::name_in_rust;
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
 use crate::source::Span;
@@ -34,7 +36,9 @@ impl Parser<'_> {
                 self.expected(code, what, help);
                 return None;
             }
-            text.push_str(self.word());
+            let starts = text.is_empty() || text.ends_with(['<', ',']);
+            let name = self.foreign_type(starts, code).unwrap_or_else(|| self.word());
+            text.push_str(name);
             let word = self.bump();
             if text.len() > LONGEST_TEXT {
                 let finding = Diagnostic::error(TOO_LONG, word, "this path is too long");
@@ -60,6 +64,16 @@ impl Parser<'_> {
             }
             text.push_str("::");
         }
+    }
+
+    /// Reports the name that another language has for a type of Rust, where it is a payload by itself; the name in Rust.
+    fn foreign_type(&mut self, starts: bool, code: Code) -> Option<&'static str> {
+        let path = matches!(self.kind_at(1), Kind::DoubleColon | Kind::Dot | Kind::Colon);
+        let meant = name_in_rust(self.word()).filter(|_| starts && !path && code == MALFORMED_PAYLOAD)?;
+        let finding =
+            Diagnostic::error(code, self.span(), format!("`{}` is not a type of Rust", self.word()));
+        self.report(finding.suggest(format!("write `{meant}`"), [Edit::replace(self.span(), meant)]));
+        Some(meant)
     }
 
     /// The edits that write `::` between the parts of the path from here on.
