@@ -16,12 +16,21 @@ pub(crate) struct Exchange {
     pub(crate) message: MessageIndex,
     /// Where its later messages belong.
     pub(crate) place: Place,
-    /// It has its reply; what goes on is a sub-session that is tied by its token only.
-    pub(crate) answered: bool,
+    /// It has its reply, which has this fence; what goes on is the sub-session that it opened.
+    pub(crate) reply: Option<Fence>,
+    /// It was cancelled, and still gets its reply.
+    pub(crate) cancelled: bool,
     /// What `reports` notifications about it carry.
     pub(crate) token: Option<Token>,
     /// What its reply proves.
     pub(crate) fence: Fence,
+}
+
+impl Exchange {
+    /// Whether it has its reply.
+    pub(crate) const fn is_answered(&self) -> bool {
+        self.reply.is_some()
+    }
 }
 
 /// Where the later messages of an exchange belong.
@@ -105,7 +114,7 @@ impl Exchanges {
     /// Where an id stands.
     pub(crate) fn standing(&self, id: &RequestId) -> Standing {
         match self.running.get(id) {
-            Some(exchange) if !exchange.answered => Standing::Running(exchange.message, exchange.place),
+            Some(exchange) if !exchange.is_answered() => Standing::Running(exchange.message, exchange.place),
             running => match self.past.get(id) {
                 Some(past) => Standing::Past(past.why),
                 None if running.is_some() || self.used.contains(id) => Standing::Completed,
@@ -129,7 +138,7 @@ impl Exchanges {
 
     /// Whether a request runs under an id that has no reply yet.
     pub(crate) fn awaits_reply(&self, id: &RequestId) -> bool {
-        self.running.get(id).is_some_and(|exchange| !exchange.answered)
+        self.running.get(id).is_some_and(|exchange| !exchange.is_answered())
     }
 
     /// Every exchange that is not over.
@@ -187,7 +196,8 @@ impl Exchanges {
         // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
         self.past.remove(id);
         let fence = self.receipts.request();
-        self.running.insert(id.clone(), Exchange { message, place, answered: false, token, fence });
+        let exchange = Exchange { message, place, reply: None, cancelled: false, token, fence };
+        self.running.insert(id.clone(), exchange);
     }
 
     /// What replies to these requests have proven.
@@ -197,7 +207,7 @@ impl Exchanges {
 
     /// What a reply to an id would prove.
     pub(crate) fn proof(&self, id: &RequestId) -> Option<Fence> {
-        let running = self.running.get(id).filter(|exchange| !exchange.answered);
+        let running = self.running.get(id).filter(|exchange| !exchange.is_answered());
         running.map(|exchange| exchange.fence).or_else(|| self.past.get(id)?.fence)
     }
 
@@ -238,14 +248,13 @@ impl Exchanges {
         }
     }
 
-    /// The sub-session that an id opened has its reply, and goes on.
-    pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex) {
+    /// The sub-session that an id opened has its reply, which has this fence, and goes on.
+    pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex, reply: Fence) {
         if let Some(exchange) = self.running.get_mut(id) {
             if !matches!(exchange.place, Place::Keyed(_)) {
                 exchange.place = Place::SubSession(state);
             }
-            if !exchange.answered {
-                exchange.answered = true;
+            if exchange.reply.replace(reply).is_none() {
                 self.answered += 1;
             }
         }
@@ -254,7 +263,7 @@ impl Exchanges {
     /// An exchange is over.
     pub(crate) fn finish(&mut self, id: &RequestId) {
         let Some(exchange) = self.running.remove(id) else { return };
-        if exchange.answered {
+        if exchange.is_answered() {
             self.answered -= 1;
         }
         if matches!(exchange.place, Place::Linear(_)) {
@@ -265,6 +274,11 @@ impl Exchanges {
         {
             self.tokens.remove(&token);
         }
+    }
+
+    /// A request was cancelled that still gets its reply. Returns `false` if it was cancelled before.
+    pub(crate) fn cancel_running(&mut self, id: &RequestId) -> bool {
+        self.running.get_mut(id).is_some_and(|exchange| !std::mem::replace(&mut exchange.cancelled, true))
     }
 
     /// An exchange was cancelled: it is over, and one late reply is not a violation.
@@ -305,7 +319,7 @@ impl Exchanges {
         let mut lost = Vec::new();
         for (id, exchange) in before.running {
             if !goes_on(&id, &exchange) {
-                lost.extend(Some(id).filter(|_| !exchange.answered));
+                lost.extend(Some(id).filter(|_| !exchange.is_answered()));
                 continue;
             }
             self.used.insert(&id, limits);
@@ -315,7 +329,7 @@ impl Exchanges {
                     self.tokens.insert(token.clone(), id.clone());
                 }
             }
-            self.answered += usize::from(exchange.answered);
+            self.answered += usize::from(exchange.is_answered());
             self.running.insert(id, exchange);
         }
         self.linear = before.linear;

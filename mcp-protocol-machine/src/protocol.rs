@@ -17,7 +17,7 @@ use std::borrow::Cow;
 pub use self::gate::Capability;
 pub use self::level::{Level, Strictness};
 pub use self::message::{
-    Condition, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports, Requirement,
+    Cancels, Condition, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports, Requirement,
 };
 pub use self::role::{Action, Advice, Edge, Only, Origin, Role, State, StateKind};
 

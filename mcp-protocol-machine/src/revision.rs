@@ -25,6 +25,7 @@ impl Protocol {
                 message.requires = requirements(revision, their, &mut gates);
                 message.level.clone_from(&their.level);
                 message.cancellable = own.cancellable && their.cancellable;
+                message.until_reply = own.until_reply || their.until_reply;
             }
         }
         for announcement in governed.announcements.to_mut() {

@@ -181,6 +181,17 @@ pub enum ViolationKind {
         /// The method of the request.
         request: Text,
     },
+    /// A cancellation of a request that has its reply and cannot be cancelled any more, although what it opened goes on.
+    /// Its sender has received the reply.
+    NoLongerCancellable {
+        /// The method of the request.
+        request: Text,
+    },
+    /// Another cancellation of a request that was cancelled and still gets its reply.
+    CancelledTwice {
+        /// The method of the request.
+        request: Text,
+    },
     /// The message is accepted, but the protocol advises against it here. This is never a refusal.
     Discouraged,
     /// The protocol has the message, but as another kind than the caller takes it for.

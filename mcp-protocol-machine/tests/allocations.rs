@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use allocation_counter::measure;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Edge, Gate, GateIndex, Holder, Message, MessageIndex, Origin, Payload, Protocol,
-    Reports, Requirement, Role, Side, State, StateIndex, StateKind, Text,
+    Action, Cancels, Direction, Edge, Gate, GateIndex, Holder, Message, MessageIndex, Origin, Payload,
+    Protocol, Reports, Requirement, Role, Side, State, StateIndex, StateKind, Text,
 };
 use mcp_protocol_machine::{
     About, Capabilities, Checker, Limits, RequestId, Step, StepKind, Token, Violation,
@@ -64,7 +64,7 @@ fn protocol() -> Protocol {
                 message.cancellable = true;
             }
             "Log" => message.requires = Cow::Borrowed(&NEEDS),
-            "Cancelled" => message.cancels = Some(Cow::Borrowed(&REQUEST_ID)),
+            "Cancelled" => message.cancels = Some(Cancels::new(Cow::Borrowed(&REQUEST_ID), None)),
             "Progress" => {
                 let of = vec![Cow::Borrowed(&TOKEN[..])].into();
                 message.reports = Some(Reports::new(Cow::Borrowed(&TOKEN), of));

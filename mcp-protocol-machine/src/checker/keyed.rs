@@ -341,7 +341,7 @@ impl Checker {
         if let Some((asker, id)) = &running.opener {
             let asked = self.asked_mut(*asker);
             match asked.running_under(id) {
-                Some(exchange) if exchange.answered => asked.finish(id),
+                Some(exchange) if exchange.is_answered() => asked.finish(id),
                 Some(_) => {
                     asked.cancel_opener(id, running.channel(), ended, &limits);
                     self.leave(*asker, id);
@@ -420,12 +420,12 @@ impl Checker {
             self.fitting(sub_session, direction, message, Some(id), correlation)?;
         }
         let advice = self.advice(direction, message, from, Some(id));
+        let step = self.sub_session_step(direction, message, None);
         match to {
-            Some(to) if opener => self.asked_mut(asker).answer(id, to),
+            Some(to) if opener => self.asked_mut(asker).answer(id, to, step.fence),
             _ => self.asked_mut(asker).finish(id),
         }
         self.sub_sessions.answered(sub_session, asker, id);
-        let step = self.sub_session_step(direction, message, None);
         match to {
             Some(to) => self.advance_sub_session(sub_session, to, step, correlation.keys),
             None => self.end_sub_session(sub_session, step),

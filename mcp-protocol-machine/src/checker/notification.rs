@@ -90,13 +90,17 @@ impl Checker {
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let refuse = |checker: &Checker, kind| Err(checker.violation(direction, message, Some(id), kind));
-        let (request, place) = match self.asked(direction).standing(id) {
-            Standing::Running(request, place) => (request, place),
-            Standing::Completed | Standing::Past(_) if self.keyed_under(direction, id).is_some() => {
+        let cancels = self.protocol.message(message).and_then(|table| table.cancels.as_ref());
+        let reply_follows = cancels.is_some_and(|cancels| cancels.reply_error.is_some());
+        let (request, place, reply) = match self.asked(direction).standing(id) {
+            Standing::Running(request, place) => (request, place, None),
+            Standing::Completed | Standing::Past(_)
+                if !reply_follows && self.keyed_under(direction, id).is_some() =>
+            {
                 // It has its reply, but the sub-session that it opened goes on: the cancel ends it in whatever state it
                 // is, also where its id was misused since then.
                 match self.asked(direction).running_under(id) {
-                    Some(exchange) => (exchange.message, exchange.place),
+                    Some(exchange) => (exchange.message, exchange.place, exchange.reply),
                     None => return Ok(Step::plain(StepKind::Swallowed, message)),
                 }
             }
@@ -111,6 +115,14 @@ impl Checker {
         if !table.is_some_and(|table| table.cancellable) {
             let request = table.map(|table| table.method.clone()).unwrap_or_default();
             return refuse(self, ViolationKind::NotCancellable { request });
+        }
+        let until_reply = table.is_some_and(|table| table.until_reply);
+        if until_reply && reply.is_some_and(|reply| self.evidence().is_past(direction.flip(), reply)) {
+            let request = table.map(|table| table.method.clone()).unwrap_or_default();
+            return refuse(self, ViolationKind::NoLongerCancellable { request });
+        }
+        if reply_follows {
+            return self.cancel_running(direction, message, id, request, applies);
         }
         let limits = self.limits;
         match place {
@@ -148,6 +160,29 @@ impl Checker {
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
         }
+    }
+
+    /// A request is cancelled that still gets its reply: nothing moves before that.
+    fn cancel_running(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        request: MessageIndex,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
+        self.judge_gates(direction, message, applies)?;
+        if !self.asked_mut(direction).cancel_running(id) {
+            let request =
+                self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
+            return Err(self.violation(
+                direction,
+                message,
+                Some(id),
+                ViolationKind::CancelledTwice { request },
+            ));
+        }
+        Ok(Step::plain(StepKind::Reported, message))
     }
 
     /// A later request of a sub-session is cancelled: by an edge, as in a linear channel.

@@ -154,7 +154,7 @@ impl Checker {
 
     /// The requests that went in a direction and await their reply, with where they belong.
     fn open(&self, direction: Direction) -> impl Iterator<Item = (MessageIndex, Place)> {
-        let running = self.asked(direction).running().filter(|exchange| !exchange.answered);
+        let running = self.asked(direction).running().filter(|exchange| !exchange.is_answered());
         running.map(|exchange| (exchange.message, exchange.place))
     }
 
@@ -234,6 +234,13 @@ impl Checker {
         mut own: impl Iterator<Item = (MessageIndex, Place)>,
     ) -> bool {
         let cancellable = |request| self.protocol.message(request).is_some_and(|table| table.cancellable);
+        let cancels = self.protocol.message(message).and_then(|table| table.cancels.as_ref());
+        if cancels.is_some_and(|cancels| cancels.reply_error.is_some()) {
+            let mut running = self.asked(direction).running();
+            return running.any(|exchange| {
+                !exchange.is_answered() && !exchange.cancelled && cancellable(exchange.message)
+            });
+        }
         own.any(|(request, place)| {
             cancellable(request)
                 && match place {
@@ -252,7 +259,7 @@ impl Checker {
             Kind::Notification => table.cancels.is_some() || table.reports.is_some(),
             Kind::Reply { request } | Kind::Refusal { request } => {
                 let mut others = self.asked(direction.flip()).running();
-                !others.any(|exchange| exchange.message == request && !exchange.answered)
+                !others.any(|exchange| exchange.message == request && !exchange.is_answered())
             }
         })
     }

@@ -21,9 +21,9 @@ impl Checker {
         let (sub_sessions, limits) = (&self.sub_sessions, self.limits);
         let kept = |id: &RequestId, exchange: &Exchange| match exchange.place {
             Place::Linear(_) => true,
-            Place::SubSession(_) => !exchange.answered && goes_on(id),
+            Place::SubSession(_) => !exchange.is_answered() && goes_on(id),
             Place::Keyed(sub_session) => {
-                !exchange.answered
+                !exchange.is_answered()
                     && goes_on(id)
                     && sub_sessions.is_as_opened(sub_session, Direction::Send, id)
             }

@@ -117,7 +117,8 @@ impl Checker {
                     _ if refusal => true,
                     Some(edge) if self.is_end(edge.action.target()) => true,
                     Some(edge) => {
-                        self.asked_mut(asker).answer(id, edge.action.target());
+                        let fence = self.fence(direction, None);
+                        self.asked_mut(asker).answer(id, edge.action.target(), fence);
                         false
                     }
                     None => return Err(self.violation_in(state, direction, message, Some(id))),

@@ -22,8 +22,11 @@ pub struct Message {
     pub answered: bool,
     /// Whether the side that sent this request may cancel it.
     pub cancellable: bool,
-    /// This notification cancels the running request whose id is at this path.
-    pub cancels: Option<Path>,
+    /// A cancellable request that opens a sub-session may be cancelled only until it has its reply: what it has opened
+    /// ends in another way.
+    pub until_reply: bool,
+    /// This notification cancels the running request that it names.
+    pub cancels: Option<Cancels>,
     /// This notification belongs to the running request that carries the same token.
     pub reports: Option<Reports>,
     /// The values in this message that tell which running sub-session it belongs to.
@@ -148,6 +151,17 @@ pub enum KeyPlace {
     Path(Path),
     /// `id of M`: it is the id of the envelope.
     Id,
+}
+
+/// `cancels F`, or `cancels F with reply error N`: the notification cancels the running request whose id is at `F`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Cancels {
+    /// Where the notification carries the id of the request.
+    pub id: Path,
+    /// The request still gets its reply, a result or an error; this is the code of the error that says that it was
+    /// cancelled. Nothing if the cancel ends the exchange without a reply.
+    pub reply_error: Option<i64>,
 }
 
 /// `reports F of P | Q`: the notification belongs to the request that carries at `P` or `Q` the value at `F`.

@@ -154,6 +154,18 @@ impl Details {
             ViolationKind::NotCancellable { request } => {
                 write!(formatter, "{got} names the id {id} of a `{request}`, which cannot be cancelled")
             }
+            ViolationKind::NoLongerCancellable { request } => {
+                write!(
+                    formatter,
+                    "{got} names the id {id} of a `{request}`, which has its reply and cannot be cancelled any more"
+                )
+            }
+            ViolationKind::CancelledTwice { request } => {
+                write!(
+                    formatter,
+                    "{got} names the id {id} of a `{request}`, which the {sender} has cancelled before"
+                )
+            }
             ViolationKind::OtherKind { taken_for } => {
                 let kind = got.kind.map_or("message", kind_name);
                 write!(formatter, "{got} is a {kind}, not a {}", kind_name(*taken_for))

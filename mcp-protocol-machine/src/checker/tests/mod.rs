@@ -1,5 +1,6 @@
 //! Tests of the checker: single situations on tables made by hand, and random walks against a slow model.
 
+mod cancels;
 mod conditions;
 mod early;
 mod exchanges;

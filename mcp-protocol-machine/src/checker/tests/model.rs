@@ -24,6 +24,7 @@ struct Running {
     message: MessageIndex,
     place: Where,
     answered: bool,
+    cancelled: bool,
 }
 
 type Outcome = Result<StepKind, ViolationKind>;
@@ -205,7 +206,8 @@ impl Model {
             Action::Spawn(state) => Where::SubSession(state),
         };
         let ends = matches!(action, Action::Spawn(state) if self.is_end(state));
-        self.running.push(Running { asker: direction, id: id.clone(), message, place, answered: false });
+        let (answered, cancelled) = (false, false);
+        self.running.push(Running { asker: direction, id: id.clone(), message, place, answered, cancelled });
         if let Some(token) = token {
             self.holders.retain(|(asker, held, _)| (*asker, held) != (direction, token));
             self.holders.push((direction, token.clone(), id.clone()));
@@ -258,6 +260,12 @@ impl Model {
         }
     }
 
+    /// The id of a running request that was cancelled.
+    pub(super) fn cancelled(&self, asker: Direction) -> Option<RequestId> {
+        let mut running = self.running.iter().filter(|running| running.asker == asker);
+        running.find(|running| running.cancelled && !running.answered).map(|running| running.id.clone())
+    }
+
     fn cancel(
         &mut self,
         direction: Direction,
@@ -278,6 +286,13 @@ impl Model {
         let request = self.message(running.message).clone();
         if !request.cancellable {
             return Err(ViolationKind::NotCancellable { request: request.method });
+        }
+        if self.message(message).cancels.as_ref().unwrap().reply_error.is_some() {
+            self.gates(direction, message, applies)?;
+            if std::mem::replace(&mut self.running[place].cancelled, true) {
+                return Err(ViolationKind::CancelledTwice { request: request.method });
+            }
+            return Ok(StepKind::Reported);
         }
         let kind = match running.place {
             Where::SubSession(_) => {

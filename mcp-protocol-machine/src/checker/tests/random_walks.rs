@@ -21,7 +21,11 @@ fn random_protocol(random: &mut Random, side: Side) -> Protocol {
         rest.extend([exchange.reply, exchange.refusal]);
     }
     openers.extend([tables.notification("note"), tables.notification("news")]);
-    rest.extend([tables.cancels("cancelled"), tables.reports("progress")]);
+    let cancels = match random.chance(50) {
+        true => tables.cancels("cancelled"),
+        false => tables.cancels_with_reply("cancelled"),
+    };
+    rest.extend([cancels, tables.reports("progress")]);
     let gates = [tables.gate(&["one"]), tables.gate(&["two"])];
     for message in openers.iter().chain(&rest[6..]).copied() {
         while random.chance(20) {
@@ -187,6 +191,15 @@ fn walk(seed: u64, length: usize, seen: &mut Seen) {
                 (model.reply(direction, &id, message), checker.reply(direction, &id, message))
             }
         };
+        let cancels = protocol.messages[usize::from(message.0)].cancels.is_some();
+        if cancels && expected == Ok(StepKind::Reported) {
+            // What was cancelled and runs on may be cancelled once only.
+            let again = model.cancelled(direction).unwrap();
+            let about = About::Request(&again);
+            let twice = checker.notification(direction, message, about, applying(applies)).unwrap_err();
+            assert_eq!(model.notification(direction, message, about, applies), Err(twice.kind.clone()));
+            seen.note(&Err(twice.kind.clone()));
+        }
         let context = || format!("seed {seed}, step {step}, {direction:?} {message:?}");
         if let Err(violation) = &got {
             assert_eq!(violation.sender == side, direction == Direction::Send, "{}", context());
@@ -244,6 +257,7 @@ fn the_checker_and_the_slow_model_agree() {
         "NotRunning",
         "NotYours",
         "NotCancellable",
+        "CancelledTwice",
     ] {
         assert!(
             seen.violations.get(kind).is_some_and(|count| *count > 10),

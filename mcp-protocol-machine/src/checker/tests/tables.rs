@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use crate::protocol::{
-    Action, Advice, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement, Role,
-    Side, State, StateIndex, StateKind, Strictness, Text,
+    Action, Advice, Cancels, Condition, Direction, Edge, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace,
+    Kind, Level, Message, MessageIndex, MessageKey, Only, Origin, Payload, Protocol, Reports, Requirement,
+    Role, Side, State, StateIndex, StateKind, Strictness, Text,
 };
 
 /// A request with its reply and its refusal.
@@ -52,6 +52,7 @@ impl Tables {
             requires: vec![].into(),
             answered: false,
             cancellable: false,
+            until_reply: false,
             cancels: None,
             reports: None,
             keys: vec![].into(),
@@ -83,7 +84,14 @@ impl Tables {
 
     pub(super) fn cancels(&mut self, method: &str) -> MessageIndex {
         let index = self.notification(method);
-        self.edit(index).cancels = Some(vec!["requestId".into()].into());
+        self.edit(index).cancels = Some(Cancels::new(vec!["requestId".into()].into(), None));
+        index
+    }
+
+    /// The same where the reply follows.
+    pub(super) fn cancels_with_reply(&mut self, method: &str) -> MessageIndex {
+        let index = self.notification(method);
+        self.edit(index).cancels = Some(Cancels::new(vec!["id".into()].into(), Some(-32_800)));
         index
     }
 

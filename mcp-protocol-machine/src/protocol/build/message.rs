@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use super::put;
 use crate::protocol::Capability;
 use crate::protocol::{
-    Condition, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message, MessageIndex,
-    MessageKey, Path, Payload, Reports, Requirement, Side, Text,
+    Cancels, Condition, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message,
+    MessageIndex, MessageKey, Path, Payload, Reports, Requirement, Side, Text,
 };
 
 impl Message {
@@ -21,6 +21,7 @@ impl Message {
             requires: Cow::Borrowed(&[]),
             answered: false,
             cancellable: false,
+            until_reply: false,
             cancels: None,
             reports: None,
             keys: Cow::Borrowed(&[]),
@@ -102,10 +103,25 @@ impl Message {
         self
     }
 
+    /// The same, only until this request has its reply.
+    #[must_use]
+    pub const fn cancellable_until_reply(mut self) -> Message {
+        self.until_reply = true;
+        self.cancellable()
+    }
+
     /// This notification cancels the running request whose id is at this path.
     #[must_use]
     pub const fn cancels(mut self, id: &'static [Text]) -> Message {
-        put(&mut self.cancels, Some(Cow::Borrowed(id)));
+        put(&mut self.cancels, Some(Cancels::new(Cow::Borrowed(id), None)));
+        self
+    }
+
+    /// The same for a request that still gets its reply: a result or an error, which has this code where the request was
+    /// given up because of the cancel.
+    #[must_use]
+    pub const fn cancels_with_reply(mut self, id: &'static [Text], error: i64) -> Message {
+        put(&mut self.cancels, Some(Cancels::new(Cow::Borrowed(id), Some(error))));
         self
     }
 
@@ -145,6 +161,13 @@ impl Condition {
     /// The value at the path is there and neither `false` nor `null`.
     pub const fn present(path: &'static [Text]) -> Condition {
         Condition::new(Cow::Borrowed(path), None)
+    }
+}
+
+impl Cancels {
+    /// A cancel of the request whose id is at a path. With the code of an error, the request still gets its reply.
+    pub const fn new(id: Path, reply_error: Option<i64>) -> Cancels {
+        Cancels { id, reply_error }
     }
 }
 
