@@ -106,7 +106,8 @@ impl Observer {
             None => {
                 let table = self.protocol.message(message);
                 let named = |path| id_of(at(params, path));
-                let cancelled = table.and_then(|table| table.cancels.as_deref()).and_then(named);
+                let cancels = table.and_then(|table| table.cancels.as_ref());
+                let cancelled = cancels.and_then(|cancels| named(&cancels.id));
                 let token = table.and_then(|table| table.reports.as_ref()).and_then(|it| named(&it.token));
                 let about = match (&cancelled, &token) {
                     (Some(id), _) => About::Request(id),

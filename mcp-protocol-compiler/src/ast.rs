@@ -239,10 +239,22 @@ pub enum Modifier {
     },
     /// `answered`
     Answered(Span),
-    /// `cancellable`
-    Cancellable(Span),
-    /// `cancels requestId`
-    Cancels(JsonPath, Span),
+    /// `cancellable`, `cancellable until reply`
+    Cancellable {
+        /// Whether `until reply` stands behind it.
+        until_reply: bool,
+        /// From `cancellable` on.
+        span: Span,
+    },
+    /// `cancels requestId`, `cancels id with reply error -32800`
+    Cancels {
+        /// Where the notification carries the id of the request.
+        id: JsonPath,
+        /// The code behind `with reply error`.
+        reply_error: Option<i64>,
+        /// From `cancels` on.
+        span: Span,
+    },
     /// `reports progressToken of _meta.progressToken | other`
     Reports {
         /// Where the notification carries the token.

@@ -53,6 +53,14 @@ impl Declarations {
         self.keys.get(usize::from(index.0)).map_or("?", |key| &key.table.name)
     }
 
+    /// The notification that cancels a request and thereby ends its exchange: no reply follows.
+    pub fn ends_by_cancel(&self) -> Option<MessageIndex> {
+        self.indices().find(|index| {
+            let cancels = self.message(*index).and_then(|message| message.table.cancels.as_ref());
+            cancels.is_some_and(|cancels| cancels.reply_error.is_none())
+        })
+    }
+
     /// The replies of a request, without its refusal.
     pub fn replies(&self, request: MessageIndex) -> impl Iterator<Item = MessageIndex> + '_ {
         let answers = self.answers(request);
@@ -125,6 +133,8 @@ pub struct Message {
     pub payload: PayloadType,
     /// The name after `as`.
     pub call_name: Option<Name>,
+    /// Where `cancellable until reply` stands.
+    pub until_reply: Option<Span>,
     /// For a request whose result may come in pages, how one leads to the next.
     pub pages: Option<Pages>,
     /// For a bare session type without declarations: the message was made up from its use.
@@ -146,6 +156,7 @@ impl Message {
             documentation: Vec::new(),
             payload: PayloadType::None,
             call_name: None,
+            until_reply: None,
             pages: None,
             undeclared: false,
         }

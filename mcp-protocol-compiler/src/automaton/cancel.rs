@@ -1,4 +1,5 @@
-//! Cancels of linear requests.
+//! Cancels of linear requests that end the exchange. Where the reply still follows, a cancel moves nothing and has no
+//! edge.
 
 use std::collections::BTreeSet;
 
@@ -18,10 +19,7 @@ pub(super) fn add(
     declarations: &Declarations,
     findings: &mut Vec<Finding>,
 ) {
-    let cancels = declarations
-        .indices()
-        .find(|index| declarations.message(*index).is_some_and(|message| message.table.cancels.is_some()));
-    let Some(notification) = cancels else { return };
+    let Some(notification) = declarations.ends_by_cancel() else { return };
     let classes = classes(&raw.states);
     let class = |state: usize| classes.get(state).copied();
     let mut reported: BTreeSet<MessageIndex> = BTreeSet::new();

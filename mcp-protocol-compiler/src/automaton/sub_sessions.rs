@@ -187,9 +187,10 @@ fn late(
     };
     let all = walk(states, openers.values().flatten().map(|edge| edge.target), |_| true);
     ended.extend(all.into_iter().filter(|state| states.get(*state).is_some_and(ends)));
+    let ends_by_cancel = declarations.ends_by_cancel().is_some();
     let cancellable = openers.values().flatten().filter(|opener| {
         let message = declarations.message(opener.message);
-        opener.direction == by && message.is_some_and(|message| message.table.cancellable)
+        ends_by_cancel && opener.direction == by && message.is_some_and(|message| message.table.cancellable)
     });
     ended.extend(walk(states, cancellable.map(|opener| opener.target), |_| true));
     let on = walk(states, ended, |edge| edge.direction != by);

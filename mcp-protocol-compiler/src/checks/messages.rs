@@ -1,4 +1,5 @@
-//! Messages that nothing tells apart on the wire, and requests that nothing can cancel.
+//! Messages that nothing tells apart on the wire, requests that nothing can cancel, and those that nothing could cancel
+//! longer.
 
 use std::collections::HashMap;
 
@@ -13,6 +14,7 @@ pub fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     let mut found = Vec::new();
     identities(&declarations.messages, &mut found);
     cancellable(&declarations.messages, &mut found);
+    until_reply(declarations, &mut found);
     found
 }
 
@@ -39,5 +41,18 @@ fn cancellable(messages: &[Message], diagnostics: &mut Vec<Diagnostic>) {
     }
     for message in messages.iter().filter(|message| message.table.cancellable) {
         diagnostics.push(refusals::nothing_cancels(&message.table.name, message.span));
+    }
+}
+
+/// Where the reply follows every cancel, no request can be cancelled after its reply.
+fn until_reply(declarations: &Declarations, diagnostics: &mut Vec<Diagnostic>) {
+    let messages = &declarations.messages;
+    if declarations.ends_by_cancel().is_some() || messages.iter().all(|known| known.table.cancels.is_none()) {
+        return;
+    }
+    for message in messages {
+        if let Some(span) = message.until_reply {
+            diagnostics.push(refusals::always_until_reply(&message.table.name, span));
+        }
     }
 }

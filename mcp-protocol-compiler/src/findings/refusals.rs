@@ -1,6 +1,6 @@
 //! Refusals and cancelling: what an error reply undoes.
 
-use crate::diagnostic::{Change, Code, Diagnostic};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::source::Span;
 
 /// A refusal that would undo another message.
@@ -9,6 +9,9 @@ pub const WOULD_UNDO: Code = Code("S0306");
 pub const STATES_COULD_PART: Code = Code("S0307");
 /// `cancellable` with no notification that cancels.
 pub const NOTHING_CANCELS: Code = Code("S0308");
+
+/// `until reply` where no request could be cancelled longer.
+pub const ALWAYS_UNTIL_REPLY: Code = Code("S0312");
 
 /// A refusal of the request that opens a sub-session, written as a branch.
 pub const ENDS_THE_SUB_SESSION: Code = Code("S0311");
@@ -73,7 +76,8 @@ pub fn states_could_part(
         format!("`{name}` is `cancellable`, but its reply changes the state"),
     )
     .label("a cancel may cross this reply, and one side would be before it, the other behind it")
-    .also(declared, "declared here");
+    .also(declared, "declared here")
+    .with_note("only where the reply follows a cancel, `cancels … with reply error …`, may the reply change the state");
     let remove = Change::DeleteModifier(declared, "cancellable");
     match refusal {
         Some(refusal) => diagnostic.changes(
@@ -129,4 +133,12 @@ pub fn nothing_cancels(request: &str, declared: Span) -> Diagnostic {
             item: "notification Cancel \"cancel\" (_) cancels requestId".to_owned(),
         }],
     )
+}
+
+/// `cancellable until reply` where the reply follows every cancel.
+pub fn always_until_reply(request: &str, span: Span) -> Diagnostic {
+    Diagnostic::warning(ALWAYS_UNTIL_REPLY, span, format!("`until reply` adds nothing for `{request}`"))
+        .label("no cancel comes after the reply")
+        .with_note("the reply follows a cancel here, so it alone ends what the request has opened")
+        .suggest("write `cancellable`", [Edit::replace(span, "cancellable")])
 }

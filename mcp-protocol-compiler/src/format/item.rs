@@ -229,8 +229,8 @@ fn modifier_end(modifier: &Modifier) -> u32 {
         Modifier::As(name) => name.span.end,
         Modifier::Requires { span, .. }
         | Modifier::Answered(span)
-        | Modifier::Cancellable(span)
-        | Modifier::Cancels(_, span)
+        | Modifier::Cancellable { span, .. }
+        | Modifier::Cancels { span, .. }
         | Modifier::Reports { span, .. }
         | Modifier::Pages { span, .. } => span.end,
         Modifier::Levels(all) => all.last().map_or(0, |last| last.span.end),

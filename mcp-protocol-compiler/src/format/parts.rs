@@ -11,8 +11,12 @@ pub(super) fn modifier(modifier: &Modifier) -> String {
             format!("requires {}.{}{}", holder.text, json_path(path), condition(when, word))
         }
         Modifier::Answered(_) => "answered".to_owned(),
-        Modifier::Cancellable(_) => "cancellable".to_owned(),
-        Modifier::Cancels(path, _) => format!("cancels {}", json_path(path)),
+        Modifier::Cancellable { until_reply: false, .. } => "cancellable".to_owned(),
+        Modifier::Cancellable { until_reply: true, .. } => "cancellable until reply".to_owned(),
+        Modifier::Cancels { id, reply_error: None, .. } => format!("cancels {}", json_path(id)),
+        Modifier::Cancels { id, reply_error: Some(code), .. } => {
+            format!("cancels {} with reply error {code}", json_path(id))
+        }
         Modifier::Reports { token, of, .. } => {
             let of: Vec<String> = of.iter().map(json_path).collect();
             format!("reports {} of {}", json_path(token), of.join(" | "))

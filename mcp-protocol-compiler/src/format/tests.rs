@@ -85,8 +85,12 @@ fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
                 Modifier::Requires { holder, path, condition, unless, span: span() }
             }),
             Just(Modifier::Answered(span())),
-            Just(Modifier::Cancellable(span())),
-            path().prop_map(|path| Modifier::Cancels(path, span())),
+            any::<bool>().prop_map(|until_reply| Modifier::Cancellable { until_reply, span: span() }),
+            (path(), prop::option::of(any::<i64>())).prop_map(|(id, reply_error)| Modifier::Cancels {
+                id,
+                reply_error,
+                span: span()
+            }),
             (path(), of).prop_map(|(token, of)| Modifier::Reports { token, of, span: span() }),
             (path(), path()).prop_map(|(cursor, next)| Modifier::Pages { cursor, next, span: span() }),
             levels(1).prop_map(Modifier::Levels),

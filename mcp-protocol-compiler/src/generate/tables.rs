@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Condition, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, Message,
-    MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, Side, Strictness, Text,
+    Announcement, Cancels, Condition, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level,
+    Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, Side, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -257,11 +257,21 @@ fn message(message: &Message, names: &ConstantNames) -> TokenStream {
         row.extend(quote!(.answered()));
     }
     if message.cancellable {
-        row.extend(quote!(.cancellable()));
+        row.extend(match message.until_reply {
+            true => quote!(.cancellable_until_reply()),
+            false => quote!(.cancellable()),
+        });
     }
-    if let Some(id) = &message.cancels {
+    if let Some(Cancels { id, reply_error, .. }) = &message.cancels {
         let id = path(id);
-        row.extend(quote!(.cancels(#id)));
+        row.extend(match reply_error {
+            // With its sign it is a literal, as it is in the file.
+            Some(code) => {
+                let code = Literal::i64_unsuffixed(*code);
+                quote!(.cancels_with_reply(#id, #code))
+            }
+            None => quote!(.cancels(#id)),
+        });
     }
     if let Some(Reports { token, of, .. }) = &message.reports {
         let (token, of) = (path(token), of.iter().map(parts));

@@ -148,10 +148,21 @@ impl Parser<'_> {
         match word {
             "as" => Some(Modifier::As(self.name("the call", "write `as call_name`")?)),
             "answered" => Some(Modifier::Answered(start)),
-            "cancellable" => Some(Modifier::Cancellable(start)),
+            "cancellable" => {
+                let until_reply = self.eat_word("until").is_some();
+                if until_reply && self.eat_word("reply").is_none() {
+                    self.expected(MALFORMED_DECLARATION, "`reply`", "write `cancellable until reply`");
+                    return None;
+                }
+                Some(Modifier::Cancellable { until_reply, span: start.to(self.previous()) })
+            }
             "cancels" => {
-                let path = self.json_path("write `cancels requestId`")?;
-                Some(Modifier::Cancels(path, start.to(self.previous())))
+                let id = self.json_path("write `cancels requestId`")?;
+                let reply_error = match self.eat_word("with") {
+                    Some(_) => Some(self.error_of_reply()?),
+                    None => None,
+                };
+                Some(Modifier::Cancels { id, reply_error, span: start.to(self.previous()) })
             }
             "reports" => {
                 let help = "write `reports progressToken of _meta.progressToken`";
@@ -201,6 +212,19 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// `reply error -32800`, behind `with`.
+    fn error_of_reply(&mut self) -> Option<i64> {
+        let help =
+            "write `with reply error -32800`: the code of the error that says that a request was cancelled";
+        for word in ["reply", "error"] {
+            if self.eat_word(word).is_none() {
+                self.expected(MALFORMED_DECLARATION, &format!("`{word}`"), help);
+                return None;
+            }
+        }
+        self.error_code(MALFORMED_DECLARATION, "-32800")
     }
 }
 

@@ -327,7 +327,7 @@ impl Parser<'_> {
                 }
                 (Kind::Word, "error") => {
                     self.bump();
-                    level.error.replace(self.error_code()?).is_some()
+                    level.error.replace(self.error_code(MALFORMED_LEVEL, "-32002")?).is_some()
                 }
                 (Kind::Word, word) if !self.begins_line_of_item() => {
                     let help = match suggest::nearest(word, ["out", "in", "error"]) {
@@ -353,17 +353,18 @@ impl Parser<'_> {
         Some(level)
     }
 
-    fn error_code(&mut self) -> Option<i64> {
-        let help = "write `error -32002`";
+    /// The code behind `error`.
+    pub(super) fn error_code(&mut self, wrong: Code, example: &str) -> Option<i64> {
+        let help = format!("write `error {example}`");
         if self.kind() != Kind::Number {
-            self.expected(MALFORMED_LEVEL, "the code of the error", help);
+            self.expected(wrong, "the code of the error", &help);
             return None;
         }
         let code = self.sources.slice(self.span()).parse();
         if code.is_err() {
             let message = format!("{} is too large for the code of an error", self.found());
-            let edit = Edit::replace(self.span(), "-32002");
-            self.report(Diagnostic::error(MALFORMED_LEVEL, self.span(), message).suggest(help, [edit]));
+            let edit = Edit::replace(self.span(), example);
+            self.report(Diagnostic::error(wrong, self.span(), message).suggest(help, [edit]));
         }
         self.bump();
         Some(code.unwrap_or(0))

@@ -20,7 +20,7 @@ pub const ITEMS: [&str; 12] = [
 pub const MODIFIERS: [&str; 7] = ["as", "requires", "answered", "cancellable", "cancels", "reports", "pages"];
 
 /// The words inside items.
-const OTHERS: [&str; 20] = [
+const OTHERS: [&str; 22] = [
     "open",
     "only",
     "batch",
@@ -41,6 +41,8 @@ const OTHERS: [&str; 20] = [
     "rec",
     "dual",
     "reply",
+    "until",
+    "with",
 ];
 
 /// Whether a word cannot be a name.

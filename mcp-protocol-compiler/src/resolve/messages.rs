@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{
-    self as machine, Gate, GateIndex, Holder, Kind, MessageIndex, Reports, Requirement,
+    self as machine, Cancels, Gate, GateIndex, Holder, Kind, MessageIndex, Reports, Requirement,
 };
 
 use super::items::Sides;
@@ -146,13 +146,17 @@ impl Declare<'_> {
                     only_for(request, *span, "answered", "request");
                     message.table.answered = true;
                 }
-                Modifier::Cancellable(span) => {
+                Modifier::Cancellable { until_reply, span } => {
                     only_for(request, *span, "cancellable", "request");
                     message.table.cancellable = true;
+                    if *until_reply {
+                        message.table.until_reply = true;
+                        message.until_reply = Some(*span);
+                    }
                 }
-                Modifier::Cancels(field, span) => {
+                Modifier::Cancels { id, reply_error, span } => {
                     only_for(!request, *span, "cancels", "notification");
-                    message.table.cancels = Some(path(field));
+                    message.table.cancels = Some(Cancels::new(path(id), *reply_error));
                 }
                 Modifier::Reports { token, of, span } => {
                     only_for(!request, *span, "reports", "notification");

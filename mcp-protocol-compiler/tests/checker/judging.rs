@@ -11,9 +11,9 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 use mcp_protocol_machine::{Checker, Step, StepKind};
 
 use crate::event::Event;
-use crate::mistakes::plant;
+use crate::mistakes::{plant, plant_cancel};
 use crate::parties::{Seat, talk};
-use crate::protocols;
+use crate::protocols::{self, CancelKinds};
 use crate::random::Random;
 use crate::reading::Reading;
 use crate::sources::Source;
@@ -220,6 +220,9 @@ pub(crate) fn judge(
                 talk.ending.filter(|_| seat != Seat::Middle).map(|ending| ending[who]),
                 counts,
             )?;
+            if let Some(run) = plant_cancel(random, &source.protocol, seen) {
+                role.mistaken(&run, counts)?;
+            }
             for _ in 0..MISTAKES {
                 role.mistaken(&plant(random, &source.protocol, seen), counts)?;
             }
@@ -296,14 +299,14 @@ impl Followed<'_> {
 }
 
 /// Runs many cases. After a failure further seeds are tried, and the smallest failure is reported.
-fn random_protocols(seeds: std::ops::Range<u64>) -> Counts {
+fn random_protocols(seeds: std::ops::Range<u64>, cancels: CancelKinds) -> Counts {
     let mut counts = Counts::default();
     let mut smallest: Option<String> = None;
     let mut failures = 0;
     let mut seed = seeds.start;
     while counts.protocols < seeds.end - seeds.start {
         let mut random = Random::new(seed);
-        let text = protocols::write(&mut random);
+        let text = protocols::write(&mut random, cancels);
         match Source::new(&text) {
             Err(findings) => {
                 counts.refused_texts += 1;
@@ -365,13 +368,13 @@ fn what_failed_once_is_judged_right() {
         600_000_510,
         600_001_347,
     ] {
-        random_protocols(seed..seed + 1);
+        random_protocols(seed..seed + 1, CancelKinds::Ending);
     }
 }
 
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
-    let counts = random_protocols(budget("CHECKER_CASES", 150));
+    let counts = random_protocols(budget("CHECKER_CASES", 150), CancelKinds::All);
     // A few cases are asked for to look into them, not to count what they see.
     if counts.protocols < 100 {
         return;
@@ -391,6 +394,8 @@ fn the_checker_is_sound_prompt_and_transparent() {
         "WrongReply",
         "NotRunning",
         "NotCancellable",
+        "NoLongerCancellable",
+        "CancelledTwice",
         "UnknownKey",
         "KeyInUse",
         "UnknownToken",

@@ -126,6 +126,21 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
     run
 }
 
+/// Adds a cancel of some request by its sender, wherever that stands: it may be answered, or cancelled before. Nothing
+/// else of a seed depends on it.
+pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event]) -> Option<Vec<Event>> {
+    let mut random = random.fork();
+    let (cancel, _) = protocol.indexed().find(|(_, table)| table.cancels.is_some())?;
+    let cancellable = |event: &Event| protocol.message(event.message).unwrap().cancellable;
+    let asked: Vec<usize> = (0..seen.len()).filter(|place| cancellable(&seen[*place])).collect();
+    let request = random.one(&asked).copied()?;
+    let mut event = Event::new(seen[request].from, cancel);
+    event.about.clone_from(&seen[request].id);
+    let mut run = seen.to_vec();
+    run.insert(request + 1 + random.below(run.len() - request), event);
+    Some(run)
+}
+
 fn fresh(random: &mut Random) -> RequestId {
     RequestId::Number(10_000 + i64::try_from(random.below(1_000_000)).unwrap())
 }

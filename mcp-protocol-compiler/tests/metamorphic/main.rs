@@ -33,10 +33,12 @@ mod tree;
 #[allow(dead_code, reason = "the oracle uses the rest")]
 mod event;
 #[path = "../checker/mistakes.rs"]
+#[allow(dead_code, reason = "the oracle uses the rest")]
 mod mistakes;
 #[path = "../checker/parties/mod.rs"]
 mod parties;
 #[path = "../checker/protocols/mod.rs"]
+#[allow(dead_code, reason = "the oracle uses the rest")]
 mod protocols;
 #[path = "../checker/random.rs"]
 mod random;

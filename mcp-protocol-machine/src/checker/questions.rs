@@ -152,6 +152,12 @@ impl Checker {
         self.violation(Direction::Send, message, None, ViolationKind::OtherKind { taken_for })
     }
 
+    /// The request under an id that has its reply, where the sub-session that it opened goes on.
+    pub fn answered_opener(&self, direction: Direction, id: &RequestId) -> Option<MessageIndex> {
+        let exchange = self.asked(direction).running_under(id)?;
+        exchange.is_answered().then_some(exchange.message)
+    }
+
     /// The requests that went in a direction and await their reply, with where they belong.
     fn open(&self, direction: Direction) -> impl Iterator<Item = (MessageIndex, Place)> {
         let running = self.asked(direction).running().filter(|exchange| !exchange.is_answered());

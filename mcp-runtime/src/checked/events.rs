@@ -70,7 +70,8 @@ pub enum Event {
         /// The payload of the notification.
         params: Payload,
     },
-    /// The peer has cancelled a request that [`next`](CheckedSession::next) returned before. It needs no answer.
+    /// The peer has cancelled a request that [`next`](CheckedSession::next) returned before. It needs no answer, unless the
+    /// protocol says that the reply follows a cancel.
     Cancelled {
         /// The request of the peer.
         id: RequestId,
@@ -342,6 +343,9 @@ impl CheckedSession {
                     }
                     _ => None,
                 }
+            }
+            Notice::Cancelled(id) if self.link.with(|engine| engine.is_reply_awaited(&id)) => {
+                Some(Event::Cancelled { id })
             }
             Notice::Cancelled(id) => {
                 match self.linear_request(&id) {

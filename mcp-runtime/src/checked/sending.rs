@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::named::Name;
 use super::session::CheckedSession;
 use crate::clock::now;
-use crate::engine::{Caller, Engine, Moved, id_at};
+use crate::engine::{Caller, CancelOutcome, Engine, Moved, id_at};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
 use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, permits, room, sub_sessions};
@@ -159,8 +159,8 @@ impl CheckedSession {
         let (message, written) = self.named(notification.into(), Kind::Notification, params)?;
         let protocol = self.link.with(|engine| engine.rules().protocol().clone());
         let Some(table) = protocol.message(message) else { return Err(self.not_here(message)) };
-        if let Some(path) = &table.cancels {
-            return match id_at(Some(&written), path) {
+        if let Some(cancels) = &table.cancels {
+            return match id_at(Some(&written), &cancels.id) {
                 Some(id) => self.send_cancel(message, &id, &written),
                 // The checker says what is wrong with that.
                 None => self
@@ -189,7 +189,8 @@ impl CheckedSession {
     }
 
     /// Cancels a request of this side, where the protocol allows it. A request of a replicated channel then ends with
-    /// [`Event::Failed`](super::Event::Failed). Does nothing if the reply has come already.
+    /// [`Event::Failed`](super::Event::Failed). If the protocol says that the reply follows a cancel, the reply comes with
+    /// [`next`](Self::next) as any other. Does nothing if the reply has come already.
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error};
@@ -221,8 +222,8 @@ impl CheckedSession {
                     .map(drop);
             }
         };
-        let is_cancelled = self.link.speak(|engine, caller| engine.cancel(caller, number, Some(extra)))?;
-        if is_cancelled
+        let outcome = self.link.speak(|engine, caller| engine.cancel(caller, number, Some(extra)))?;
+        if outcome == CancelOutcome::Ended
             && let Some(part) =
                 self.parts.iter_mut().find_map(|part| part.open.replied(number).then_some(part))
             && let Some(target) = part.channel.target(Direction::Send, message)
@@ -268,8 +269,8 @@ impl CheckedSession {
             .map(CheckedSession::of)
     }
 
-    /// Answers a request that came with [`next`](Self::next) with a result. If the peer has cancelled the request,
-    /// nothing is sent.
+    /// Answers a request that came with [`next`](Self::next) with a result. If the peer has cancelled the request, nothing
+    /// is sent, unless the protocol says that the reply follows a cancel.
     ///
     /// ```
     /// use mcp_runtime::{CheckedSession, Error, Event};

@@ -8,13 +8,14 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
 use super::context::Caller;
+use super::owed::CancelOutcome;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
 use crate::error::Error;
 
 impl Engine {
-    /// No task waits for the reply to a linear request any more. The request is cancelled if it may be; otherwise its
-    /// reply is abandoned. Returns the id of the request then, unless the reply is here already.
+    /// No task waits for the reply to a linear request any more. The request is cancelled if it may be. If it still gets
+    /// its reply, that is abandoned. Returns the id of the request then, unless the reply is here already.
     pub(crate) fn abandon_exchange(
         &mut self,
         caller: Caller,
@@ -25,7 +26,7 @@ impl Engine {
     ) -> Option<i64> {
         if self.rules.message(request).is_some_and(|message| message.cancellable) {
             let reason = why.and_then(|error| self.reason(error));
-            if matches!(self.cancel(caller, id, reason.as_deref()), Ok(true)) {
+            if matches!(self.cancel(caller, id, reason.as_deref()), Ok(CancelOutcome::Ended)) {
                 return None;
             }
         }
@@ -36,21 +37,21 @@ impl Engine {
         Some(id)
     }
 
-    /// Cancels a request for which a value may wait; `false` if its reply has come already.
+    /// Cancels a request for which a value may wait.
     pub(crate) fn cancel_awaited(
         &mut self,
         caller: Caller,
         id: i64,
         extra: Option<&str>,
-    ) -> Result<bool, Error> {
+    ) -> Result<CancelOutcome, Error> {
         let sub_session = self.rules.checker().sub_session_of(Direction::Send, &RequestId::Number(id));
-        let is_cancelled = self.cancel(caller, id, extra)?;
+        let outcome = self.cancel(caller, id, extra)?;
         match sub_session {
-            _ if !is_cancelled => {}
+            _ if outcome != CancelOutcome::Ended => {}
             Some(sub_session) => self.sub_sessions.wake(sub_session, &mut self.effects),
             None => self.linear.waiting().wake(&mut self.effects),
         }
-        Ok(is_cancelled)
+        Ok(outcome)
     }
 
     /// A reply has arrived: whether it was abandoned.

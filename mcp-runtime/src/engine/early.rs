@@ -117,7 +117,7 @@ impl Engine {
             Some(id) => self.is_early_request(inbound, message, id),
             None => {
                 let cancels = self.rules.message(message).and_then(|table| table.cancels.as_ref());
-                let cancelled = cancels.and_then(|path| id_at(params, path));
+                let cancelled = cancels.and_then(|cancels| id_at(params, &cancels.id));
                 self.is_early_notification(inbound, message, cancelled.as_ref())
             }
         }

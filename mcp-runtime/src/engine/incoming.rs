@@ -11,7 +11,6 @@ use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
-use super::owners::trace::Outcome;
 use super::rules::names::applies;
 use super::rules::names::{Names, id_at};
 use super::state::Engine;
@@ -211,7 +210,8 @@ impl Engine {
         };
         let table = self.rules.message(message);
         let cancels = table.and_then(|table| table.cancels.as_ref());
-        let cancelled = cancels.and_then(|path| id_at(params, path));
+        let cancelled = cancels.and_then(|cancels| id_at(params, &cancels.id));
+        let reply_error = cancels.and_then(|cancels| cancels.reply_error);
         if self.is_early_notification(inbound, message, cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
         }
@@ -249,7 +249,7 @@ impl Engine {
         }
         self.report_tolerated(message, params);
         if let Some(id) = cancelled {
-            self.cancel_came(&id);
+            self.cancel_came(&id, reply_error);
             if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
                 self.sub_sessions.end(sub_session, Error::Cancelled, &mut self.effects);
             }
@@ -304,28 +304,6 @@ impl Engine {
         };
         self.sub_sessions.begin(sub_session, None, false);
         Some((sub_session, state))
-    }
-
-    /// The peer has taken a request back.
-    fn cancel_came(&mut self, id: &RequestId) {
-        // It gets no reply, so the other replies of its batch need not wait for one.
-        let to = self.owed.take_route(id);
-        self.leave_batch(to.batch);
-        self.trace_over(Direction::Receive, id, Outcome::Cancelled);
-        if let Some(removed) = self.replicated.take_request(id) {
-            // No handler has begun to work on it.
-            self.owed.end(id, &mut self.effects);
-            self.settle_tag(to.tag);
-            if let Some((sub_session, _)) = removed.sub_session {
-                self.leave_sub_session(Caller::ANY, sub_session);
-            }
-            self.reached();
-        } else if let Some(mailbox) = self.owed.cancel(id, &mut self.effects) {
-            if let Some(mailbox) = mailbox {
-                self.notify_mailbox(mailbox, Notice::Cancelled(id.clone()));
-            }
-            self.settle_tag(to.tag);
-        }
     }
 
     fn progress_came(&mut self, id: i64, params: Option<&str>) {

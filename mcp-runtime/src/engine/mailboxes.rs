@@ -11,7 +11,6 @@ use super::owners::mailboxes::{MailboxId, Notice, Turn};
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
 use super::state::Engine;
-use crate::jsonrpc::RpcError;
 
 impl Engine {
     /// Opens a mailbox. It consumes replicated inputs.
@@ -28,11 +27,7 @@ impl Engine {
         }
         for id in self.held_by(key) {
             // If the session is over, no task is waiting.
-            let _ = self.reply_error(
-                caller,
-                &id,
-                &RpcError::internal_error("the request was dropped unanswered"),
-            );
+            let _ = self.reply_dropped(caller, &id);
         }
         self.mailboxes.close(key, &mut self.effects);
         self.leave();

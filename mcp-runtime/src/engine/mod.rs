@@ -70,6 +70,7 @@ pub(crate) use context::Caller;
 pub(crate) use late::Moved;
 pub(crate) use link::Link;
 
+pub(crate) use owed::CancelOutcome;
 pub(crate) use owners::calls::{Answer, Sent};
 pub(crate) use owners::inputs::{Body, LinearInput, Verdict};
 pub(crate) use owners::mailboxes::{MailboxId, Notice, Turn};

@@ -1,10 +1,11 @@
 //! Messages of this side. Nothing is written that the checker refuses.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
-use mcp_protocol_machine::{About, Awaiting, Correlation, Meant, RequestId, Step, Token};
+use mcp_protocol_machine::{About, Awaiting, Correlation, Meant, RequestId, Step, StepKind, Token};
 
 use super::context::{Accepted, Caller};
 use super::late::is_written;
+use super::owed::CancelOutcome;
 use super::owners::batches::ReplyTo;
 use super::owners::trace::Outcome;
 use super::rules::names::applies;
@@ -146,8 +147,10 @@ impl Engine {
         if is_written(&step) {
             write::notification(self.outbox.composing(), self.rules.dialect(), &table.method, params);
             self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
-            if let About::Request(id) = about {
-                // It takes the request back.
+            if let About::Request(id) = about
+                && step.kind != StepKind::Reported
+            {
+                // It ends the exchange: no reply follows.
                 self.not_awaited(id);
             }
         }
@@ -192,9 +195,13 @@ impl Engine {
         self.sub_session_progress(id)
     }
 
-    /// Takes a request of this side back; `false` if its reply has come already. `extra` are further members of the
-    /// notification.
-    pub(crate) fn cancel(&mut self, caller: Caller, id: i64, extra: Option<&str>) -> Result<bool, Error> {
+    /// Cancels a request of this side. `extra` are further members of the notification.
+    pub(crate) fn cancel(
+        &mut self,
+        caller: Caller,
+        id: i64,
+        extra: Option<&str>,
+    ) -> Result<CancelOutcome, Error> {
         self.cancel_with(caller, id, extra, Error::Cancelled)
     }
 
@@ -205,23 +212,33 @@ impl Engine {
         id: i64,
         extra: Option<&str>,
         error: Error,
-    ) -> Result<bool, Error> {
-        if self.calls.is_complete(id) {
-            return Ok(false);
+    ) -> Result<CancelOutcome, Error> {
+        let name = RequestId::Number(id);
+        if self.calls.is_complete(id) || self.is_past_cancel(&name) {
+            return Ok(CancelOutcome::TooLate);
         }
         let _protocol = self.rules.protocol().clone();
-        let Some((message, place)) = self.rules.cancels() else { return Ok(false) };
-        let name = RequestId::Number(id);
-        let params = path::set(extra, &place, &write::id_text(&name))
+        let Some((message, cancels)) = self.rules.cancels() else { return Ok(CancelOutcome::TooLate) };
+        let params = path::set(extra, &cancels.id, &write::id_text(&name))
             .map_err(|error| Error::payload(&self.rules.name(message), error))?;
-        let written = self.notification(caller, message, &params, About::Request(&name))?;
-        if written {
-            let outcome =
-                if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
-            self.trace_over(Direction::Send, &name, outcome);
-            self.complete(id, Err(error));
+        if !self.notification(caller, message, &params, About::Request(&name))? {
+            return Ok(CancelOutcome::TooLate);
         }
-        Ok(written)
+        if cancels.reply_error.is_some() {
+            return Ok(CancelOutcome::ReplyFollows);
+        }
+        let outcome =
+            if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
+        self.trace_over(Direction::Send, &name, outcome);
+        self.complete(id, Err(error));
+        Ok(CancelOutcome::Ended)
+    }
+
+    /// Whether a request of this side has its reply and may be cancelled only until then, although what it has opened
+    /// goes on.
+    fn is_past_cancel(&self, id: &RequestId) -> bool {
+        let answered = self.rules.checker().answered_opener(Direction::Send, id);
+        answered.and_then(|request| self.rules.message(request)).is_some_and(|message| message.until_reply)
     }
 
     /// Answers a request of the peer with a result; which of its replies that is, the result says.

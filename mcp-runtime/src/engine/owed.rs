@@ -2,13 +2,96 @@
 
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::context::Caller;
+use super::owners::mailboxes::Notice;
+use super::owners::trace::Outcome;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
+use crate::error::Error;
+use crate::jsonrpc::RpcError;
+
+/// What has become of a request of this side that was to be cancelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CancelOutcome {
+    /// The cancel was written and has ended the exchange.
+    Ended,
+    /// The cancel was written, and the request still gets its reply.
+    ReplyFollows,
+    /// It has its reply, or nothing cancels it: nothing was written.
+    TooLate,
+}
 
 impl Engine {
+    /// The peer has cancelled a request.
+    pub(super) fn cancel_came(&mut self, id: &RequestId, reply_error: Option<i64>) {
+        if reply_error.is_some() {
+            return self.cancel_with_reply_came(id);
+        }
+        // It gets no reply, so the other replies of its batch need not wait for one.
+        let to = self.owed.take_route(id);
+        self.leave_batch(to.batch);
+        self.trace_over(Direction::Receive, id, Outcome::Cancelled);
+        if let Some(removed) = self.replicated.take_request(id) {
+            // No handler has begun to work on it.
+            self.owed.end(id, &mut self.effects);
+            self.settle_tag(to.tag);
+            if let Some((sub_session, _)) = removed.sub_session {
+                self.leave_sub_session(Caller::ANY, sub_session);
+            }
+            self.reached();
+        } else if self.tell_of_cancel(id) {
+            self.settle_tag(to.tag);
+        }
+    }
+
+    /// The same where the request still gets its reply.
+    fn cancel_with_reply_came(&mut self, id: &RequestId) {
+        if let Some(removed) = self.replicated.take_request(id) {
+            // No handler has begun to work on it, and none will.
+            let error = self.cancelled_error();
+            let _ = self.reply_error(Caller::ANY, id, &error);
+            if let Some((sub_session, _)) = removed.sub_session {
+                self.leave_sub_session(Caller::ANY, sub_session);
+            }
+            self.reached();
+        } else {
+            self.tell_of_cancel(id);
+        }
+    }
+
+    /// Notifies the tasks that work on a request of its cancel. Returns `false` if none does.
+    fn tell_of_cancel(&mut self, id: &RequestId) -> bool {
+        let Some(mailbox) = self.owed.cancel(id, &mut self.effects) else { return false };
+        if let Some(mailbox) = mailbox {
+            self.notify_mailbox(mailbox, Notice::Cancelled(id.clone()));
+        }
+        true
+    }
+
+    /// Whether a request of the peer that it has cancelled still gets its reply.
+    pub(crate) fn is_reply_awaited(&self, id: &RequestId) -> bool {
+        matches!(self.rules.checker().awaiting(Direction::Send, id), Awaiting::Request(_))
+    }
+
+    /// The error that says that a request was given up because the peer has cancelled it.
+    pub(crate) fn cancelled_error(&self) -> RpcError {
+        let code = self.rules.cancels().and_then(|(_, cancels)| cancels.reply_error);
+        RpcError::new(code.unwrap_or(RpcError::INTERNAL_ERROR), "the request was cancelled")
+    }
+
+    /// What was to answer a request of the peer is gone: answers with an error, which says so, or that the peer has
+    /// cancelled the request.
+    pub(crate) fn reply_dropped(&mut self, caller: Caller, id: &RequestId) -> Result<(), Error> {
+        let error = match self.owed.is_cancelled(id) {
+            Some(true) => self.cancelled_error(),
+            _ => RpcError::internal_error("the request was dropped unanswered"),
+        };
+        self.reply_error(caller, id, &error)
+    }
+
     /// Whether a request of the peer was cancelled, or its answer is not wanted any more.
     pub(crate) fn is_cancelled(&self, caller: Caller, id: Option<&RequestId>) -> bool {
         if self.lifecycle.is_over() || self.is_lost(caller) {

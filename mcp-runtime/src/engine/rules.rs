@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
-    Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Role, Side, State, StateIndex, Text,
+    Cancels, Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Role, Side, State, StateIndex,
+    Text,
 };
 use mcp_protocol_machine::{Capabilities, Checker, Limits, ProtocolRef, TableError, Token};
 
@@ -148,8 +149,8 @@ impl Rules {
         self.names.refusal(&self.protocol, request)
     }
 
-    /// The notification that cancels a request, and where it has the id of that.
-    pub(super) fn cancels(&self) -> Option<(MessageIndex, Path)> {
+    /// The notification that cancels a request, and how.
+    pub(super) fn cancels(&self) -> Option<(MessageIndex, Cancels)> {
         self.names.cancels(&self.protocol)
     }
 

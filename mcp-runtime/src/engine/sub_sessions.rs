@@ -151,11 +151,7 @@ impl Engine {
         let Some((opener, inputs)) = self.sub_sessions.remove(sub_session, &mut self.effects) else { return };
         for id in self.owed.ids(|owed| owed.answered_by == AnsweredBy::SubSession(sub_session)) {
             // The peer may have ended the sub-session meanwhile, and wait for nothing any more.
-            let _ = self.reply_error(
-                caller,
-                &id,
-                &RpcError::internal_error("the request was dropped unanswered"),
-            );
+            let _ = self.reply_dropped(caller, &id);
         }
         for input in inputs {
             self.outlive_sub_session(input, left);

@@ -79,9 +79,9 @@ impl Engine {
     /// What a cancel says in addition to the id of the request.
     pub(crate) fn reason(&self, error: &Error) -> Option<String> {
         let field = self.options.cancel_reason?;
-        let (_, place) = self.rules.cancels()?;
+        let (_, cancels) = self.rules.cancels()?;
         // The id may stand at the place that the reason would have.
-        let free = place.first().is_some_and(|first| **first != *field);
+        let free = cancels.id.first().is_some_and(|first| **first != *field);
         free.then(|| serde_json::json!({ field: error.to_string() }).to_string())
     }
 }

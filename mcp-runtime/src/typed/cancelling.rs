@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde::Serialize;
 
-use crate::engine::Link;
+use crate::engine::{CancelOutcome, Link};
 use crate::error::Error;
 use crate::jsonrpc::write;
 
@@ -23,6 +23,8 @@ pub(super) enum Cancelling {
     Unsent,
     /// It was, under this id.
     Sent(i64),
+    /// The request was cancelled, and still gets its reply.
+    ReplyFollows,
     /// The request was cancelled, perhaps before it was written, or is complete.
     Cancelled,
 }
@@ -65,7 +67,9 @@ impl Canceller {
         Canceller { link: link.clone(), shared: Arc::clone(shared) }
     }
 
-    /// Cancels the call: it ends with [`Error::Cancelled`], unless its result has come already.
+    /// Cancels the call: it ends with [`Error::Cancelled`], unless its result has come already. If the protocol says that
+    /// the reply follows a cancel, the call waits for that reply and ends with it. A call that was not sent ends with
+    /// [`Error::Cancelled`] in any case.
     ///
     /// # Errors
     /// If the protocol does not permit the cancel, or the session has ended.
@@ -101,9 +105,7 @@ impl Canceller {
             let mut cancelling = locked(&self.shared);
             match *cancelling {
                 Cancelling::Sent(id) => {
-                    if engine.cancel_awaited(caller, id, extra)? {
-                        *cancelling = Cancelling::Cancelled;
-                    }
+                    cancelling.sent(engine.cancel_awaited(caller, id, extra)?);
                     Ok(())
                 }
                 Cancelling::Unsent => {
@@ -112,9 +114,20 @@ impl Canceller {
                     engine.nudge();
                     Ok(())
                 }
-                Cancelling::Cancelled => Ok(()),
+                Cancelling::ReplyFollows | Cancelling::Cancelled => Ok(()),
             }
         })
+    }
+}
+
+impl Cancelling {
+    /// A cancel of the request was sent, unless it was too late.
+    pub(super) fn sent(&mut self, outcome: CancelOutcome) {
+        match outcome {
+            CancelOutcome::Ended => *self = Cancelling::Cancelled,
+            CancelOutcome::ReplyFollows => *self = Cancelling::ReplyFollows,
+            CancelOutcome::TooLate => {}
+        }
     }
 }
 

@@ -15,6 +15,7 @@ use super::within::Within;
 use crate::driver::Extension;
 use crate::engine::Link;
 use crate::error::Error;
+use crate::jsonrpc::RpcError;
 
 /// The context of a handler: calls back to the peer, progress, and cancellation.
 #[derive(Clone)]
@@ -95,6 +96,12 @@ impl Context {
         let link = &self.link;
         link.wait_as(|engine, caller, context, waiter| engine.poll_cancelled(caller, context, waiter, id))
             .await;
+    }
+
+    /// Returns the error with which a handler answers that has given up because the peer has cancelled the request: with
+    /// the code that the protocol has for that, if the reply follows a cancel.
+    pub fn cancelled_error(&self) -> RpcError {
+        self.link.with(|engine| engine.cancelled_error())
     }
 
     /// Returns whether the peer has cancelled the request, or the session has ended.

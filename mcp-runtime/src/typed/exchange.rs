@@ -35,7 +35,8 @@ enum ExchangeStage {
 /// A linear request whose reply leads back to the state before it, as a future.
 ///
 /// It is sent when it is first polled. Dropping it, or its timeout, cancels the request if `C` says that the protocol
-/// allows it. Otherwise the reply is abandoned: it is awaited and dropped before the next step is written.
+/// allows it. If the request still gets its reply, that is abandoned: it is awaited and dropped before the next step is
+/// written.
 ///
 /// ```
 /// use std::time::Duration;
@@ -97,10 +98,10 @@ impl<T, C> Exchange<'_, T, C> {
         self.session.channel.link.speak(|engine, caller| {
             // Locked inside of the engine's lock, as cancellers do it.
             let mut cancelling = locked(shared);
-            if !matches!(*cancelling, Cancelling::Cancelled)
-                || !matches!(engine.cancel(caller, id, None), Ok(true))
+            if let Cancelling::Cancelled = std::mem::replace(&mut *cancelling, Cancelling::Sent(id))
+                && let Ok(outcome) = engine.cancel(caller, id, None)
             {
-                *cancelling = Cancelling::Sent(id);
+                cancelling.sent(outcome);
             }
         });
     }

@@ -17,9 +17,10 @@ use crate::jsonrpc::RpcError;
 
 /// The reply that this side owes to a request of the peer, of type `R`.
 ///
-/// It can be kept, and moved to other tasks, while the session goes on. A request that the peer has cancelled is not
-/// answered; [`context`](Self::context) shows whether it is. Dropping a responder, also by a panic, answers with the
-/// error -32603.
+/// It can be kept, and moved to other tasks, while the session goes on. [`context`](Self::context) shows whether the peer
+/// has cancelled the request. The answer to such a request is sent only if the protocol says that the reply follows a
+/// cancel. Dropping a responder, also by a panic, answers with the error -32603, or, if the peer has cancelled the
+/// request, with the protocol's error for that.
 ///
 /// ```
 /// use mcp_runtime::{Error, RpcError, call::Responder};
@@ -119,15 +120,14 @@ impl<R> Responder<R> {
 impl<R> Drop for Responder<R> {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
-            let problem = if std::thread::panicking() {
-                "the handler of the request panicked"
-            } else {
-                "the request was dropped unanswered"
-            };
             // If the session has ended, the error cannot be sent.
-            let _ = self
-                .link
-                .speak(|engine, caller| engine.reply_error(caller, &id, &RpcError::internal_error(problem)));
+            let _ = self.link.speak(|engine, caller| match std::thread::panicking() {
+                true => {
+                    let error = RpcError::internal_error("the handler of the request panicked");
+                    engine.reply_error(caller, &id, &error)
+                }
+                false => engine.reply_dropped(caller, &id),
+            });
         }
     }
 }

@@ -257,8 +257,14 @@ macro_rules! __context {
                 self.context.cancelled().await
             }
 
+            /// Returns the error with which a handler answers that has given up because the peer has cancelled the
+            /// request.
+            pub fn cancelled_error(&self) -> $crate::RpcError {
+                self.context.cancelled_error()
+            }
+
             /// Whether the peer has cancelled its request, or the session has ended. The answer to such a request is
-            /// not sent.
+            /// sent only if the protocol says that the reply follows a cancel.
             pub fn is_cancelled(&self) -> bool {
                 self.context.is_cancelled()
             }

@@ -74,7 +74,7 @@ impl Session {
     }
 
     /// Waits until the peer cancels a request that this value has to answer, or the session ends. Answer it all the
-    /// same to move the value on; the peer ignores the answer.
+    /// same to move the value on; unless the protocol says that the reply follows a cancel, the peer ignores the answer.
     pub async fn cancelled(&self, request: MessageIndex) {
         let open = self.open.id_of(request);
         let (link, sub_session) = (&self.channel.link, self.channel.sub_session);

@@ -121,7 +121,7 @@ fn declarations() {
         Modifier::As(_),
         Modifier::Requires { holder, condition, unless: false, .. },
         Modifier::Requires { condition: Some(other), unless: true, .. },
-        Modifier::Cancellable(_),
+        Modifier::Cancellable { until_reply: false, .. },
         Modifier::Answered(_),
         Modifier::Levels(levels),
     ] = request.modifiers.as_slice()

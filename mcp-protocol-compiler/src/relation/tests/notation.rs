@@ -45,6 +45,7 @@ fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
         documentation: Vec::new(),
         payload: PayloadType::None,
         call_name: None,
+        until_reply: None,
         pages: None,
         undeclared: false,
     }

@@ -9,7 +9,7 @@
 
 mod party;
 
-use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
@@ -75,6 +75,8 @@ struct Party<'a> {
     /// Requests that came too late for their sub-session: the answer is an error.
     dead: Vec<(RequestId, MessageIndex)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// Its requests that it has cancelled and that still get their reply.
+    cancelled: HashSet<RequestId>,
     /// The body that each message opened where it last could: an opening may cross what left the choice.
     offered: HashMap<(Direction, MessageIndex), Place>,
 }
@@ -87,6 +89,8 @@ enum Choice {
     CancelMain(MessageIndex, RequestId),
     CancelSubSession(usize, MessageIndex, RequestId),
     EndSubSession(usize, MessageIndex, RequestId),
+    /// Of a request that still gets its reply, with its sub-session.
+    CancelRunning(Option<usize>, MessageIndex, RequestId),
     Report(MessageIndex, RequestId),
     Dead(RequestId, MessageIndex),
 }
@@ -123,6 +127,7 @@ pub(crate) fn talk(
         owed: Vec::new(),
         dead: Vec::new(),
         granted: HashMap::new(),
+        cancelled: HashSet::new(),
         offered: HashMap::new(),
     };
     let mut session = Session {
@@ -161,7 +166,10 @@ impl Session<'_> {
         let mut choices = party.choices(self.protocol, alive < SUB_SESSIONS);
         // Refusals and cancellations would otherwise be most of what is said.
         let rare = |choice: &Choice| match choice {
-            Choice::CancelMain(..) | Choice::CancelSubSession(..) | Choice::EndSubSession(..) => true,
+            Choice::CancelMain(..)
+            | Choice::CancelSubSession(..)
+            | Choice::EndSubSession(..)
+            | Choice::CancelRunning(..) => true,
             Choice::Main(_, step) | Choice::SubSession(_, _, step) => {
                 matches!(party.reading.kind(step.message), Kind::Refusal { .. })
             }
@@ -202,6 +210,7 @@ impl Session<'_> {
             Choice::CancelSubSession(number, message, _) | Choice::EndSubSession(number, message, _) => {
                 (*message, Some(*number))
             }
+            Choice::CancelRunning(sub_session, message, _) => (*message, *sub_session),
             Choice::Dead(_, request) => {
                 let refusal = |(_, table): &(MessageIndex, &mcp_protocol_machine::protocol::Message)| {
                     table.kind == Kind::Refusal { request: *request }
@@ -224,7 +233,8 @@ impl Session<'_> {
             (
                 Choice::CancelMain(_, id)
                 | Choice::CancelSubSession(_, _, id)
-                | Choice::EndSubSession(_, _, id),
+                | Choice::EndSubSession(_, _, id)
+                | Choice::CancelRunning(_, _, id),
                 _,
             ) => event.about = Some(id.clone()),
             (Choice::Report(_, token), _) => event.token = Some(token.clone()),

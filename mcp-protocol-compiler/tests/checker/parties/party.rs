@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{Direction, GateIndex, Holder, Kind, Message
 
 use super::{Choice, Copied, Item, Owed, Party};
 use crate::event::Event;
-use crate::reading::{Move, way};
+use crate::reading::{Asked, Move, Program, way};
 
 impl Party<'_> {
     fn direction(&self, from: Side) -> Direction {
@@ -40,11 +40,22 @@ impl Party<'_> {
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
         let open = |message| self.open(protocol, message, false) || self.open(protocol, message, true);
         let may = |step: &Move| step.direction == Direction::Send && open(step.message);
-        let cancellable =
-            |request: MessageIndex| protocol.message(request).is_some_and(|message| message.cancellable);
+        let running = cancels.filter(|(cancel, _)| reply_follows(protocol, *cancel));
+        let cancels = cancels.filter(|_| running.is_none());
+        let request = |request: MessageIndex| protocol.message(request).unwrap();
+        let cancellable = |message: MessageIndex| request(message).cancellable;
+        let again = |asked: &Asked| {
+            asked.direction == Direction::Send
+                && cancellable(asked.request)
+                && !self.cancelled.contains(&asked.id)
+        };
         for (place, thread) in self.program.threads.iter().enumerate() {
             let moves = self.reading.moves(thread).into_iter().filter(may);
             choices.extend(moves.map(|step| Choice::Main(place, step)));
+            if let Some((cancel, _)) = running {
+                let ids = thread.asked.iter().filter(|asked| again(asked)).map(|asked| asked.id.clone());
+                choices.extend(ids.map(|id| Choice::CancelRunning(None, cancel, id)));
+            }
             for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
                 if let (Some((cancel, _)), true) = (cancels, cancellable(asked.request)) {
                     choices.push(Choice::CancelMain(cancel, asked.id.clone()));
@@ -66,6 +77,10 @@ impl Party<'_> {
                 };
                 let moves = self.reading.moves(thread).into_iter().filter(may).filter(awake);
                 choices.extend(moves.map(|step| Choice::SubSession(*number, place, step)));
+                if let Some((cancel, _)) = running {
+                    let ids = thread.asked.iter().filter(|asked| again(asked)).map(|asked| asked.id.clone());
+                    choices.extend(ids.map(|id| Choice::CancelRunning(Some(*number), cancel, id)));
+                }
                 for asked in thread.asked.iter().filter(|asked| asked.direction == Direction::Send) {
                     let opener = sub_session
                         .opener
@@ -76,9 +91,10 @@ impl Party<'_> {
                     }
                 }
             }
-            if let (Some((cancel, _)), Some((side, id, request))) = (cancels, &sub_session.opener)
+            if let (Some((cancel, _)), Some((side, id, opening))) = (cancels, &sub_session.opener)
                 && *side == self.side
-                && cancellable(*request)
+                && cancellable(*opening)
+                && (!request(*opening).until_reply || awaited(program, id))
             {
                 choices.push(Choice::EndSubSession(*number, cancel, id.clone()));
             }
@@ -98,6 +114,9 @@ impl Party<'_> {
         announce(protocol, &mut self.granted, event);
         let table = protocol.message(event.message).unwrap();
         if table.reports.is_some() {
+            return;
+        }
+        if reply_follows(protocol, event.message) {
             return;
         }
         if table.cancels.is_some() {
@@ -159,6 +178,7 @@ impl Party<'_> {
         let on_the_way = waiting.iter().filter(|other| other.sub_session.is_none());
         let program = on_the_way.fold(self.program.clone(), |known, other| {
             let next = match &other.event.about {
+                Some(_) if reply_follows(protocol, other.event.message) => None,
                 Some(id) => self.reading.cancel(&known, direction, id),
                 None => {
                     let id = other.event.id.as_ref();
@@ -239,6 +259,18 @@ impl Party<'_> {
     }
 }
 
+/// Whether a notification cancels requests that still get their reply.
+fn reply_follows(protocol: &Protocol, message: MessageIndex) -> bool {
+    let cancels = protocol.message(message).unwrap().cancels.as_ref();
+    cancels.is_some_and(|cancels| cancels.reply_error.is_some())
+}
+
+/// Whether a program waits for the reply to a request.
+fn awaited(program: &Program, id: &RequestId) -> bool {
+    let mut asked = program.threads.iter().flat_map(|thread| &thread.asked);
+    asked.any(|asked| asked.direction == Direction::Send && asked.id == *id)
+}
+
 fn announce(protocol: &Protocol, granted: &mut HashMap<Side, Vec<GateIndex>>, event: &Event) {
     let here = |side: Side| {
         let mut fields = protocol.announcements.iter();
@@ -298,6 +330,7 @@ impl Party<'_> {
                 self.settle(number);
             }
             Choice::EndSubSession(number, ..) => self.finish(number),
+            Choice::CancelRunning(_, _, id) => _ = self.cancelled.insert(id),
             Choice::Report(..) => {}
             Choice::Dead(id, _) => self.dead.retain(|(dead, _)| *dead != id),
         }

@@ -32,6 +32,50 @@ struct Draft<'r> {
     suspends: bool,
     /// Chooses the open keys, so that nothing else of a seed depends on them.
     keys_random: Random,
+    cancels: Cancels,
+}
+
+/// Which cancels a protocol has. Nothing else of a seed depends on them.
+struct Cancels {
+    random: Random,
+    /// The reply follows a cancel.
+    reply_follows: bool,
+    /// Some requests may be cancelled only until they have their reply.
+    until_reply: bool,
+}
+
+impl Cancels {
+    fn new(random: Random, kinds: CancelKinds) -> Cancels {
+        let mut random = random;
+        let all = kinds == CancelKinds::All;
+        let reply_follows = random.percent(35) && all;
+        Cancels { reply_follows, until_reply: all && !reply_follows && random.percent(60), random }
+    }
+
+    fn notification(&self) -> &'static str {
+        match self.reply_follows {
+            true => "notification Cancelled \"cancelled\" (P) cancels requestId with reply error -32800\n",
+            false => "notification Cancelled \"cancelled\" (P) cancels requestId\n",
+        }
+    }
+
+    /// The modifiers of a request; it has these where each cancel ends an exchange.
+    fn of_request<'m>(&mut self, modifiers: &'m str) -> &'m str {
+        match modifiers {
+            // A cancel that moves nothing is possible everywhere.
+            "" if self.reply_follows && self.random.percent(40) => " cancellable",
+            " cancellable" if self.until_reply && self.random.percent(50) => " cancellable until reply",
+            _ => modifiers,
+        }
+    }
+}
+
+/// Which kinds of cancels a random protocol may have.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CancelKinds {
+    /// Only those that end an exchange, as long as it or what it has opened goes on.
+    Ending,
+    All,
 }
 
 /// What the states of one channel share.
@@ -75,12 +119,13 @@ fn operator(send: bool) -> char {
 }
 
 /// Writes a random protocol.
-pub(crate) fn write(random: &mut Random) -> String {
+pub(crate) fn write(random: &mut Random, cancels: CancelKinds) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
     let suspends = random.percent(30);
     let keys_random = random.fork();
+    let cancels = Cancels::new(keys_random.fork(), cancels);
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -91,6 +136,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         next: 0,
         suspends,
         keys_random,
+        cancels,
     };
     let main = draft.top();
     let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
@@ -99,8 +145,8 @@ pub(crate) fn write(random: &mut Random) -> String {
         text += "request Init \"init\" (P) -> Inited (P)\n\
                  capabilities client = Init.capabilities\ncapabilities server = Inited.capabilities\n";
     }
-    text += "notification Cancelled \"cancelled\" (P) cancels requestId\n\
-             notification Progress \"progress\" (P) reports progressToken of _meta.progressToken\n";
+    text += draft.cancels.notification();
+    text += "notification Progress \"progress\" (P) reports progressToken of _meta.progressToken\n";
     text += &draft.declarations;
     text += &draft.keys;
     if compatible {
@@ -213,6 +259,7 @@ impl Draft<'_> {
             replies.push(format!("{name}B"));
         }
         let gate = self.gate();
+        let modifiers = self.cancels.of_request(modifiers);
         writeln!(self.declarations, "{line}{gate}{modifiers}").unwrap();
         self.tie(&name, key);
         (name, replies)

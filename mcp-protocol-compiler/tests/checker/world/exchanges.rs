@@ -63,7 +63,12 @@ impl World<'_> {
                 false => Verdict::Wrong("NotRunning"),
             };
         };
+        let cancels = self.protocol.message(message).unwrap().cancels.as_ref().unwrap();
+        let reply_follows = cancels.reply_error.is_some();
         let opened = self.opened(exchange, direction);
+        if reply_follows && exchange.standing != Standing::Running {
+            return Verdict::Late;
+        }
         if exchange.standing != Standing::Running && !opened {
             if let Some(number) =
                 exchange.sub_session.filter(|number| self.sub_sessions[*number].over.is_some())
@@ -78,8 +83,17 @@ impl World<'_> {
             }
             return Verdict::Late;
         }
-        if !self.protocol.message(exchange.message).unwrap().cancellable {
+        let asked = self.protocol.message(exchange.message).unwrap();
+        if !asked.cancellable {
             return Verdict::Wrong("NotCancellable");
+        }
+        let by = direction.flip();
+        if asked.until_reply && exchange.reply_at.is_some_and(|at| self.was_heard(Over { by, at })) {
+            return Verdict::Wrong("NoLongerCancellable");
+        }
+        if reply_follows {
+            let twice = std::mem::replace(&mut self.exchanges.get_mut(&place).unwrap().cancelled, true);
+            return if twice { Verdict::Wrong("CancelledTwice") } else { Verdict::Fine };
         }
         let (request, sub_session) = (exchange.message, exchange.sub_session);
         if opened {
@@ -174,6 +188,7 @@ impl World<'_> {
         }
         let exchange = self.exchanges.get_mut(&place).unwrap();
         exchange.standing = Standing::Answered;
+        exchange.reply_at = Some(self.seen);
         let at = exchange.at;
         match sub_session {
             Some(number) => {

@@ -100,8 +100,11 @@ struct Exchange {
     sub_session: Option<usize>,
     standing: Standing,
     token: Option<RequestId>,
-    /// Which of all messages it was.
+    /// Which of all messages it was, and which its reply was.
     at: u64,
+    reply_at: Option<u64>,
+    /// It was cancelled, and still gets its reply.
+    cancelled: bool,
 }
 
 /// What was seen so far, for one role.
@@ -274,8 +277,9 @@ impl<'a> World<'a> {
             Verdict::Fine => {
                 let standing = Standing::Running;
                 let (message, token) = (event.message, event.token.clone());
-                let at = self.seen;
-                self.exchanges.insert(place, Exchange { message, sub_session, standing, token, at });
+                let (at, reply_at, cancelled) = (self.seen, None, false);
+                let exchange = Exchange { message, sub_session, standing, token, at, reply_at, cancelled };
+                self.exchanges.insert(place, exchange);
             }
             Verdict::Late | Verdict::Stale => {
                 self.refused.insert(place, true);

@@ -1,8 +1,8 @@
 //! From methods and payloads to messages, without an allocation per message.
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey, Path,
-    Payload, Protocol, Side,
+    Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey,
+    Path, Payload, Protocol, Side,
 };
 use mcp_protocol_machine::{Capabilities, KeyValue, RequestId, Said, Token};
 
@@ -212,8 +212,8 @@ impl Names {
         values
     }
 
-    /// The notification that takes a request back, and where it names the request.
-    pub(crate) fn cancels(&self, protocol: &Protocol) -> Option<(MessageIndex, Path)> {
+    /// The notification that cancels a request, and how.
+    pub(crate) fn cancels(&self, protocol: &Protocol) -> Option<(MessageIndex, Cancels)> {
         protocol.indexed().find_map(|(index, message)| Some((index, message.cancels.clone()?)))
     }
 }

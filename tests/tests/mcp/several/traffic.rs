@@ -130,7 +130,7 @@ impl Observer {
                     return self.checker.unknown_method(direction, None, method).map(drop);
                 };
                 let table = self.table(notification);
-                let cancelled = table.cancels.as_ref().and_then(|path| id(at(params, path)));
+                let cancelled = table.cancels.as_ref().and_then(|cancels| id(at(params, &cancels.id)));
                 let token = table.reports.as_ref().and_then(|reports| id(at(params, &reports.token)));
                 let about = match (&cancelled, &token) {
                     (Some(id), _) => About::Request(id),
