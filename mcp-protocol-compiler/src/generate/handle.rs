@@ -85,9 +85,13 @@ impl Generator<'_> {
                 pub type Call<'a, Reply> = typed::Call<'a, Reply, typed::Uncancellable, #progress>;
             }
         });
+        let until = match self.plan.declarations.ends_by_cancel() {
+            Some(_) => " A request that runs until its reply comes or it is cancelled.",
+            None => " A request that can be cancelled, and runs until its reply comes.",
+        };
         let cancellable_call = requests().any(|output| cancellable(&output)).then(|| {
             quote! {
-                /// A request that runs until its reply comes or it is cancelled.
+                #[doc = #until]
                 pub type CancellableCall<'a, Reply> = typed::Call<'a, Reply, typed::Cancellable, #progress>;
             }
         });

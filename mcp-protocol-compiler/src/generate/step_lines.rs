@@ -64,8 +64,12 @@ impl Generator<'_> {
                 format!("Sends {}; the {subject} {}.", self.refusal(*request), said(*target))
             }
             MethodKind::Cancelled { request } => format!(
-                "Waits until the peer cancels {}, or the session is over; an answer is not read then.",
-                described(plan, *request)
+                "Waits until the peer cancels {}, or the session is over; {}.",
+                described(plan, *request),
+                match plan.declarations.ends_by_cancel() {
+                    Some(_) => "an answer is not read then",
+                    None => "a request that was cancelled is still answered",
+                }
             ),
             MethodKind::Call(call) => {
                 format!("Sends {} and returns its reply; any number at once.", described(plan, call.request))

@@ -150,18 +150,14 @@ impl Parser<'_> {
             "answered" => Some(Modifier::Answered(start)),
             "cancellable" => {
                 let until_reply = self.eat_word("until").is_some();
-                if until_reply && self.eat_word("reply").is_none() {
-                    self.expected(MALFORMED_DECLARATION, "`reply`", "write `cancellable until reply`");
-                    return None;
+                if until_reply {
+                    self.demand("reply", "");
                 }
                 Some(Modifier::Cancellable { until_reply, span: start.to(self.previous()) })
             }
             "cancels" => {
                 let id = self.json_path("write `cancels requestId`")?;
-                let reply_error = match self.eat_word("with") {
-                    Some(_) => Some(self.error_of_reply()?),
-                    None => None,
-                };
+                let reply_error = self.eat_word("with").map(|_| self.error_of_reply());
                 Some(Modifier::Cancels { id, reply_error, span: start.to(self.previous()) })
             }
             "reports" => {
@@ -214,17 +210,36 @@ impl Parser<'_> {
         }
     }
 
-    /// `reply error -32800`, behind `with`.
-    fn error_of_reply(&mut self) -> Option<i64> {
-        let help =
-            "write `with reply error -32800`: the code of the error that says that a request was cancelled";
-        for word in ["reply", "error"] {
-            if self.eat_word(word).is_none() {
-                self.expected(MALFORMED_DECLARATION, &format!("`{word}`"), help);
-                return None;
-            }
+    /// `reply error -32800`, behind `with`. Any code stands for one that is missing, which is reported.
+    fn error_of_reply(&mut self) -> i64 {
+        let written = self.demand("reply", " error -32800") && self.demand("error", " -32800");
+        let code = if written { self.error_code(MALFORMED_DECLARATION, "-32800") } else { None };
+        code.unwrap_or_default()
+    }
+
+    /// Takes a word, or reports that it is missing. `rest` is what has to follow it. Returns whether to read on.
+    fn demand(&mut self, word: &str, rest: &str) -> bool {
+        if self.eat_word(word).is_some() {
+            return true;
         }
-        self.error_code(MALFORMED_DECLARATION, "-32800")
+        let other = self.kind() == Kind::Word
+            && !self.token().starts_line
+            // `until answered` is what one may take for `until reply`.
+            && (self.word() == "answered" || !words::MODIFIERS.contains(&self.word()))
+            && !words::ITEMS.contains(&self.word());
+        if other {
+            let message = format!("expected `{word}`, found {}", self.found());
+            let edit = Edit::replace(self.span(), word);
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.suggest(format!("write `{word}`"), [edit]));
+            self.bump();
+            return true;
+        }
+        let message = format!("expected `{word}` after {}", self.before());
+        let edit = Edit::after(self.previous(), format!(" {word}{rest}"));
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, self.previous().after(), message);
+        self.report(finding.suggest(format!("write `{word}{rest}`"), [edit]));
+        false
     }
 }
 

@@ -41,7 +41,9 @@ pub(crate) fn random(random: &mut Random, seed: u64) -> Source {
 /// Channels side by side with requests of either role, many of which may be cancelled; the server lists its channels in
 /// an order of its own.
 fn channels(random: &mut Random) -> String {
-    let mut text = String::from("notification Cancelled \"cancelled\" (P) cancels id\nclient C\nserver S\n");
+    let reply = if random.percent(30) { " with reply error -32800" } else { "" };
+    let mut text =
+        format!("notification Cancelled \"cancelled\" (P) cancels id{reply}\nclient C\nserver S\n");
     let (mut client, mut server) = (Vec::new(), Vec::new());
     for number in 0..2 + random.below(3) {
         let modifier = if random.percent(70) { " cancellable" } else { "" };

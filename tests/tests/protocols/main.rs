@@ -1,5 +1,6 @@
 //! Small protocols, and the code that is generated from them.
 
+mod cancelling;
 mod generated;
 mod note;
 mod star_branch;
