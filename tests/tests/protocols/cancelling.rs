@@ -8,6 +8,7 @@ use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Error, Event, Options, Report, RpcError};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
+use tokio::sync::Notify;
 
 mod editing {
     mcp_runtime::protocol!("protocols/editing.session");
@@ -174,12 +175,13 @@ async fn a_step_that_is_cancelled_stays_until_the_reply_and_a_dropped_one_waits_
     assert_eq!(reports.all(), Vec::<String>::new());
 }
 
-/// Hovers until it is told to stop, and says how it stops by the line: with a result, with an error, or not at all.
-struct Hovers;
+/// Waits until it is cancelled, and answers by the line: with a result, or with the error for that.
+struct Hovers(Arc<Notify>);
 
 impl editing::server::Handler for Hovers {
     async fn hover(&self, context: editing::server::Context, params: Value) -> Result<Value, RpcError> {
         assert!(!context.is_cancelled());
+        self.0.notify_one();
         context.cancelled().await;
         assert!(context.is_cancelled());
         match params["line"].as_i64() {
@@ -194,9 +196,11 @@ async fn a_handler_is_notified_of_the_cancel_and_replies() {
     let (wire, mut editor) = raw();
     let reports = Reports::default();
     let language = editing::Language::with_options(wire, reports.options());
-    tokio::spawn(language.incoming().serve(Hovers));
+    let started = Arc::new(Notify::new());
+    tokio::spawn(language.incoming().serve(Hovers(Arc::clone(&started))));
     for id in [1, 2] {
         editor.say(hover(id)).await;
+        started.notified().await;
         let answer = editor.ask(cancel(id)).await;
         match id {
             1 => assert_eq!(answer, result(&json!(1), json!("a part"))),
