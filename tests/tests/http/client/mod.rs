@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used)]
 
 mod calling;
+mod cancelled_replies;
 mod ended_requests;
 mod error_texts;
 mod failures;
