@@ -8,7 +8,7 @@ use serde_json::json;
 
 use super::desk::messages::{APPROVE, ASK, BELL, HELLO, LOOK, PING, WELCOME};
 use super::pair::{End, settle};
-use crate::engine::Body;
+use crate::engine::{Body, CancelOutcome};
 use crate::error::{DisconnectReason, Error};
 use crate::options::Options;
 
@@ -115,9 +115,8 @@ fn a_cancelled_call_swallows_what_comes_late() {
     let client = End::ready_client(Options::default());
     let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     assert_eq!(client.said()[0]["params"]["_meta"]["progressToken"], json!(id));
-    assert!(
-        client.link.speak(|engine, caller| engine.cancel(caller, id, Some(r#"{"reason":"late"}"#))).unwrap()
-    );
+    let outcome = client.link.speak(|engine, caller| engine.cancel(caller, id, Some(r#"{"reason":"late"}"#)));
+    assert_eq!(outcome.unwrap(), CancelOutcome::Ended);
     assert_eq!(client.outcome(id), Some(Err("the call was cancelled".to_owned())));
     assert_eq!(
         client.said(),
@@ -126,10 +125,8 @@ fn a_cancelled_call_swallows_what_comes_late() {
     client.feed(&format!(r#"{{"jsonrpc":"2.0","method":"progress","params":{{"progressToken":{id}}}}}"#));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"late"}}"#));
     assert!(client.reports().is_empty());
-    assert!(
-        !client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap(),
-        "a second cancel says nothing"
-    );
+    let again = client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap();
+    assert_eq!(again, CancelOutcome::TooLate, "a second cancel says nothing");
     assert!(client.said().is_empty());
 }
 
@@ -139,7 +136,8 @@ fn a_cancel_that_loses_the_race_says_nothing() {
     let id = client.call(ASK, "\"?\"");
     client.said();
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":"in time"}}"#));
-    assert!(!client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap());
+    let outcome = client.link.speak(|engine, caller| engine.cancel(caller, id, None)).unwrap();
+    assert_eq!(outcome, CancelOutcome::TooLate);
     assert!(client.said().is_empty());
     assert_eq!(client.outcome(id), Some(Ok("\"in time\"".to_owned())));
 }
