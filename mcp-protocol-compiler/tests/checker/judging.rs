@@ -394,7 +394,6 @@ fn the_checker_is_sound_prompt_and_transparent() {
         "WrongReply",
         "NotRunning",
         "NotCancellable",
-        "NoLongerCancellable",
         "CancelledTwice",
         "UnknownKey",
         "KeyInUse",

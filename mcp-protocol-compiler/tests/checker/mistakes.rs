@@ -131,13 +131,21 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
 pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event]) -> Option<Vec<Event>> {
     let mut random = random.fork();
     let (cancel, _) = protocol.indexed().find(|(_, table)| table.cancels.is_some())?;
-    let cancellable = |event: &Event| protocol.message(event.message).unwrap().cancellable;
-    let asked: Vec<usize> = (0..seen.len()).filter(|place| cancellable(&seen[*place])).collect();
+    let table = |place: &usize| protocol.message(seen[*place].message).unwrap();
+    let mut asked: Vec<usize> = (0..seen.len()).filter(|place| table(place).cancellable).collect();
+    // Those that have an answer, and what they opened, are rare.
+    if random.percent(80) && asked.iter().any(|place| table(place).until_reply) {
+        asked.retain(|place| table(place).until_reply);
+    }
     let request = random.one(&asked).copied()?;
     let mut event = Event::new(seen[request].from, cancel);
     event.about.clone_from(&seen[request].id);
     let mut run = seen.to_vec();
-    run.insert(request + 1 + random.below(run.len() - request), event);
+    let place = match random.percent(50) {
+        true => run.len(),
+        false => request + 1 + random.below(run.len() - request),
+    };
+    run.insert(place, event);
     Some(run)
 }
 
