@@ -23,10 +23,15 @@ pub fn nearest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         if letters.len().abs_diff(word.len()) > allowed || letters.len() > LONGEST_WORD || letters == word {
             continue;
         }
-        let distance = distance(&small, &lowercase(&letters));
+        // What is not nearer than the best so far is of no use.
+        let Some(most) = best.map_or(Some(allowed), |(least, _)| Some(allowed.min(least.checked_sub(1)?)))
+        else {
+            continue;
+        };
+        let Some(distance) = distance(&small, &lowercase(&letters), most) else { continue };
         // Two different single letters are not a misspelling.
         let hopeless = distance > 0 && word.len().min(letters.len()) < 2;
-        if distance <= allowed && !hopeless && best.is_none_or(|(least, _)| distance < least) {
+        if !hopeless {
             best = Some((distance, candidate));
         }
     }
@@ -57,8 +62,11 @@ fn lowercase(letters: &[char]) -> Vec<char> {
     letters.iter().flat_map(|letter| letter.to_lowercase()).collect()
 }
 
-/// How many letters must be added, removed, replaced or swapped with their neighbour.
-fn distance(from: &[char], to: &[char]) -> usize {
+/// How many letters must be added, removed, replaced or swapped with their neighbour, if they are at most `most`.
+fn distance(from: &[char], to: &[char], most: usize) -> Option<usize> {
+    if most == 0 {
+        return (from == to).then_some(0);
+    }
     // Three rows of the table are enough; `row[j]` is the distance of the letters so far to `to[..j]`.
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=to.len()).collect();
@@ -80,8 +88,13 @@ fn distance(from: &[char], to: &[char]) -> usize {
         }
         before = std::mem::replace(&mut last, row);
         previous = Some(letter);
+        // Whatever follows adds to one of these, and a swap adds one to the row before.
+        let is_far = |row: &[usize], most: usize| row.iter().all(|&cost| cost > most);
+        if is_far(&last, most) && is_far(&before, most.saturating_sub(1)) {
+            return None;
+        }
     }
-    last.last().copied().unwrap_or(0)
+    last.last().copied().filter(|&distance| distance <= most)
 }
 
 #[cfg(test)]
@@ -89,7 +102,11 @@ mod tests {
     use super::*;
 
     fn measure(from: &str, to: &str) -> usize {
-        distance(&from.chars().collect::<Vec<_>>(), &to.chars().collect::<Vec<_>>())
+        let (from, to): (Vec<char>, Vec<char>) = (from.chars().collect(), to.chars().collect());
+        let distance = distance(&from, &to, usize::MAX).unwrap();
+        assert_eq!(super::distance(&from, &to, distance), Some(distance));
+        assert!(distance == 0 || super::distance(&from, &to, distance - 1).is_none());
+        distance
     }
 
     #[test]

@@ -67,8 +67,9 @@ impl<'s> Scanner<'s> {
         self.rest().chars().next()
     }
 
-    fn peek_second(&self) -> Option<char> {
-        self.rest().chars().nth(1)
+    /// The character `length` bytes on.
+    fn peek_behind(&self, length: usize) -> Option<char> {
+        self.text.get(self.at + length..)?.chars().next()
     }
 
     /// Takes `length` bytes as one token.
@@ -81,7 +82,7 @@ impl<'s> Scanner<'s> {
 
     fn step(&mut self, character: char) {
         let length = character.len_utf8();
-        let second = self.peek_second();
+        let second = self.peek_behind(length);
         match character {
             '\n' => {
                 let line = self.text.get(self.line..self.at).unwrap_or("");

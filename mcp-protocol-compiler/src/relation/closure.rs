@@ -159,7 +159,7 @@ fn round(client: &Automaton, server: &Automaton, messages: &[Message]) -> Result
     let plan = plan(&walk);
     match plan.too_many() {
         Some(place) => Err(size::too_many_late(place, MOST_LATE)),
-        None => Ok(Round { planned: plan.planned, is_split }),
+        None => Ok(Round { planned: plan.planned.into_iter().collect(), is_split }),
     }
 }
 
@@ -193,7 +193,11 @@ impl LateEdge {
     }
 }
 
-type Planned = BTreeMap<(Side, StateIndex, Event), LateEdge>;
+/// Where an edge is added, and for what.
+type Place = (Side, StateIndex, Event);
+
+/// What is planned, in the order of the states.
+type Planned = BTreeMap<Place, LateEdge>;
 
 /// What is planned at a state.
 fn at(planned: &Planned, side: Side, state: StateIndex) -> impl Iterator<Item = (Event, &LateEdge)> {
@@ -219,13 +223,14 @@ struct PairPlan {
     /// The messages that lead elsewhere, once the pair has been looked at.
     crossings: Option<Rc<[Crossing]>>,
     /// Loops that were planned for one of its states and that have not been carried on.
-    news: BTreeSet<(Side, Event)>,
+    news: BTreeSet<Event>,
 }
 
 /// The machines with the edges planned so far.
 struct ClosurePlanner<'w, 'a, 'b> {
     walk: &'w Walk<'a, 'b>,
-    planned: Planned,
+    /// It is looked into far more often than it is walked through, and so has no order.
+    planned: Map<Place, LateEdge>,
     /// The pairs in which a state takes part, to be looked at again when it gets an edge.
     at: Map<(Side, StateIndex), Vec<PairIndex>>,
     places: Map<PairIndex, PairPlan>,
@@ -250,7 +255,7 @@ fn plan<'w, 'a, 'b>(walk: &'w Walk<'a, 'b>) -> ClosurePlanner<'w, 'a, 'b> {
         }
     }
     waiting.reverse();
-    let (planned, places) = (Planned::new(), Map::default());
+    let (planned, places) = (Map::default(), Map::default());
     let mut planner = ClosurePlanner { walk, planned, at, places, waiting, carried: 0 };
     while let Some(index) = planner.waiting.pop() {
         planner.visit(index);
@@ -265,7 +270,8 @@ impl ClosurePlanner<'_, '_, '_> {
     /// Where the first of too many edges was planned, if there are too many.
     fn too_many(&self) -> Option<Span> {
         let full = self.planned.len() > MOST_LATE;
-        self.planned.values().next().filter(|_| full).map(|cause| cause.arrow.span)
+        let first = || self.planned.iter().min_by_key(|(place, _)| **place);
+        full.then(first).flatten().map(|(_, cause)| cause.arrow.span)
     }
 
     /// The move of an event in a configuration, planned edges included.
@@ -301,8 +307,7 @@ impl ClosurePlanner<'_, '_, '_> {
             crossings.collect()
         });
         self.places.entry(index).or_default().crossings = Some(crossings.clone());
-        let events: BTreeSet<Event> = news.into_iter().map(|(_, event)| event).collect();
-        loops.extend(events.into_iter().filter_map(|event| self.planned_loop(&pair, event)));
+        loops.extend(news.into_iter().filter_map(|event| self.planned_loop(&pair, event)));
         for crossing in crossings.iter() {
             for both in loops.iter().filter(|both| both.event().sender != crossing.both.event().sender) {
                 self.carried += 1;
@@ -385,7 +390,7 @@ impl ClosurePlanner<'_, '_, '_> {
         let event = cause.arrow.event;
         self.planned.insert((side, state, event), cause);
         for index in self.at.get(&(side, state)).into_iter().flatten().rev() {
-            self.places.entry(*index).or_default().news.insert((side, event));
+            self.places.entry(*index).or_default().news.insert(event);
             if self.waiting.last() != Some(index) {
                 self.waiting.push(*index);
             }
