@@ -716,8 +716,9 @@ Definition relates (dual : bool) (lc ls : table) (sc ss : list (bool * bool)) (q
   if dual then same_at lc ls q && rights_same sc ss q
   else accepts_at lc ls q && rights_fit sc ss q && negb (silent lc ls sc ss q).
 
-(* The verdict, and the loops that each role gets, for its own states. *)
-Definition judge (n : nat) (dual : bool) (c s : role) : verdict * late :=
+(* The verdict; the loops that each role gets, for its own states; and of dual roles, what the exact check of one automaton
+   says of the closed one. *)
+Definition judge (n : nat) (dual : bool) (c s : role) : verdict * late * option bool :=
   let hc := classes c in let hs := classes s in
   let lc := quotient hc (edges c) in let ls := quotient hs (edges s) in
   let g := explored (meet_rule lc ls) n in
@@ -727,24 +728,25 @@ Definition judge (n : nat) (dual : bool) (c s : role) : verdict * late :=
       let kc := received Receive (fst k) in let ks := received Send (snd k) in
       let xc := lc ++ loops kc in let xs := ls ++ loops ks in
       let uc := lifted hc kc in let us := lifted hs ks in
+      let one := if dual then check (lc ++ loops (fst k)) else None in
       if is_quotient hc (edges c ++ loops uc) xc && is_quotient hs (edges s ++ loops us) xs then
         match check_pair n xc xs with
         | Some true =>
             if forallb (fun q => rights_fit (rights c) (rights s) q &&
                                  negb (silent lc ls (rights c) (rights s) q))
                  (filter (fun q => negb (has_pair (fst g) q)) (fst (explored (completion_rule xc xs) n)))
-            then (Accepted, (uc, us)) else (Races, (uc, us))
-        | Some false => (Races, (uc, us))
-        | None => (Unknown, (uc, us))
+            then (Accepted, (uc, us), one) else (Races, (uc, us), one)
+        | Some false => (Races, (uc, us), one)
+        | None => (Unknown, (uc, us), one)
         end
-      else (Unknown, (uc, us))
-    else (Unrelated, ([], []))
-  else (Unknown, ([], [])).
+      else (Unknown, (uc, us), one)
+    else (Unrelated, ([], []), None)
+  else (Unknown, ([], []), None).
 
 (* Roles that are accepted are sound, with the loops that the verdict names added to them: the client receives along its
    loops and the server along its own, and neither sends along one. It assumes nothing of how the classes and the loops
    were found: what the theorems need of them is part of the computation. *)
-Theorem judge_sound n dual c s uc us : judge n dual c s = (Accepted, (uc, us)) ->
+Theorem judge_sound n dual c s uc us one : judge n dual c s = (Accepted, (uc, us), one) ->
   sound (edges c ++ loops uc) (edges s ++ loops us) /\
   (forall q d m, In (q, d, m) uc -> d = Receive) /\ (forall q d m, In (q, d, m) us -> d = Send).
 Proof.
@@ -905,13 +907,5 @@ Definition judge_settled (n : nat) (x : list pair) (c s : role) : verdict :=
 Definition report (n worlds : nat) (dual : bool) (x : list pair) (c s : role)
   : verdict * option bool * exploration :=
   if dual && some x then (judge_settled n x c s, None, FoundNeither) else
-  let (v, k) := judge n dual c s in
-  let hc := classes c in let hs := classes s in
-  let lc := quotient hc (edges c) in let ls := quotient hs (edges s) in
-  let one := match v with
-    | Accepted | Races => if dual then
-        let g := explored (meet_rule lc ls) n in
-        check (lc ++ loops (fst (closed n c s hc hs lc ls (fst g)))) else None
-    | _ => None
-    end in
-  (v, one, explore_roles worlds (edges c ++ loops (fst k)) (edges s ++ loops (snd k))).
+  match judge n dual c s with (v, k, one) =>
+    (v, one, explore_roles worlds (edges c ++ loops (fst k)) (edges s ++ loops (snd k))) end.

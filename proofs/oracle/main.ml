@@ -4,8 +4,9 @@
    exchange, and the pairs, first the client's message; then the client, then the server. A role is the
    number of its states, for each of them whether the client may close there and whether the server may, the number of
    its edges, and the edges: a state, 0 if the client sends and 1 if the server does, a message, and a state; then, where
-   it has several channels, the number of messages, each with the number of its channel, and else 0. The initial state is
-   0.
+   it has several channels, the number of messages, each with the number of its channel, and else 0; then the number of
+   messages that open sub-sessions, each with the state of the session, 0 or 1 as above, its number, and the state of the
+   sub-session; and the number of edges of sub-sessions, and the edges. The initial state is 0.
 
    The answer is three letters. A: accepted, U: not related, R: a race, ?: not decided. Then y or n, what the exact check
    says of dual roles, or -. Then s: an exploration finds the pair safe, u: it finds an unexpected message, -: neither. *)
@@ -23,13 +24,16 @@ let role next =
   let list read = list next read in
   let yes () = next () = 1 in
   let rights = list (fun () -> let client = yes () in let server = yes () in (client, server)) in
-  let edges = list (fun () ->
+  let table () = list (fun () ->
     let from = nat (next ()) in
     let direction = if yes () then Receive else Send in
     let message = nat (next ()) in
     (((from, direction), message), nat (next ()))) in
+  let edges = table () in
   let channels = list (fun () -> let message = nat (next ()) in (message, nat (next ()))) in
-  { edges; rights; channels }
+  let openings = table () in
+  let bodies = table () in
+  ({ edges; rights; channels }, { tables = { steps = edges; openings; bodies }; closing = rights })
 
 let judge line =
   let words = ref (List.map int_of_string (List.filter (fun w -> w <> "") (String.split_on_char ' ' line))) in
@@ -38,10 +42,14 @@ let judge line =
     | [] -> failwith ("a line ends too early: " ^ line) in
   let dual = next () = 1 in
   let settling = list next (fun () -> let client = nat (next ()) in let server = nat (next ()) in (client, server)) in
-  let client = role next in
-  let server = role next in
+  let (client, opening_client) = role next in
+  let (server, opening_server) = role next in
   if !words <> [] then failwith ("a line goes on: " ^ line);
-  let ((verdict, one), found) = report rounds worlds dual settling client server in
+  let opens role = role.tables.openings <> [] in
+  let ((verdict, one), found) =
+    if opens opening_client || opens opening_server
+    then report_openings rounds worlds dual opening_client opening_server
+    else report rounds worlds dual settling client server in
   let verdict = match verdict with Accepted -> "A" | Unrelated -> "U" | Races -> "R" | Unknown -> "?" in
   let one = match one with Some true -> "y" | Some false -> "n" | None -> "-" in
   let found = match found with FoundSafe -> "s" | FoundUnsafe -> "u" | FoundNeither -> "-" in

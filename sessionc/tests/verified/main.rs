@@ -106,6 +106,8 @@ struct Counts {
     groups: u64,
     /// Those in which something can be cancelled.
     cancels: u64,
+    /// Those in which sub-sessions can be opened, by what is said of them.
+    sub_sessions: BTreeMap<Verdict, u64>,
     dual: BTreeMap<Verdict, u64>,
     compatible: BTreeMap<Verdict, u64>,
     explored: BTreeMap<(Verdict, Explored), u64>,
@@ -131,6 +133,9 @@ fn the_compiler_says_what_the_proved_checks_say() {
             let parts: Vec<Answer> = answers.by_ref().take(asked.parts.len()).collect();
             let whole = asked.whole.as_ref().and_then(|_| answers.next());
             counts.cancels += u64::from(asked.has_cancels);
+            if asked.has_sub_sessions {
+                *counts.sub_sessions.entry(case.verdict).or_default() += 1;
+            }
             if let Some(what) = judge(case, &parts, whole, &mut counts) {
                 println!(
                     "seed {}: {what}\nthe compiler: {:?}, the oracle: {parts:?} {whole:?}\n{}\n{}\n",

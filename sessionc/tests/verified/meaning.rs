@@ -27,6 +27,8 @@ pub(crate) struct Asked {
     pub(crate) whole: Option<String>,
     /// Something can be cancelled.
     pub(crate) has_cancels: bool,
+    /// Sub-sessions can be opened.
+    pub(crate) has_sub_sessions: bool,
 }
 
 impl Asked {
@@ -46,7 +48,9 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
         side,
     });
     let whole = [client.reading.start(), server.reading.start()];
-    let is_one = wanted == Wanted::Dual || whole.iter().all(|role| role.threads.len() == 1);
+    let has_sub_sessions =
+        [&client, &server].into_iter().zip(&whole).any(|(role, start)| role.has_sub_sessions(start));
+    let is_one = wanted == Wanted::Dual || whole.iter().all(|role| role.threads.len() <= 1);
     let line = |[of_client, of_server]: &[Program; 2], closes: Closes| {
         let mut messages = Messages::new();
         let client = client.table(of_client.clone(), closes, &mut messages);
@@ -57,7 +61,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     if is_one {
         let whole = line(&whole, Closes::AsWritten);
         let has_cancels = !whole.starts_with(&format!("{} 0 ", u8::from(wanted == Wanted::Dual)));
-        return Asked { parts: vec![whole], whole: None, has_cancels };
+        return Asked { parts: vec![whole], whole: None, has_cancels, has_sub_sessions };
     }
     let groups = groups(&client, &server);
     let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
@@ -67,6 +71,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
         parts: groups.iter().map(|group| line(group, closes(group))).collect(),
         whole: groups.iter().any(is_unused).then(|| line(&whole, Closes::Never)),
         has_cancels: false,
+        has_sub_sessions,
     }
 }
 
@@ -134,33 +139,71 @@ struct Role<'a> {
     side: Side,
 }
 
-/// The programs that are reached, and the steps between them.
+/// The programs that are reached, and the steps between them: first those of the session, then those of sub-sessions.
+#[derive(Default)]
 struct Graph {
     states: Vec<Program>,
+    /// How many of them are of the session.
+    session: usize,
     edges: Vec<(usize, Event, usize)>,
+    /// What opens sub-sessions, where, and where these are then.
+    openings: Vec<(usize, Event, usize)>,
+    bodies: Vec<(usize, Event, usize)>,
 }
 
 impl Role<'_> {
     fn graph(&self, start: Program) -> Graph {
-        let mut numbers: HashMap<Program, usize> = HashMap::from([(start.clone(), 0)]);
-        let mut graph = Graph { states: vec![start], edges: Vec::new() };
+        let mut graph = Graph::default();
+        let mut numbers: HashMap<(bool, Program), usize> = HashMap::new();
+        let mut number = |states: &mut Vec<Program>, in_body: bool, program: Program| {
+            *numbers.entry((in_body, program.clone())).or_insert_with(|| {
+                states.push(program);
+                states.len() - 1
+            })
+        };
+        number(&mut graph.states, false, start);
         let mut at = 0;
         while let Some(program) = graph.states.get(at).cloned() {
-            for (direction, said, next) in self.steps(&program) {
-                let next = *numbers.entry(next.clone()).or_insert_with(|| {
-                    graph.states.push(next);
-                    graph.states.len() - 1
-                });
-                let sender = if direction == Direction::Send { self.side } else { self.side.other() };
-                graph.edges.push((at, (sender, said), next));
+            for (event, next) in self.steps(&program) {
+                graph.edges.push((at, event, number(&mut graph.states, false, next)));
+            }
+            at += 1;
+        }
+        graph.session = graph.states.len();
+        for at in 0..graph.session {
+            for (event, next) in self.openings(&graph.states[at].clone()) {
+                graph.openings.push((at, event, number(&mut graph.states, true, next)));
+            }
+        }
+        while let Some(program) = graph.states.get(at).cloned() {
+            for (event, next) in self.steps(&program) {
+                graph.bodies.push((at, event, number(&mut graph.states, true, next)));
             }
             at += 1;
         }
         graph
     }
 
+    fn event(&self, direction: Direction, said: Said) -> Event {
+        (if direction == Direction::Send { self.side } else { self.side.other() }, said)
+    }
+
+    fn has_sub_sessions(&self, start: &Program) -> bool {
+        !self.graph(start.clone()).openings.is_empty()
+    }
+
+    /// What opens a sub-session, and where that leads. A request has the number of its message as its id.
+    fn openings(&self, program: &Program) -> Vec<(Event, Program)> {
+        let openers = self.reading.openers(program).into_iter().map(|(body, step)| {
+            let id = i64::from(step.message.0).into();
+            let opened = self.reading.take(&self.reading.sub_session(body), 0, &step, Some(&id), true);
+            (self.event(step.direction, (step.message, None)), opened)
+        });
+        openers.collect()
+    }
+
     /// What a program may do, and where that leads. A request has the number of its message as its id.
-    fn steps(&self, program: &Program) -> Vec<(Direction, Said, Program)> {
+    fn steps(&self, program: &Program) -> Vec<(Event, Program)> {
         let mut steps = Vec::new();
         let declared = &self.resolution.declarations;
         let cancel =
@@ -169,13 +212,13 @@ impl Role<'_> {
             for step in self.reading.moves(thread) {
                 let id = step.id.clone().unwrap_or_else(|| i64::from(step.message.0).into());
                 let next = self.reading.take(program, place, &step, Some(&id), false);
-                steps.push((step.direction, (step.message, None), next));
+                steps.push((self.event(step.direction, (step.message, None)), next));
             }
             for asked in &thread.asked {
                 let cancellable = declared.messages[usize::from(asked.request.0)].table.cancellable;
                 if let (true, Some(cancel)) = (cancellable, cancel) {
                     let next = self.reading.cancel(program, asked.direction, &asked.id).unwrap();
-                    steps.push((asked.direction, (cancel, Some(asked.request)), next));
+                    steps.push((self.event(asked.direction, (cancel, Some(asked.request))), next));
                 }
             }
         }
@@ -203,27 +246,36 @@ impl Role<'_> {
         format!(" {}{}", places.len(), places.concat())
     }
 
-    /// The states, who may close in each, the edges, and the channels.
+    /// The states, who may close in each, the edges, the channels, and the sub-sessions.
     fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> String {
         let graph = self.graph(start.clone());
         let mut table = graph.states.len().to_string();
-        for program in &graph.states {
+        for (number, program) in graph.states.iter().enumerate() {
             for side in [Side::Client, Side::Server] {
-                let may = may_close(&self.reading, program, side == self.side);
+                let of_session = number < graph.session;
+                let may = of_session && may_close(&self.reading, program, side == self.side);
                 let is_written = closes == Closes::AsWritten || !may || program.threads.is_empty();
                 assert!(is_written, "a channel can end");
                 let may = if closes == Closes::AsWritten { may } else { closes == Closes::Always };
                 write!(table, " {}", u8::from(may)).unwrap();
             }
         }
-        write!(table, " {}", graph.edges.len()).unwrap();
-        for (from, (sender, message), to) in graph.edges {
-            let known = messages.len();
-            let message = *messages.entry(message).or_insert(known);
-            write!(table, " {from} {} {message} {to}", u8::from(sender == Side::Server)).unwrap();
-        }
-        table + &self.channels(&start, messages)
+        table += &edges(&graph.edges, messages);
+        table += &self.channels(&start, messages);
+        table += &edges(&graph.openings, messages);
+        table + &edges(&graph.bodies, messages)
     }
+}
+
+/// How many there are, and each.
+fn edges(edges: &[(usize, Event, usize)], messages: &mut Messages) -> String {
+    let mut text = format!(" {}", edges.len());
+    for (from, (sender, message), to) in edges {
+        let known = messages.len();
+        let message = *messages.entry(*message).or_insert(known);
+        write!(text, " {from} {} {message} {to}", u8::from(*sender == Side::Server)).unwrap();
+    }
+    text
 }
 
 /// Whether this role, or the other, may close: each channel that can end has ended or offers it, and there is one, or

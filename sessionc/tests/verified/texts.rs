@@ -1,4 +1,6 @@
-//! Random protocols of the linear fragment: no `*`, one channel or a few side by side.
+//! Random protocols: one channel, or a few side by side, and sub-sessions.
+
+mod sub_sessions;
 
 use std::fmt::Write;
 
@@ -33,6 +35,8 @@ struct State {
     steps: Vec<Step>,
     own_end: bool,
     peer_end: bool,
+    /// The bodies of which sub-sessions can be opened here.
+    opens: Vec<usize>,
 }
 
 type Role = Vec<State>;
@@ -65,7 +69,11 @@ impl Alphabet {
 
 /// A random text, and how its roles are to relate.
 pub(crate) fn write(random: &mut Random) -> (String, Wanted) {
-    if random.percent(25) { side_by_side(random) } else { one_channel(random) }
+    match random.below(100) {
+        0..25 => side_by_side(random),
+        25..55 => sub_sessions::write(random),
+        _ => one_channel(random),
+    }
 }
 
 fn one_channel(random: &mut Random) -> (String, Wanted) {
@@ -85,7 +93,7 @@ fn one_channel(random: &mut Random) -> (String, Wanted) {
             (client, server, wanted)
         }
     };
-    let mut text = declarations(random, wanted);
+    let mut text = declarations(random, wanted, true);
     Text::new(random, &client, "C", &mut text).role();
     Text::new(random, &server, "S", &mut text).role();
     (text, wanted)
@@ -131,7 +139,7 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
     if random.percent(50) {
         servers.reverse();
     }
-    let mut text = declarations(random, wanted);
+    let mut text = declarations(random, wanted, true);
     for (role, channels) in [("C", &clients), ("S", &servers)] {
         let names: Vec<String> =
             (0..channels.len()).map(|number| format!("{role}{}", letter(number))).collect();
@@ -144,8 +152,14 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
     (text, wanted)
 }
 
+/// The definition of a body in the role whose definitions begin like this one.
+fn body_name(role: &str, body: usize) -> String {
+    let role = role.chars().next().unwrap();
+    format!("{role}Body{}", letter(body))
+}
+
 fn letter(number: usize) -> char {
-    ['a', 'b', 'c'][number]
+    ['a', 'b', 'c', 'd'][number]
 }
 
 /// Two channels as one that has their steps in any order.
@@ -165,16 +179,17 @@ fn interleaved(one: &Role, other: &Role) -> Role {
                 steps: steps.chain(others).collect(),
                 own_end: may(|state| state.own_end),
                 peer_end: may(|state| state.peer_end),
+                opens: Vec::new(),
             });
         }
     }
     role
 }
 
-fn declarations(random: &mut Random, wanted: Wanted) -> String {
+fn declarations(random: &mut Random, wanted: Wanted, may_cancel: bool) -> String {
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
     // What is proved of cancels is proved of dual roles.
-    let cancellable = wanted == Wanted::Dual && random.percent(35);
+    let cancellable = may_cancel && wanted == Wanted::Dual && random.percent(35);
     for note in 0..NOTES {
         writeln!(text, "notification N{note} \"n{note}\" (P)").unwrap();
     }
@@ -206,6 +221,7 @@ fn flipped(role: &Role) -> Role {
         steps: state.steps.iter().map(|step| Step { sends: !step.sends, ..*step }).collect(),
         own_end: state.peer_end,
         peer_end: state.own_end,
+        opens: state.opens.clone(),
     };
     role.iter().map(state).collect()
 }
@@ -448,6 +464,9 @@ impl<'a> Text<'a> {
                 Label::Reply => "reply".to_owned(),
             };
             branches.push(format!("{sign}{message} . {}", self.tail(step.to, within)));
+        }
+        for body in &state.opens {
+            branches.push(format!("*{}", body_name(self.prefix, *body)));
         }
         let bare = state.own_end || state.peer_end || branches.is_empty();
         if bare {
