@@ -12,7 +12,7 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{Action, Origin, Side, StateKind};
+use mcp_protocol_machine::protocol::{Action, Origin, Side, StateIndex, StateKind};
 
 use super::compatible;
 use super::machine::{Event, Locations, Move, RoleEdge};
@@ -83,11 +83,12 @@ impl<'a, 'b> Completion<'a, 'b> {
         let (from_client, from_server) = (&race.from_client, &race.from_server);
         let (sent, answered) = (from_client.event(), from_server.event());
         let (client, server) = (self.walk.client, self.walk.server);
-        if !(from_client.client.is_linear() && from_server.client.is_linear()) {
-            return None;
-        }
         let client_accepts = client.find(&race.after_client.0, answered)?;
         let server_accepts = server.find(&race.after_server.1, sent)?;
+        // Where one of the two opens a sub-session, it opens the same one after the other message.
+        if !client_accepts.does_same(&from_server.client) || !server_accepts.does_same(&from_client.server) {
+            return None;
+        }
         let place = (
             client.step(&race.after_client.0, &client_accepts),
             server.step(&race.after_server.1, &server_accepts),
@@ -95,9 +96,13 @@ impl<'a, 'b> Completion<'a, 'b> {
         // What the senders do have leads to the same place.
         let client_sends = client.find(&race.after_server.0, sent);
         let server_sends = server.find(&race.after_client.1, answered);
-        if client_sends.is_some_and(|step| client.step(&race.after_server.0, &step) != place.0)
-            || server_sends.is_some_and(|step| server.step(&race.after_client.1, &step) != place.1)
-        {
+        let client_fits = |step: Move| {
+            step.does_same(&from_client.client) && client.step(&race.after_server.0, &step) == place.0
+        };
+        let server_fits = |step: Move| {
+            step.does_same(&from_server.server) && server.step(&race.after_client.1, &step) == place.1
+        };
+        if !client_sends.is_none_or(client_fits) || !server_sends.is_none_or(server_fits) {
             return None;
         }
         if server_sends.is_none() {
@@ -116,20 +121,26 @@ impl<'a, 'b> Completion<'a, 'b> {
     }
 
     /// What a role would do, after it has received a message, by the message that it has sent before: it comes to where
-    /// it comes if it sends that and then receives. Where the two are of different channels, neither changes what the
-    /// other does; otherwise all three are of one channel.
+    /// it comes if it sends that and then receives. Where the two are of different channels, or one of them opens a
+    /// sub-session, neither changes what the other does; otherwise all three are of one channel.
     fn ghost(&self, side: Side, received: &Move, sends: &Move, accepts: &Move) -> Option<Move> {
+        let late = |from: StateIndex, action: Action| {
+            Some(Move { from, arrow: RoleEdge { action, origin: Origin::Closure, ..sends.arrow } })
+        };
         if received.from != sends.from {
-            let arrow = RoleEdge { origin: Origin::Closure, ..sends.arrow };
-            return (accepts.from == received.from).then_some(Move { from: sends.from, arrow });
+            return if accepts.from == received.from { late(sends.from, sends.arrow.action) } else { None };
         }
+        // What opens a sub-session leads nowhere else.
+        let Action::Step(from) = received.arrow.action else { return late(sends.from, sends.arrow.action) };
         let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
-        let is_fork = |state| machine.state(state).is_none_or(|state| state.kind == StateKind::Fork);
-        let from = received.arrow.action.target();
-        let is_one_channel = accepts.from == sends.arrow.action.target() && !is_fork(from);
-        let action = Action::Step(accepts.arrow.action.target());
-        let arrow = RoleEdge { action, origin: Origin::Closure, ..sends.arrow };
-        (is_one_channel && accepts.is_linear()).then_some(Move { from, arrow })
+        if machine.state(from).is_none_or(|state| state.kind == StateKind::Fork) {
+            return None;
+        }
+        match (sends.arrow.action, accepts.arrow.action) {
+            (Action::Spawn(_), _) => late(from, sends.arrow.action),
+            (Action::Step(sent), Action::Step(_)) if accepts.from == sent => late(from, accepts.arrow.action),
+            (Action::Step(_), _) => None,
+        }
     }
 
     /// Adds a ghost to the pair with these locations. `None` where it has another one of this message, or where what it
@@ -148,7 +159,8 @@ impl<'a, 'b> Completion<'a, 'b> {
         if let Some(known) = known.iter().find(|known| known.event() == event) {
             let leads =
                 (self.walk.client.step(client, &known.client), self.walk.server.step(server, &known.server));
-            return (leads == *place).then_some(());
+            let is_same = known.client.does_same(&ghost.client) && known.server.does_same(&ghost.server);
+            return (is_same && leads == *place).then_some(());
         }
         if self.count == MOST_GHOSTS || has_move(&self.walk, index, event) {
             return None;

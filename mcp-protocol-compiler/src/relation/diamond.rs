@@ -8,10 +8,10 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::{Action, Kind, Side};
+use mcp_protocol_machine::protocol::{Kind, Side};
 
 use super::completion::Completion;
-use super::machine::{Event, Locations, Machine, Move};
+use super::machine::{Event, Locations, Machine};
 use super::product::{Grouping, PairIndex, TooMany, Walk};
 use super::race::{COUNTED, Fault, Race, also};
 use super::shared::{Shared, shared};
@@ -159,16 +159,11 @@ fn fault(
     let Some(server_sends) = server.find(&after_client.1, answered) else {
         return Some(Fault::Lags(Side::Server));
     };
-    let same_sub_session = |one: &Move, other: &Move| match (one.arrow.action, other.arrow.action) {
-        (Action::Spawn(one), Action::Spawn(other)) => one == other,
-        (Action::Step(_), Action::Step(_)) => true,
-        _ => false,
-    };
     let agree = client.step(&after_client.0, &client_accepts) == client.step(&after_server.0, &client_sends)
         && server.step(&after_client.1, &server_sends) == server.step(&after_server.1, &server_accepts)
-        && same_sub_session(&from_client.client, &client_sends)
-        && same_sub_session(&from_client.server, &server_accepts)
-        && same_sub_session(&from_server.client, &client_accepts)
-        && same_sub_session(&from_server.server, &server_sends);
+        && from_client.client.does_same(&client_sends)
+        && from_client.server.does_same(&server_accepts)
+        && from_server.client.does_same(&client_accepts)
+        && from_server.server.does_same(&server_sends);
     (!agree).then_some(Fault::Parts)
 }

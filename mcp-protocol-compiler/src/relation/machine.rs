@@ -58,6 +58,15 @@ impl Move {
         matches!(self.arrow.action, Action::Step(_))
     }
 
+    /// Whether both move their channel, or both open a sub-session of the same body.
+    pub(super) fn does_same(&self, other: &Move) -> bool {
+        match (self.arrow.action, other.arrow.action) {
+            (Action::Spawn(one), Action::Spawn(other)) => one == other,
+            (Action::Step(_), Action::Step(_)) => true,
+            (Action::Step(_), Action::Spawn(_)) | (Action::Spawn(_), Action::Step(_)) => false,
+        }
+    }
+
     /// Whether the configuration stays what it was.
     pub(super) fn is_loop(&self) -> bool {
         match self.arrow.action {
