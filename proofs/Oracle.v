@@ -884,28 +884,3 @@ Proof.
     + destruct D as [z [Z1 Z2]]. apply existsb_exists. exists z. split; [apply targets_spec; exact Z1 |].
       apply existsb_eqb. apply targets_spec. exact Z2.
 Qed.
-
-(* The verdict on dual roles with cancels. Both have the same automaton, so one is closed and checked. *)
-Definition judge_settled (n : nat) (x : list pair) (c s : role) : verdict :=
-  let hc := classes c in let hs := classes s in
-  let lc := quotient hc (edges c) in let ls := quotient hs (edges s) in
-  let g := explored (meet_rule lc ls) n in
-  if is_closed (meet_rule lc ls) g then
-    if forallb (relates true lc ls (rights c) (rights s)) (fst g) then
-      match check_settled x (lc ++ loops (fst (closed n c s hc hs lc ls (fst g)))) with
-      | Some true => Accepted
-      | Some false => Races
-      | None => Unknown
-      end
-    else Unrelated
-  else Unknown.
-
-(* ---- The program ---- *)
-
-(* What is said of two roles: the verdict; of dual roles, what the exact check of one automaton says of the closed one;
-   and what an exploration of both finds. *)
-Definition report (n worlds : nat) (dual : bool) (x : list pair) (c s : role)
-  : verdict * option bool * exploration :=
-  if dual && some x then (judge_settled n x c s, None, FoundNeither) else
-  match judge n dual c s with (v, k, one) =>
-    (v, one, explore_roles worlds (edges c ++ loops (fst k)) (edges s ++ loops (snd k))) end.

@@ -1,11 +1,12 @@
 #!/bin/sh
-# Builds the program `DIRECTORY/oracle` from the checks of Oracle.v and OracleOpenings.v: `build.sh DIRECTORY`. Needs Coq 8.16, and OCaml with
-# ocamlfind, which Debian's package `coq` brings along.
+# Builds the program `DIRECTORY/oracle` from the checks of Oracle.v, OracleCancels.v and OracleOpenings.v:
+# `build.sh DIRECTORY`. Needs Coq 8.16, and OCaml with ocamlfind, which Debian's package `coq` brings along.
 set -eu
 from=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
-for file in Automaton Safety Observer Closure Compatible Examples Mediator Check Cancels Oracle Openings OracleOpenings; do
+for file in Automaton Safety Observer Closure Compatible Examples Mediator Check Cancels Settled \
+    Oracle OracleCancels Openings OracleOpenings; do
     cp "$from/../$file.v" .
     coqc -q -Q . Diamond "$file.v"
 done

@@ -105,7 +105,7 @@ struct Counts {
     /// Those that are judged in groups of channels.
     groups: u64,
     /// Those in which something can be cancelled.
-    cancels: u64,
+    cancels: BTreeMap<Verdict, u64>,
     /// Those in which sub-sessions can be opened, by what is said of them.
     sub_sessions: BTreeMap<Verdict, u64>,
     dual: BTreeMap<Verdict, u64>,
@@ -132,7 +132,9 @@ fn the_compiler_says_what_the_proved_checks_say() {
         for (case, asked) in cases.iter().zip(&asked) {
             let parts: Vec<Answer> = answers.by_ref().take(asked.parts.len()).collect();
             let whole = asked.whole.as_ref().and_then(|_| answers.next());
-            counts.cancels += u64::from(asked.has_cancels);
+            if asked.has_cancels {
+                *counts.cancels.entry(case.verdict).or_default() += 1;
+            }
             if asked.has_sub_sessions {
                 *counts.sub_sessions.entry(case.verdict).or_default() += 1;
             }

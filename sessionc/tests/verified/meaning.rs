@@ -32,6 +32,11 @@ pub(crate) struct Asked {
 }
 
 impl Asked {
+    fn new(parts: Vec<String>, whole: Option<String>, has_sub_sessions: bool) -> Asked {
+        let has_cancels = parts.iter().any(|line| line.split(' ').nth(1) != Some("0"));
+        Asked { parts, whole, has_cancels, has_sub_sessions }
+    }
+
     pub(crate) fn lines(&self) -> impl Iterator<Item = &String> {
         self.parts.iter().chain(&self.whole)
     }
@@ -59,20 +64,15 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
         format!("{} {settling} {client} {server}", u8::from(wanted == Wanted::Dual))
     };
     if is_one {
-        let whole = line(&whole, Closes::AsWritten);
-        let has_cancels = !whole.starts_with(&format!("{} 0 ", u8::from(wanted == Wanted::Dual)));
-        return Asked { parts: vec![whole], whole: None, has_cancels, has_sub_sessions };
+        return Asked::new(vec![line(&whole, Closes::AsWritten)], None, has_sub_sessions);
     }
     let groups = groups(&client, &server);
     let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
     // Where both may close, neither has to send.
     let closes = |group| if is_unused(group) { Closes::Always } else { Closes::Never };
-    Asked {
-        parts: groups.iter().map(|group| line(group, closes(group))).collect(),
-        whole: groups.iter().any(is_unused).then(|| line(&whole, Closes::Never)),
-        has_cancels: false,
-        has_sub_sessions,
-    }
+    let parts = groups.iter().map(|group| line(group, closes(group))).collect();
+    let whole = groups.iter().any(is_unused).then(|| line(&whole, Closes::Never));
+    Asked::new(parts, whole, has_sub_sessions)
 }
 
 /// Who may close.

@@ -188,8 +188,7 @@ fn interleaved(one: &Role, other: &Role) -> Role {
 
 fn declarations(random: &mut Random, wanted: Wanted, may_cancel: bool) -> String {
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
-    // What is proved of cancels is proved of dual roles.
-    let cancellable = may_cancel && wanted == Wanted::Dual && random.percent(35);
+    let cancellable = may_cancel && random.percent(35);
     for note in 0..NOTES {
         writeln!(text, "notification N{note} \"n{note}\" (P)").unwrap();
     }
