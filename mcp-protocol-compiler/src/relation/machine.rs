@@ -221,19 +221,20 @@ impl<'a> Machine<'a> {
             && self.arrows.iter().all(one_sender)
     }
 
-    /// The move of an event in a configuration.
+    /// The move of an event in a configuration. What is written goes before what may come late for another channel.
     pub(super) fn find(&self, locations: &[StateIndex], event: Event) -> Option<Move> {
-        locations.iter().find_map(|&from| Some(Move { from, arrow: self.arrow(from, event)? }))
+        let moves = locations.iter().filter_map(|&from| Some(Move { from, arrow: self.arrow(from, event)? }));
+        moves.min_by_key(|step| step.arrow.origin == Origin::Closure)
     }
 
-    /// Every move in a configuration, sorted by event, one an event.
+    /// Every move in a configuration, sorted by event, one an event, as [`find`](Machine::find) finds it.
     pub(super) fn moves(&self, locations: &[StateIndex]) -> Vec<Move> {
         let mut moves: Vec<Move> = locations
             .iter()
             .flat_map(|&from| self.arrows(from).iter().map(move |&arrow| Move { from, arrow }))
             .collect();
         if locations.len() > 1 {
-            moves.sort_by_key(|step| step.arrow.event);
+            moves.sort_by_key(|step| (step.arrow.event, step.arrow.origin == Origin::Closure));
             moves.dedup_by_key(|step| step.arrow.event);
         }
         moves

@@ -138,3 +138,41 @@ fn what_only_crossing_messages_lead_to_may_cross_another_channel() {
     assert!(roles.compatible());
     assert!(roles.races().is_empty() && roles.safe());
 }
+
+#[test]
+fn what_only_crossing_messages_lead_to_may_cross_an_opening() {
+    // After `b` the client sends no `a`, so that only crossing messages lead from there to where both orders lead.
+    let steps = "0 !a 1; 0 ?b 2; 1 ?b 3; 2 !z 2; 3 !z 3";
+    let server = "0 ?a 1; 0 !b 2; 1 !b 3; 2 ?a 3; 2 ?z 2; 3 ?z 3; 9 !r 8; 8 = End";
+    let opens = |mark: char, at: &[usize], body: usize| -> String {
+        at.iter().map(|at| format!("; {at} {mark}open *{body}")).collect()
+    };
+    let body = "9 ?r 8; 8 = End";
+    let client = format!("{steps}; {body}{}", opens('?', &[0, 1, 2, 3], 9));
+    // The server opens sub-sessions everywhere, or does not after `a`.
+    for at in [&[0, 1, 2, 3][..], &[0, 2]] {
+        let mut roles = Roles::new("", &client, &(server.to_owned() + &opens('!', at, 9)));
+        assert!(roles.compatible());
+        roles.added(Side::Client);
+        assert!(roles.races().is_empty() && roles.safe(), "{at:?}: {:?}", roles.races());
+    }
+    // Behind `a` the client takes what is opened for another body.
+    let client =
+        format!("{steps}; {body}; 7 ?r 6; 6 ?s 8{}", opens('?', &[0, 2], 9) + &opens('?', &[1, 3], 7));
+    let mut roles = Roles::new("", &client, &(server.to_owned() + &opens('!', &[0, 2], 9)));
+    assert!(roles.compatible());
+    roles.added(Side::Client);
+    assert!(!roles.races().is_empty());
+}
+
+#[test]
+fn what_is_late_for_one_channel_hides_no_step_of_another() {
+    // One state of the server is behind `x` and behind two `a`, and may send `x` in neither; the client has come to the
+    // end of the channel with `x` there, so the other channel takes it. Which of `a` and `x` comes first still matters.
+    let client = "0 = (1, 2); 1 !n 1; 1 ?m 1; 2 !a 3; 2 !x 4; 2 ?x 2; 3 !a 5; 3 ?x 2; 4 ?z 4; 4 !a 4; 5 !a 5";
+    let server = "0 ?n 0; 0 ?a 1; 0 ?x 2; 0 !x 0; 1 ?n 1; 1 ?a 2; 1 ?y 2; 2 ?n 2; 2 ?a 2";
+    let mut roles = Roles::new("", client, server);
+    assert!(roles.compatible() && !roles.safe());
+    roles.added(Side::Client);
+    assert!(!roles.races().is_empty());
+}
