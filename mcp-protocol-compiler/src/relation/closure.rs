@@ -95,8 +95,19 @@ pub fn close(client: &Automaton, server: &Automaton, messages: &[Message]) -> Cr
 
 impl Crossings {
     /// The races that are left, as in [`races`](diamond::races).
+    ///
+    /// What is late in a state may be so on one way there and not on another, and then a sender has an edge that it
+    /// would never take. So where there are races, the roles are looked at once more as they will be: without edges to
+    /// send along, but for those that messages which cross need.
     pub fn races(&self, messages: &[Message]) -> Vec<Diagnostic> {
-        diamond::races(&self.client, &self.server, messages)
+        let races = diamond::races(&self.client, &self.server, messages);
+        if races.is_empty() {
+            return races;
+        }
+        let (mut client, mut server) = (self.client.clone(), self.server.clone());
+        [&mut client, &mut server].into_iter().for_each(send_as_written);
+        let as_they_will_be = diamond::races(&client, &server, messages);
+        if as_they_will_be.is_empty() { as_they_will_be } else { races }
     }
 
     /// Gives each role the edges along which it receives what comes late. No role gets one along which it sends.
@@ -104,10 +115,8 @@ impl Crossings {
         let Crossings { client: of_client, server: of_server, ends, mut planned, limit } = self;
         (*client, *server) = (of_client, of_server);
         planned.retain(|(side, _, event), _| event.direction(*side) == Direction::Receive);
-        for state in client.states.iter_mut().chain(&mut server.states) {
-            let sent = |edge: &Edge| edge.origin == Origin::Closure && edge.direction == Direction::Send;
-            state.edges.retain(|edge| !sent(edge));
-        }
+        send_as_written(client);
+        send_as_written(server);
         let late = |side: Side, state: StateIndex| -> Late {
             at(&planned, side, state).map(|(event, cause)| (event, cause.body())).collect()
         };
@@ -132,6 +141,12 @@ impl Crossings {
         }
         Closed { added, diagnostics }
     }
+}
+
+/// Leaves out the edges that were added to send along.
+fn send_as_written(role: &mut Automaton) {
+    let sent = |edge: &Edge| edge.origin == Origin::Closure && edge.direction == Direction::Send;
+    role.states.iter_mut().for_each(|state| state.edges.retain(|edge| !sent(edge)));
 }
 
 /// What one look at all pairs plans.
