@@ -1,7 +1,7 @@
-(* Two different roles that open sub-sessions, over one queue in each direction. Each role is three tables: the steps of the
-   session; which messages open a sub-session in which state of the session, and where the sub-session is then; and the
-   steps of sub-sessions. One message may open one body here and another body there. A role is judged by following the
-   session until one sub-session is opened, and that sub-session from then on. *)
+(* Two different roles that open sub-sessions, over one queue in each direction. Each role is three tables: the steps
+   of the session; which messages open a sub-session in which state of the session, and where the sub-session is then;
+   and the steps of sub-sessions. One message may open one body here and another body there. A role is judged by
+   following the session until one sub-session is opened, and that sub-session from then on. *)
 
 From Coq Require Import List Arith Bool Lia.
 Import ListNotations.
@@ -492,13 +492,13 @@ Section Family.
   Qed.
 
   (* Two roles that open sub-sessions never receive an unexpected message, be it one of the session, one that opens a
-     sub-session, or one of a sub-session; and if they are stuck, nothing is in flight and neither has anything to send.
-     The oracle that judges the compiler relies on it: it follows the session until one sub-session is opened, and that
-     one from then on, once for each side that opens. It assumes that the two automata of this are sound for both sides;
-     that each message of a sub-session carries its key, that a key is used once, and that each side opens with keys of
-     its own. The roles may be different ones, a message may open one body in one state and another body in another, and
-     a message that comes late may open one, if the tables have it. That sub-sessions are suspended is not modelled, nor
-     that one opens another, which the compiler refuses. *)
+     sub-session, or one of a sub-session; and if they are stuck, nothing is in flight and neither has anything to
+     send. The oracle that judges the compiler relies on it: it follows the session until one sub-session is opened,
+     and that one from then on, once for each side that opens. It assumes that the two automata of this are sound for
+     both sides; that each message of a sub-session carries its key, that a key is used once, and that each side opens
+     with keys of its own. The roles may be different ones, a message may open one body in one state and another body
+     in another, and a message that comes late may open one, if the tables have it. That sub-sessions are suspended is
+     not modelled, nor that one opens another, which the compiler refuses. *)
   Theorem openings_sound :
     (forall by_, sound (following by_ c s c) (following by_ c s s)) ->
     forall p r f g w1 w2, family_run (Family p r f g w1 w2) ->

@@ -1,4 +1,5 @@
-(* The verdict on two roles with cancels, and what a yes of it means; and the program for roles that open no sub-sessions. *)
+(* The verdict on two roles with cancels, and what a yes of it means; and the program for roles that open no
+   sub-sessions. *)
 
 From Coq Require Import List Arith Bool.
 Import ListNotations.
@@ -58,8 +59,9 @@ Proof.
   cbn [implb]. apply has_spec.
 Qed.
 
-(* What is true of the graph if the check says yes: it lies between the minimal roles as `settled_mediated_safety` asks,
-   and so it lies between the roles as they are written. It assumes of the classes what the computation looks at. *)
+(* What is true of the graph if the check says yes: it lies between the minimal roles as `settled_mediated_safety`
+   asks, and so it lies between the roles as they are written. It assumes of the classes what the computation looks at.
+   *)
 Lemma check_between_sound x hc hs lc ls kc ks g :
   is_quotient hc lc kc = true -> is_quotient hs ls ks = true -> check_between x kc ks g = true ->
   deterministic (between g) /\ diamond_but_settled (between g) (settling x) /\
@@ -108,8 +110,8 @@ Qed.
 
 (* ---- The verdict ---- *)
 
-(* The verdict; the loops that each role gets; the graph that lies between the roles; and of dual roles, what the check of
-   one automaton says of the closed one. *)
+(* The verdict; the loops that each role gets; the graph that lies between the roles; and of dual roles, what the check
+   of one automaton says of the closed one. *)
 Definition judge_settled (n : nat) (dual : bool) (x : list pair) (c s : role)
   : verdict * late * graph * option bool :=
   let hc := classes c in let hs := classes s in
@@ -133,9 +135,9 @@ Definition judge_settled (n : nat) (dual : bool) (x : list pair) (c s : role)
     else (Unrelated, ([], []), ([], []), None)
   else (Unknown, ([], []), ([], []), None).
 
-(* Roles with cancels that are accepted are safe, with the loops that the verdict names: a message that comes is expected,
-   or its exchange is settled and it is dropped; and roles that are stuck have nothing in flight and nothing to send. It
-   assumes that an exchange is settled once, which cannot be seen in tables without ids. *)
+(* Roles with cancels that are accepted are safe, with the loops that the verdict names: a message that comes is
+   expected, or its exchange is settled and it is dropped; and roles that are stuck have nothing in flight and nothing
+   to send. It assumes that an exchange is settled once, which cannot be seen in tables without ids. *)
 Theorem judge_settled_sound n dual x c s uc us b one :
   judge_settled n dual x c s = (Accepted, (uc, us), b, one) -> settled_once (between b) (settling x) ->
   forall p r w1 w2 s1 s2,

@@ -7,8 +7,8 @@ From Diamond Require Import Automaton Compatible Examples Check Cancels Oracle O
 
 (* ---- A role as a text has it ---- *)
 
-(* The tables; and for each state, by its number, whether the client may close there and whether the server may. States of
-   sub-sessions have numbers of their own, and no rights. *)
+(* The tables; and for each state, by its number, whether the client may close there and whether the server may. States
+   of sub-sessions have numbers of their own, and no rights. *)
 Record opening_role := OpeningRole { tables : opener; closing : list (bool * bool) }.
 
 (* One automaton of all, to find out which states behave alike. A state of the session is never a state of a
@@ -126,8 +126,8 @@ Definition fits_beyond (sc ss : list (bool * bool)) (c s : opener) (known known_
   if Nat.even (fst q) then has_pair known (half q) || fits_in_session sc ss c s (half q)
   else has_pair known_bodies (half q) || fits_in_body c s (half q).
 
-(* The check, following the sub-sessions that one side opens: of what is written, and of the same with one state in place
-   of all that behave alike. *)
+(* The check, following the sub-sessions that one side opens: of what is written, and of the same with one state in
+   place of all that behave alike. *)
 Definition check_following (n : nat) (by_ : direction) (hc hs : list nat) (c s xc xs : opener) : option bool :=
   if is_quotient (followed_classes hc) (following by_ c s c) (following by_ xc xs xc) &&
      is_quotient (followed_classes hs) (following by_ c s s) (following by_ xc xs xs)
@@ -209,11 +209,12 @@ Proof.
   exact (quotient_sound _ _ _ _ _ _ QC QS (check_pair_sound _ _ _ K)).
 Qed.
 
-(* Roles that are accepted are sound, with what the verdict says may come late: no message is unexpected, be it one of the
-   session, one that opens a sub-session or one of a sub-session, however many sub-sessions there are; and roles that are
-   stuck have nothing in flight and nothing to send. Each role gets only what it receives late. It assumes that each
-   message of a sub-session carries its key, that a key is used once, and that each side opens sub-sessions with keys of
-   its own; and nothing of how the classes and what comes late were found, which is part of the computation. *)
+(* Roles that are accepted are sound, with what the verdict says may come late: no message is unexpected, be it one of
+   the session, one that opens a sub-session or one of a sub-session, however many sub-sessions there are; and roles
+   that are stuck have nothing in flight and nothing to send. Each role gets only what it receives late. It assumes
+   that each message of a sub-session carries its key, that a key is used once, and that each side opens sub-sessions
+   with keys of its own; and nothing of how the classes and what comes late were found, which is part of the
+   computation. *)
 Theorem judge_openings_sound n dual c s uc us one :
   judge_openings n dual c s = Judged Accepted uc us one ->
   let client := with_late (tables c) uc in

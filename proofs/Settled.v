@@ -76,10 +76,10 @@ Section Settled.
         exists u, z. repeat split; auto. eapply exchange_run_step; [exact I |]. apply exchange_server_sends. exact Ez.
   Qed.
 
-  (* Two different roles whose cancels may cross the replies to their own requests: a message that comes is expected, or
-     its exchange is settled and it is dropped; whenever nothing is in flight both roles are where one state between them
-     puts them; and if they are stuck, nothing is in flight and neither has anything to send. So the compiler exempts the
-     two from the diamond in two different roles as well. It assumes an automaton between the roles as in
+  (* Two different roles whose cancels may cross the replies to their own requests: a message that comes is expected,
+     or its exchange is settled and it is dropped; whenever nothing is in flight both roles are where one state between
+     them puts them; and if they are stuck, nothing is in flight and neither has anything to send. So the compiler
+     exempts the two from the diamond in two different roles as well. It assumes an automaton between the roles as in
      `mediated_safety`, of which `settled_safety` holds. *)
   Theorem settled_mediated_safety :
     deterministic M -> diamond_but_settled M settles -> settled_once M settles ->

@@ -1,9 +1,9 @@
 //! The compiler against an oracle that is proved: the checks of `proofs/Oracle.v`, extracted to a program.
 //!
-//! Random protocols go through the compiler, as `sessionc check` has it. What the text means is read off the tree by the
-//! reference semantics of the checker's oracle (`reading`), which shares no code with the compiler's automata, and written
-//! down as tables of edges, one state for each place in the text. The program says whether these two roles are related
-//! and whether they race. Both must say the same.
+//! Random protocols go through the compiler, as `sessionc check` has it. What the text means is read off the tree by
+//! the reference semantics of the checker's oracle (`reading`), which shares no code with the compiler's automata, and
+//! written down as tables of edges, one state for each place in the text. The program says whether these two roles are
+//! related and whether they race. Both must say the same.
 //!
 //! A failing case prints its seed and its text. `VERIFIED_SEED` and `VERIFIED_CASES` choose the cases,
 //! `VERIFIED_FINDINGS` shows the texts that the compiler refuses for reasons that the proofs do not speak of. A long run

@@ -176,3 +176,17 @@ fn what_is_late_for_one_channel_hides_no_step_of_another() {
     roles.added(Side::Client);
     assert!(!roles.races().is_empty());
 }
+
+#[test]
+fn what_is_late_on_one_way_to_a_state_is_not_sent_on_another() {
+    // One state of the server is behind `c`, where `open` may be late, and behind `a`, where the client sends it no more.
+    for (sent, received) in [("0 !open *9", "0 ?open *9"), ("0 !open 0", "0 ?open 0")] {
+        let client =
+            "0 ?b 2; 0 !z 0; 2 !a 3; 2 ?c 4; 2 !z 2; 3 ?c 5; 3 !z 3; 4 !a 5; 4 !z 4; 5 !z 5; 9 ?r 8; 8 = End";
+        let server = "0 !b 2; 0 ?z 0; 2 ?a 4; 2 !c 4; 2 ?z 2; 4 ?a 5; 4 ?z 4; 5 ?z 5; 9 !r 8; 8 = End";
+        let mut roles = Roles::new("", &format!("{client}; {sent}"), &format!("{server}; {received}"));
+        assert!(roles.compatible());
+        assert_eq!(roles.added(Side::Server), ["S2 ?open", "S4 ?open"]);
+        assert!(roles.races().is_empty() && roles.safe(), "{:?}", roles.races());
+    }
+}
