@@ -314,7 +314,7 @@ fn explain_prints_a_page_or_the_list() {
     let run = folder.run(&["explain", "S0320"]);
     assert_eq!((run.code, run.out.as_str()), (2, ""));
     assert!(run.err.starts_with(&list.out), "{}", run.err);
-    assert!(run.err.ends_with("no finding has the code `S0320`; did you mean `S0311`?\n"), "{}", run.err);
+    assert!(run.err.ends_with("no finding has the code `S0320`; did you mean `S0312`?\n"), "{}", run.err);
 }
 
 #[test]
