@@ -2,7 +2,7 @@
 //!
 //! There is one table for each side that asks: the ids of the two directions have nothing to do with one another.
 
-use crate::endings::Ended;
+use crate::endings::{Ended, Space};
 use crate::fence::{Fence, Receipts};
 use crate::hash::SteadyTable;
 use crate::history::{Recent, Used};
@@ -40,8 +40,8 @@ pub(crate) enum Place {
     Linear(u32),
     /// In a sub-session of a `*` body, which is in this state.
     SubSession(StateIndex),
-    /// In a sub-session that a key ties together.
-    Keyed(SubSessionNumber),
+    /// In a sub-session that a key ties together, and in its linear channel with this number.
+    Keyed(SubSessionNumber, u32),
 }
 
 /// Why a reply is expected for an exchange that is over.
@@ -54,7 +54,7 @@ pub(crate) enum Past {
 }
 
 /// An exchange that is over and for which one more reply is not a violation.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Over {
     why: Past,
     /// What its reply proves; nothing for a request that was a violation.
@@ -64,11 +64,11 @@ struct Over {
 }
 
 /// A request that opened a sub-session and was cancelled, or came too late to open one.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Opened {
     pub(crate) request: MessageIndex,
-    /// The channel of the sub-session.
-    pub(crate) channel: u32,
+    /// Where its values are unique.
+    pub(crate) space: Space,
     /// How the sub-session came to its end.
     pub(crate) ended: Ended,
 }
@@ -251,7 +251,7 @@ impl Exchanges {
     /// The sub-session that an id opened has its reply, which has this fence, and goes on.
     pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex, reply: Fence) {
         if let Some(exchange) = self.running.get_mut(id) {
-            if !matches!(exchange.place, Place::Keyed(_)) {
+            if !matches!(exchange.place, Place::Keyed(..)) {
                 exchange.place = Place::SubSession(state);
             }
             if exchange.reply.replace(reply).is_none() {
@@ -288,19 +288,19 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Cancelled, fence, opened: None }, limits);
     }
 
-    /// The same for the request that opened a sub-session of a channel: the late reply may carry values of keys, which
+    /// The same for the request that opened a sub-session: the late reply may carry values of keys, which
     /// are those of a sub-session that is over.
-    pub(crate) fn cancel_opener(&mut self, id: &RequestId, channel: u32, ended: Ended, limits: &Limits) {
+    pub(crate) fn cancel_opener(&mut self, id: &RequestId, space: Space, ended: Ended, limits: &Limits) {
         let exchange = self.running.get(id);
         let fence = exchange.map(|exchange| exchange.fence);
-        let opened = exchange.map(|exchange| Opened { request: exchange.message, channel, ended });
+        let opened = exchange.map(|exchange| Opened { request: exchange.message, space, ended });
         self.finish(id);
         self.past.insert(id, Over { why: Past::Cancelled, fence, opened }, limits);
     }
 
     /// What opened a sub-session that was over before the reply to it had come.
     pub(crate) fn opened(&self, id: &RequestId) -> Option<Opened> {
-        self.past.get(id).and_then(|over| over.opened)
+        self.past.get(id).and_then(|over| over.opened.clone())
     }
 
     /// The one reply that was still expected for an exchange that is over has come.

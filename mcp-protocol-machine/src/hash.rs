@@ -58,6 +58,10 @@ impl<K: Eq + Hash, V> SteadyTable<K, V> {
         self.entries.is_empty()
     }
 
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.entries.iter()
+    }
+
     pub(crate) fn values(&self) -> impl Iterator<Item = &V> {
         self.entries.values()
     }

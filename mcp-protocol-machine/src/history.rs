@@ -1,6 +1,7 @@
 //! What is remembered of the past, in bounded space.
 
 use std::collections::VecDeque;
+use std::hash::Hash;
 
 use crate::hash::SteadyTable;
 use crate::id::{Limits, RequestId};
@@ -90,27 +91,39 @@ impl Intervals {
     }
 }
 
+/// What a [`Recent`] finds its entries by: an id, or something with an id in it.
+pub(crate) trait Remembered: Clone + Eq + Hash {
+    /// How many bytes of text it holds.
+    fn text_length(&self) -> usize;
+}
+
+impl Remembered for RequestId {
+    fn text_length(&self) -> usize {
+        RequestId::text_length(self)
+    }
+}
+
 /// A map that keeps its newest entries.
 #[derive(Clone, Debug)]
-pub(crate) struct Recent<V> {
-    entries: SteadyTable<RequestId, (u64, V)>,
+pub(crate) struct Recent<V, K = RequestId> {
+    entries: SteadyTable<K, (u64, V)>,
     /// Every entry in order of insertion, and some that are gone from the map since.
-    order: VecDeque<(u64, RequestId)>,
+    order: VecDeque<(u64, K)>,
     /// Tells an entry of `order` from a later one of the same id.
     serial: u64,
     /// How much text `order` holds; the map holds at most as much again.
     bytes: usize,
 }
 
-impl<V> Default for Recent<V> {
-    fn default() -> Recent<V> {
+impl<V, K> Default for Recent<V, K> {
+    fn default() -> Recent<V, K> {
         Recent { entries: SteadyTable::default(), order: VecDeque::new(), serial: 0, bytes: 0 }
     }
 }
 
-impl<V> Recent<V> {
+impl<V, K: Remembered> Recent<V, K> {
     /// What is remembered of an id.
-    pub(crate) fn get(&self, id: &RequestId) -> Option<&V> {
+    pub(crate) fn get(&self, id: &K) -> Option<&V> {
         self.entries.get(id).map(|(_, value)| value)
     }
 
@@ -119,26 +132,25 @@ impl<V> Recent<V> {
         self.entries.values_mut().map(|(_, value)| value)
     }
 
+    /// All that is remembered, each with what finds it.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.entries.iter().map(|(id, (_, value))| (id, value))
+    }
+
     /// Forgets an id.
-    pub(crate) fn remove(&mut self, id: &RequestId) -> Option<V> {
+    pub(crate) fn remove(&mut self, id: &K) -> Option<V> {
         // Most sessions never cancel anything; then this costs no hash.
         if self.entries.is_empty() { None } else { self.entries.remove(id).map(|(_, value)| value) }
     }
 
     /// Remembers an id, and forgets the oldest ones beyond the limits. A text longer than the limit of all texts
     /// together is not remembered at all.
-    pub(crate) fn insert(&mut self, id: &RequestId, value: V, limits: &Limits) {
+    pub(crate) fn insert(&mut self, id: &K, value: V, limits: &Limits) {
         self.insert_with(id, value, limits, |_| {});
     }
 
     /// The same, and hands out what is forgotten.
-    pub(crate) fn insert_with(
-        &mut self,
-        id: &RequestId,
-        value: V,
-        limits: &Limits,
-        mut forgotten: impl FnMut(V),
-    ) {
+    pub(crate) fn insert_with(&mut self, id: &K, value: V, limits: &Limits, mut forgotten: impl FnMut(V)) {
         if id.text_length() > limits.remembered_bytes || limits.remembered == 0 {
             return forgotten(value);
         }
@@ -273,7 +285,7 @@ mod tests {
     #[test]
     fn long_texts_count() {
         let limits = Limits { remembered: 1_000, remembered_bytes: 10, ..Limits::default() };
-        let mut recent = Recent::default();
+        let mut recent = Recent::<(), RequestId>::default();
         recent.insert(&"12345678".into(), (), &limits);
         recent.insert(&"abc".into(), (), &limits);
         assert!(recent.get(&"12345678".into()).is_none());

@@ -15,7 +15,9 @@
 //! of finished exchanges is bounded, whatever the peer sends; see [`Limits`].
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+mod bodies;
 mod capability;
+mod channels;
 mod checker;
 mod condition;
 mod endings;

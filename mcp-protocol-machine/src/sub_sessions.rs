@@ -1,17 +1,20 @@
 //! The books of sub-sessions that are tied by a key: where each is, and what finds it.
 //!
-//! Each channel, one body of a `*`, has its own space of values. Bodies are distinguished by their messages, which
-//! parallel channels do not share.
+//! Each body of a `*` has its own [`Space`] of values. Bodies are distinguished by their messages, which parallel
+//! channels do not share. A `*` in the body of another one has a space in each sub-session of that: what finds the inner
+//! sub-session is the values of the outer one, and then its own.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use crate::endings::{Ended, Endings};
+use crate::bodies::Bodies;
+use crate::channels::Channels;
+use crate::endings::{Ended, Endings, Space};
 use crate::exchange::Opened;
 use crate::fence::Fence;
 use crate::id::{KeyValue, Limits, RequestId, SubSessionNumber};
-use crate::protocol::{Action, Direction, KeyIndex, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
-use crate::trail::{Crossed, Evidence, Left, Trail, said};
+use crate::protocol::{Direction, KeyIndex, MessageIndex, StateIndex};
+use crate::trail::{Evidence, Left};
 
 /// What ties a message to a running sub-session, as the reader of the wire finds it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -32,6 +35,8 @@ pub enum Meant {
     SubSession(SubSessionNumber),
     /// No running sub-session: it opens one, or is uncorrelated, and a sub-session that its keys find refuses it.
     New,
+    /// The same within this sub-session.
+    NewWithin(SubSessionNumber),
 }
 
 impl<'a> Correlation<'a> {
@@ -41,97 +46,12 @@ impl<'a> Correlation<'a> {
     }
 }
 
-/// What the tables say of the bodies that keys tie together.
-#[derive(Debug, Default)]
-pub(crate) struct Layout {
-    /// The channel of each state that such a body starts in.
-    starts: HashMap<StateIndex, u32>,
-    /// The channel that has a message as a later step.
-    later: HashMap<(Direction, MessageIndex), u32>,
-}
-
-impl Layout {
-    pub(crate) fn new(protocol: &Protocol, role: &Role) -> Layout {
-        let mut layout = Layout::default();
-        if protocol.keys.is_empty() {
-            return layout;
-        }
-        let starts: HashSet<StateIndex> = role
-            .states
-            .iter()
-            .flat_map(|state| state.edges.iter())
-            .filter_map(|edge| match edge.action {
-                Action::Spawn(start) => Some(start),
-                Action::Step(_) => None,
-            })
-            .collect();
-        let mut starts: Vec<StateIndex> = starts.into_iter().collect();
-        starts.sort_unstable();
-        let mut next = 0;
-        for start in starts {
-            let later = later_steps(protocol, role, start);
-            if !later.iter().any(|(_, message)| carries(protocol, *message)) {
-                continue;
-            }
-            // Bodies that share a message are alternatives of one channel.
-            let known: Vec<u32> =
-                later.iter().filter_map(|message| layout.later.get(message).copied()).collect();
-            let channel = known.first().copied().unwrap_or(next);
-            next += 1;
-            if known.iter().any(|other| *other != channel) {
-                for place in layout.starts.values_mut().chain(layout.later.values_mut()) {
-                    if known.contains(place) {
-                        *place = channel;
-                    }
-                }
-            }
-            layout.starts.insert(start, channel);
-            layout.later.extend(later.into_iter().map(|message| (message, channel)));
-        }
-        layout
-    }
-}
-
-fn carries(protocol: &Protocol, message: MessageIndex) -> bool {
-    protocol.message(message).is_some_and(|message| !message.keys.is_empty())
-}
-
-/// The requests and notifications that a sub-session may have after its first message.
-///
-/// Late ones do not count: an uncorrelated step may share its state with a sub-session that has left others, and has no
-/// key.
-fn later_steps(protocol: &Protocol, role: &Role, start: StateIndex) -> Vec<(Direction, MessageIndex)> {
-    let mut seen = HashSet::from([start]);
-    let mut waiting = vec![start];
-    let mut found = Vec::new();
-    while let Some(state) = waiting.pop() {
-        let Some(table) = role.state(state) else { continue };
-        for edge in table.edges.iter().filter(|edge| edge.origin != Origin::Closure) {
-            let Action::Step(target) = edge.action else { continue };
-            if seen.insert(target) {
-                waiting.push(target);
-            }
-            let message = protocol.message(edge.message);
-            let own = message.is_some_and(|message| {
-                matches!(message.kind, Kind::Request | Kind::Notification)
-                    && message.cancels.is_none()
-                    && message.reports.is_none()
-            });
-            if own && !found.contains(&(edge.direction, edge.message)) {
-                found.push((edge.direction, edge.message));
-            }
-        }
-    }
-    found
-}
-
 /// A sub-session that goes on.
 #[derive(Clone, Debug)]
 pub(crate) struct Running {
-    /// Its first state.
-    start: StateIndex,
-    pub(crate) state: StateIndex,
-    channel: u32,
+    /// Where it is: channels, as a session has them.
+    pub(crate) channels: Channels,
+    space: Space,
     /// The request that opened it, and who sent that.
     pub(crate) opener: Option<(Direction, RequestId)>,
     /// Which way its first message went.
@@ -142,17 +62,21 @@ pub(crate) struct Running {
     /// the value to this one; what the other side sends under it may be meant for them until it takes a step in this
     /// one. Without order that proves nothing, and neither does the use of the value.
     reused: Vec<(KeyIndex, Ended)>,
-    /// The steps that may cross what comes.
-    trail: Trail,
+    /// Its own values: those that no sub-session around it holds.
     keys: Vec<(KeyIndex, KeyValue)>,
     /// Its later requests that await a reply.
     pub(crate) open: Vec<(Direction, RequestId)>,
 }
 
 impl Running {
-    /// The body that it is a sub-session of.
-    pub(crate) fn channel(&self) -> u32 {
-        self.channel
+    /// Where its values are unique.
+    pub(crate) fn space(&self) -> Space {
+        self.space
+    }
+
+    /// Its own value of a key.
+    fn value(&self, key: KeyIndex) -> Option<&KeyValue> {
+        self.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
     }
 
     /// Whether the sender of a direction may not know of the sub-session yet.
@@ -167,23 +91,29 @@ impl Running {
 
     /// A side has taken a step in it, so it knows of the end of those before it.
     fn heard(&mut self, by: Direction, evidence: &Evidence<'_>) {
-        self.reused.retain(|(_, ended)| !evidence.ordered || ended.by == by);
+        if evidence.ordered {
+            let reused = std::mem::take(&mut self.reused).into_iter();
+            self.reused = reused.filter_map(|(key, ended)| Some((key, ended.heard_by(by)?))).collect();
+        }
     }
+}
 
-    /// The step that a message has crossed, if its sender may not have received it.
-    pub(crate) fn crossed(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        evidence: &Evidence<'_>,
-    ) -> Option<Left> {
-        self.trail.crossed(direction, message, evidence)
-    }
+/// What a message finds by the values that it carries.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Holder {
+    /// The sub-session that it belongs to.
+    Running(SubSessionNumber),
+    /// No sub-session in the space where its values are looked for. `last` says that it is the space of the message's
+    /// own body, and not one around that.
+    Missing { space: Space, last: bool },
+}
 
-    /// What a message is that the followed role has sent in a state before the present one.
-    pub(crate) fn sent(&self, message: MessageIndex, evidence: &Evidence<'_>) -> Option<Crossed> {
-        self.trail.sent(self.start, self.state, message, evidence)
-    }
+/// Where a step leads one channel of a sub-session.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lead {
+    /// Which of its linear channels.
+    pub(crate) place: usize,
+    pub(crate) to: StateIndex,
 }
 
 /// A step of a sub-session.
@@ -192,24 +122,26 @@ pub(crate) struct SubSessionStep {
     pub(crate) by: Direction,
     pub(crate) message: MessageIndex,
     pub(crate) fence: Fence,
+    /// It ends the sub-session, in whatever state that is.
+    pub(crate) cuts: bool,
 }
 
 /// Every sub-session that a key ties together.
 #[derive(Clone, Debug)]
 pub(crate) struct SubSessions {
-    layout: Arc<Layout>,
+    bodies: Arc<Bodies>,
     // Ordered, so that what is asked of all of them does not depend on chance.
     running: BTreeMap<SubSessionNumber, Running>,
-    holders: HashMap<(u32, KeyIndex, KeyValue), SubSessionNumber>,
+    holders: HashMap<(Space, KeyIndex, KeyValue), SubSessionNumber>,
     /// The values of sub-sessions that are over.
     past: Endings,
     next: u64,
 }
 
 impl SubSessions {
-    pub(crate) fn new(layout: Layout) -> SubSessions {
+    pub(crate) fn new(bodies: Bodies) -> SubSessions {
         SubSessions {
-            layout: Arc::new(layout),
+            bodies: Arc::new(bodies),
             running: BTreeMap::new(),
             holders: HashMap::new(),
             past: Endings::default(),
@@ -217,14 +149,14 @@ impl SubSessions {
         }
     }
 
-    /// The channel of a body that starts in a state, if keys tie its steps.
+    /// The body that starts in a state, if keys tie its steps.
     pub(crate) fn starts(&self, state: StateIndex) -> Option<u32> {
-        self.layout.starts.get(&state).copied()
+        self.bodies.starts(state)
     }
 
-    /// The channel that has a message as a later step.
+    /// The body that has a message as a later step, the innermost one.
     pub(crate) fn later(&self, direction: Direction, message: MessageIndex) -> Option<u32> {
-        self.layout.later.get(&(direction, message)).copied()
+        self.bodies.later(direction, message)
     }
 
     pub(crate) fn get(&self, sub_session: SubSessionNumber) -> Option<&Running> {
@@ -238,55 +170,86 @@ impl SubSessions {
 
     /// The states that sub-sessions are in.
     pub(crate) fn states(&self) -> impl Iterator<Item = StateIndex> {
-        self.running.values().map(|sub_session| sub_session.state)
+        self.running.values().flat_map(|sub_session| sub_session.channels.states().iter().copied())
+    }
+
+    /// The running sub-session of a body that holds the values which a message carries. It is looked for within the
+    /// sub-sessions around it, the outermost first.
+    pub(crate) fn find(&self, body: u32, keys: &[(KeyIndex, KeyValue)]) -> Holder {
+        let mut outer = None;
+        for around in self.bodies.way(body) {
+            let space = Space { body: around, outer };
+            match keys.iter().find_map(|(key, value)| self.holder(space, *key, value)) {
+                Some(holder) => outer = Some(holder),
+                None => return Holder::Missing { space, last: around == body },
+            }
+        }
+        outer.map_or(Holder::Missing { space: Space::of(body), last: true }, Holder::Running)
     }
 
     /// The running sub-session that holds a value of a key.
-    pub(crate) fn holder(&self, channel: u32, key: KeyIndex, value: &KeyValue) -> Option<SubSessionNumber> {
-        self.holders.get(&(channel, key, value.clone())).copied()
+    pub(crate) fn holder(&self, space: Space, key: KeyIndex, value: &KeyValue) -> Option<SubSessionNumber> {
+        self.holders.get(&(space, key, value.clone())).copied()
     }
 
     /// How the sub-sessions ended that held one of these values, those of each value with the newest first.
-    pub(crate) fn ended(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
-        keys.iter().flat_map(move |(key, value)| self.past.get(channel, *key, value))
+    pub(crate) fn ended(&self, space: Space, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
+        keys.iter().flat_map(move |(key, value)| self.past.get(space, *key, value))
     }
 
     /// The same, with those that held a value before a running sub-session.
-    pub(crate) fn before(&self, channel: u32, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
+    pub(crate) fn before(&self, space: Space, keys: &[(KeyIndex, KeyValue)]) -> impl Iterator<Item = &Ended> {
         let reused = keys.iter().flat_map(move |(key, value)| {
-            let holder = self.holder(channel, *key, value).and_then(|holder| self.get(holder));
+            let holder = self.holder(space, *key, value).and_then(|holder| self.get(holder));
             holder.into_iter().flat_map(|holder| holder.reused(*key))
         });
-        self.ended(channel, keys).chain(reused)
+        self.ended(space, keys).chain(reused)
     }
 
-    /// The value of a key that a sub-session holds.
+    /// Those that held one of these values before a sub-session, or before one around it.
+    pub(crate) fn reused_around(
+        &self,
+        sub_session: Option<SubSessionNumber>,
+        keys: &[(KeyIndex, KeyValue)],
+    ) -> impl Iterator<Item = &Ended> {
+        let around = self.around(sub_session);
+        around.flat_map(move |running| {
+            let held = keys.iter().filter(|(key, value)| running.value(*key) == Some(value));
+            held.flat_map(|(key, _)| running.reused(*key))
+        })
+    }
+
+    /// The value of a key that a sub-session holds, or one around it.
     pub(crate) fn value(&self, sub_session: SubSessionNumber, key: KeyIndex) -> Option<&KeyValue> {
-        let running = self.running.get(&sub_session)?;
-        running.keys.iter().find(|(held, _)| *held == key).map(|(_, value)| value)
+        self.around(Some(sub_session)).find_map(|running| running.value(key))
     }
 
-    /// A sub-session of a body starts, if keys tie its steps.
+    /// A sub-session and those around it, the innermost first.
+    fn around(&self, sub_session: Option<SubSessionNumber>) -> impl Iterator<Item = &Running> {
+        let first = sub_session.and_then(|number| self.running.get(&number));
+        std::iter::successors(first, |running| self.running.get(&running.space.outer?))
+    }
+
+    /// A sub-session of a body starts, if keys tie its steps: in the session itself, or within another one.
     pub(crate) fn start(
         &mut self,
         state: StateIndex,
+        outer: Option<SubSessionNumber>,
         by: Direction,
         opener: Option<RequestId>,
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) -> Option<SubSessionNumber> {
-        let channel = self.starts(state)?;
+        let space = Space { body: self.starts(state)?, outer };
         let sub_session = SubSessionNumber(self.next);
         self.next = self.next.wrapping_add(1);
         let running = Running {
-            start: state,
-            state,
-            channel,
+            channels: Channels::of_sub_session(state, evidence.role),
+            space,
             opener: opener.map(|id| (by, id)),
             by,
             known: false,
             reused: Vec::new(),
-            trail: Trail::default(),
             keys: Vec::new(),
             open: Vec::new(),
         };
@@ -299,35 +262,39 @@ impl SubSessions {
     pub(crate) fn advance(
         &mut self,
         sub_session: SubSessionNumber,
-        state: StateIndex,
+        lead: Lead,
         step: SubSessionStep,
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) {
-        self.said(sub_session, step.by, step.message, evidence);
+        let Lead { place, to } = lead;
+        self.said(sub_session, place, step.by, step.message, evidence);
         if let Some(running) = self.running.get_mut(&sub_session)
-            && state != running.state
+            && running.channels.state(place) != Some(to)
         {
             // What leaves the sub-session where it is may come from before it, too.
             running.known |= step.by != running.by;
             running.heard(step.by, evidence);
             let left = Left { by: Some(step.message), fence: step.fence };
-            running.trail.leave(step.by, running.state, left, 0, evidence);
-            running.state = state;
+            running.channels.leave(place, step.by, left, evidence);
+            if let Some(role) = evidence.role {
+                running.channels.put(place, to, role);
+            }
         }
         self.hold(sub_session, step.by, keys, evidence);
     }
 
-    /// A message in a direction was accepted for a sub-session that goes on, also as one that is late.
+    /// A message in a direction was accepted for a channel of a sub-session that goes on, also as one that is late.
     pub(crate) fn said(
         &mut self,
         sub_session: SubSessionNumber,
+        place: usize,
         direction: Direction,
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) {
         if let Some(running) = self.running.get_mut(&sub_session) {
-            said(std::slice::from_mut(&mut running.trail), 0, direction, message, evidence);
+            running.channels.said(place, direction, message, evidence);
         }
     }
 
@@ -339,20 +306,19 @@ impl SubSessions {
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) {
+        let new = keys.iter().filter(|(key, _)| self.value(sub_session, *key).is_none());
+        let new: Vec<&(KeyIndex, KeyValue)> = new.collect();
         let Some(running) = self.running.get_mut(&sub_session) else { return };
-        for (key, value) in keys {
-            if running.keys.iter().any(|(held, _)| held == key) {
-                continue;
-            }
+        for (key, value) in new {
             running.keys.push((*key, value.clone()));
-            let before = self.past.take(running.channel, *key, value);
+            let before = self.past.take(running.space, *key, value);
             // The side that uses a value again knows that the sub-sessions which held it before are over.
             let before = before.filter_map(|ended| match evidence.ordered {
                 true => ended.reused_by(by),
                 false => Some(ended),
             });
             running.reused.extend(before.map(|ended| (*key, ended)));
-            self.holders.insert((running.channel, *key, value.clone()), sub_session);
+            self.holders.insert((running.space, *key, value.clone()), sub_session);
         }
     }
 
@@ -377,31 +343,77 @@ impl SubSessions {
         }
     }
 
-    /// A sub-session is over, by this step. Its values are remembered, so that what is late for it can be
-    /// told from what never was: the newest [`Limits::remembered`] of each key of a channel, and no more text than
-    /// [`Limits::remembered_bytes`]. A value beyond that is one that no sub-session ever held.
+    /// A sub-session is over, by this step of the channel at a place, or because one around it is. Its values are
+    /// remembered, so that what is late for it can be told from what never was: the newest [`Limits::remembered`] of each
+    /// key of a body, and no more text than [`Limits::remembered_bytes`]. A value beyond that is one that no sub-session
+    /// ever held.
     pub(crate) fn end(
         &mut self,
         sub_session: SubSessionNumber,
+        place: usize,
         step: SubSessionStep,
         limits: &Limits,
         evidence: &Evidence<'_>,
     ) -> Option<(Running, Ended)> {
+        let besides = self.besides(sub_session, step.by, evidence);
         let running = self.running.remove(&sub_session)?;
-        let SubSessionStep { by, message, fence } = step;
+        let SubSessionStep { by, message, fence, cuts } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
         let behind = match by {
-            Direction::Receive => running.trail.oldest(Direction::Send, evidence),
+            Direction::Receive => running.channels.oldest(Direction::Send, evidence).next(),
             Direction::Send => None,
         };
-        let from = running.state;
-        let ended = Ended { by, message, from, behind, awaited, fence, unsure: None, reused: false };
+        let from = running.channels.state(place).unwrap_or(running.channels.start());
+        let crossed = running.channels.unreceived(place, by, evidence).filter(|_| !cuts);
+        let (unsure, reused) = (None, false);
+        let ended = Ended { by, message, from, behind, besides, awaited, fence, crossed, unsure, reused };
         for (key, value) in &running.keys {
-            self.holders.remove(&(running.channel, *key, value.clone()));
-            let before = running.reused.iter().filter(|(reused, _)| reused == key).map(|(_, ended)| *ended);
-            self.past.insert(running.channel, *key, value, before.chain([ended]), limits);
+            self.holders.remove(&(running.space, *key, value.clone()));
+            let before = running.reused.iter().filter(|(reused, _)| reused == key);
+            let before = before.map(|(_, ended)| ended.clone());
+            self.past.insert(running.space, *key, value, before.chain([ended.clone()]), limits);
         }
         Some((running, ended))
+    }
+
+    /// Where the other side may still take the channels of a sub-session to be, and the sub-sessions within it; nothing
+    /// if it has one channel and none within.
+    fn besides(
+        &self,
+        sub_session: SubSessionNumber,
+        by: Direction,
+        evidence: &Evidence<'_>,
+    ) -> Option<Arc<[StateIndex]>> {
+        let running = self.running.get(&sub_session)?;
+        let mut states: BTreeSet<StateIndex> = BTreeSet::new();
+        let mut add = |channels: &Channels| {
+            states.extend(channels.states());
+            // What comes late in the state before, the tables of its receiver say.
+            if by == Direction::Receive {
+                states.extend(channels.oldest(Direction::Send, evidence));
+            }
+        };
+        if running.channels.states().len() > 1 {
+            add(&running.channels);
+        }
+        for inner in self.within(sub_session) {
+            self.running.get(&inner).into_iter().for_each(|inner| add(&inner.channels));
+        }
+        for ended in self.past.within(sub_session) {
+            states.insert(ended.from);
+            states.extend(ended.behind);
+            states.extend(ended.besides.iter().flat_map(|besides| besides.iter()));
+        }
+        (!states.is_empty()).then(|| states.into_iter().collect())
+    }
+
+    /// The sub-sessions that run within one.
+    pub(crate) fn within(&self, outer: SubSessionNumber) -> Vec<SubSessionNumber> {
+        if !self.bodies.are_nested() {
+            return Vec::new();
+        }
+        let running = self.running.iter().filter(|(_, running)| running.space.outer == Some(outer));
+        running.map(|(number, _)| *number).collect()
     }
 
     /// The latest fence of an ending by a message in a direction that is no longer remembered.
@@ -414,7 +426,7 @@ impl SubSessions {
         self.running.get(&sub_session).is_some_and(|running| {
             let opener = running.opener.as_ref();
             opener.is_some_and(|(asker, opener)| *asker == by && opener == id)
-                && self.starts(running.state).is_some()
+                && running.channels.is_at_start()
                 && running.open.is_empty()
                 && !running.known
         })
@@ -422,7 +434,7 @@ impl SubSessions {
 
     /// Forgets everything but the sub-sessions that go on. Numbers are still not used twice.
     pub(crate) fn renew(&mut self, goes_on: impl Fn(&Running) -> bool) {
-        self.running.retain(|_, running| goes_on(running));
+        self.running.retain(|_, running| running.space.outer.is_none() && goes_on(running));
         self.holders.retain(|_, sub_session| self.running.contains_key(sub_session));
         self.past.clear();
     }
@@ -432,19 +444,31 @@ impl SubSessions {
     pub(crate) fn open_late(
         &mut self,
         start: StateIndex,
+        outer: Option<SubSessionNumber>,
         by: Direction,
         request: MessageIndex,
         keys: &[(KeyIndex, KeyValue)],
         limits: &Limits,
     ) -> Option<Opened> {
-        let channel = self.starts(start)?;
+        let space = Space { body: self.starts(start)?, outer };
         let unsure = Some(SubSessionNumber(self.next));
         self.next = self.next.wrapping_add(1);
         let (by, fence) = (by.flip(), Fence::NEVER);
         let (message, from, behind) = (request, start, None);
-        let ended = Ended { by, message, from, behind, awaited: false, fence, unsure, reused: false };
-        self.retire(channel, ended, keys, limits);
-        Some(Opened { request, channel, ended })
+        let ended = Ended {
+            by,
+            message,
+            from,
+            behind,
+            besides: None,
+            awaited: false,
+            fence,
+            crossed: None,
+            unsure,
+            reused: false,
+        };
+        self.retire(space, &ended, keys, limits);
+        Some(Opened { request, space, ended })
     }
 
     /// A late request has its error, so it has opened nothing.
@@ -462,14 +486,15 @@ impl SubSessions {
     /// sub-session that held the value before.
     pub(crate) fn retire(
         &mut self,
-        channel: u32,
-        ended: Ended,
+        space: Space,
+        ended: &Ended,
         keys: &[(KeyIndex, KeyValue)],
         limits: &Limits,
     ) {
         for (key, value) in keys {
-            if !self.holders.contains_key(&(channel, *key, value.clone())) {
-                self.past.insert(channel, *key, value, [ended], limits);
+            let own = self.around(space.outer).all(|around| around.value(*key).is_none());
+            if own && !self.holders.contains_key(&(space, *key, value.clone())) {
+                self.past.insert(space, *key, value, [ended.clone()], limits);
             }
         }
     }

@@ -218,6 +218,17 @@ impl Trail {
         })
     }
 
+    /// The first state in which a side may take the sub-session to be, if that is not the present one, and the fence of
+    /// the last step of the other side that it may not have received.
+    pub(crate) fn unreceived(
+        &self,
+        direction: Direction,
+        evidence: &Evidence<'_>,
+    ) -> Option<(StateIndex, Fence)> {
+        let last = self.behind.get(direction).last()?;
+        Some((self.oldest(direction, evidence)?, last.left.fence))
+    }
+
     /// The first state in which a side may take the sub-session to be, if that is not the present one.
     pub(crate) fn oldest(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<StateIndex> {
         let mut behind = self.behind.get(direction).iter();

@@ -173,7 +173,10 @@ fn an_accepted_notification_allocates_nothing() {
     });
     assert_eq!(linear, 0, "a step of the linear channel");
     let replicated = allocations_of(|session| {
-        assert_eq!(session.tell(Receive, LOG, About::Nothing), StepKind::Spawned { state: END });
+        assert_eq!(
+            session.tell(Receive, LOG, About::Nothing),
+            StepKind::Spawned { state: END, within: None }
+        );
     });
     assert_eq!(replicated, 0, "one of a replicated channel, behind a gate");
 }

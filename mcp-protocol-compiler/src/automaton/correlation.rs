@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, MessageIndex};
 
+use super::keys::{keys, needs_key};
+use super::nesting::{Nesting, inner};
 use super::raw::{RawEdge, RawState, Step, steps};
-use crate::declarations::{Declarations, Message};
+use crate::declarations::Declarations;
 use crate::hash::Set;
 use crate::reach::reachable;
 
@@ -16,27 +18,25 @@ pub(super) struct StepAt {
     pub(super) action: Step,
 }
 
-/// The keys that a message carries.
-pub(super) fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeSet<KeyIndex> {
-    let message = declarations.message(message);
-    message.into_iter().flat_map(|message| message.table.keys.iter().map(|carried| carried.key)).collect()
-}
-
-/// Whether a later step needs a key: a reply is tied by the id of its request, a cancel and a report name theirs.
-pub(super) fn needs_key(message: &Message) -> bool {
-    !matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. })
-        && message.table.cancels.is_none()
-        && message.table.reports.is_none()
-}
-
-/// The steps that need a key and that some way reaches without having carried one of theirs.
-pub(super) fn loose(states: &[RawState], declarations: &Declarations) -> HashSet<StepAt> {
+/// The steps that need a key and that some way reaches without having carried one of theirs. What has to find a
+/// sub-session because it belongs to one within is a step here, too.
+pub(super) fn loose(states: &[RawState], nesting: &Nesting, declarations: &Declarations) -> HashSet<StepAt> {
     let mut by_keys: BTreeMap<BTreeSet<KeyIndex>, Vec<StepAt>> = BTreeMap::new();
-    for step in later_steps(states) {
+    let mut add = |step: StepAt| {
         let (_, message) = step.action;
         if declarations.message(message).is_some_and(needs_key) {
-            by_keys.entry(keys(declarations, message)).or_default().push(step);
+            let mut own = keys(declarations, message);
+            nesting.around(step.state).for_each(|key| _ = own.remove(key));
+            by_keys.entry(own).or_default().push(step);
         }
+    };
+    later_steps(states).for_each(&mut add);
+    for (state, _) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
+        let inner = inner(states, declarations, state);
+        inner
+            .into_iter()
+            .map(|edge| StepAt { state, action: (edge.direction, edge.message) })
+            .for_each(&mut add);
     }
     let ways = Paths::new(states, declarations);
     by_keys.into_iter().flat_map(|(keys, steps)| ways.without(&keys, steps)).collect()

@@ -262,11 +262,12 @@ impl Explorer<'_> {
             }
             Head::Parallel(ref parallel) => {
                 let span = via.span.unwrap_or_default();
-                if owner != Owner::Session {
+                if owner != Owner::Session && parallel.linear.len() > 1 {
                     self.findings.push(FindingKind::ChannelsInBody.at(span));
                     return None;
                 }
-                if !open.is_empty() {
+                // With one linear channel, that is where they go on.
+                if !open.is_empty() && parallel.linear.len() != 1 {
                     let requests = self.open_sets.requests(open);
                     self.findings
                         .extend(requests.map(|request| FindingKind::OpenAcrossChannels(request).at(span)));
@@ -352,7 +353,8 @@ impl Explorer<'_> {
         self.open.push(key.open);
         self.only.push(None);
         self.also_named(state, from);
-        if kind == StateKind::End {
+        // A sub-session that has ended opens nothing.
+        if kind == StateKind::End && key.owner == Owner::Session {
             let spawns = self.spawns(key.running, key.only, span);
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = spawns;
@@ -440,10 +442,6 @@ impl Explorer<'_> {
         for (body, span) in &choice.replicated {
             let definition = self.heads.first_definition(*body);
             let body = self.heads.end(*body);
-            if key.owner != Owner::Session {
-                self.findings.push(FindingKind::ChannelsInBody.at(*span));
-                continue;
-            }
             self.body(body, *span, definition);
             for edge in self.bodies.get(&body).cloned().unwrap_or_default() {
                 let action = (edge.direction, edge.message);

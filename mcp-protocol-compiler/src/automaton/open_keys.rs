@@ -4,18 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateKind};
 
+use super::nesting::Nesting;
 use super::raw::{RawEdge, RawState, end_of_sub_sessions};
 use crate::declarations::Declarations;
 use crate::hash::Set;
 use crate::source::Span;
-
-/// Whether a message carries an open key.
-pub(super) fn is_open(declarations: &Declarations, message: MessageIndex) -> bool {
-    let carried = declarations.message(message).map_or(&[][..], |message| &message.table.keys);
-    carried
-        .iter()
-        .any(|carried| declarations.keys.get(usize::from(carried.key.0)).is_some_and(|key| key.table.open))
-}
 
 /// Whether an edge opens a sub-session in which nothing comes but, if it is a request, its reply.
 pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edge: &RawEdge) -> bool {
@@ -36,6 +29,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
     if !declarations.keys.iter().any(|key| key.table.open) {
         return;
     }
+    let nesting = Nesting::new(states, declarations);
     let opens: BTreeSet<(Direction, MessageIndex)> = states
         .iter()
         .flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
@@ -53,7 +47,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
         for start in starts {
             let known = match steps.remove(&start) {
                 Some(known) => known,
-                None => open_steps(states, declarations, start)
+                None => open_steps(states, &nesting, declarations, start)
                     .into_iter()
                     .filter(|(action, _)| !opens.contains(action))
                     .map(|((direction, message), span)| {
@@ -82,6 +76,7 @@ pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
 /// The later steps of the sub-sessions that start in a state, as far as their key is open, in order of appearance.
 fn open_steps(
     states: &[RawState],
+    nesting: &Nesting,
     declarations: &Declarations,
     start: usize,
 ) -> Vec<((Direction, MessageIndex), Span)> {
@@ -90,13 +85,13 @@ fn open_steps(
     let mut reached: Set<usize> = Set::from_iter([start]);
     let mut seen = vec![start];
     let mut next = 0;
-    while let Some(place) = seen.get(next).and_then(|state| states.get(*state)) {
+    while let Some((state, place)) = seen.get(next).and_then(|state| Some((*state, states.get(*state)?))) {
         next += 1;
         for edge in place.edges.iter().filter(|edge| !edge.spawn) {
             let action = (edge.direction, edge.message);
             let kind = declarations.message(edge.message).map(|message| message.table.kind);
             if matches!(kind, Some(Kind::Request | Kind::Notification))
-                && is_open(declarations, edge.message)
+                && nesting.is_open(declarations, state, edge.message)
                 && known.insert(action)
             {
                 found.push((action, edge.span));

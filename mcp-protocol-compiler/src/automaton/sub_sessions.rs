@@ -6,6 +6,8 @@ use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, St
 
 use super::correlation::{self, StepAt};
 use super::finding::{Finding, FindingKind};
+use super::keys::{keys, needs_key};
+use super::nesting::{Nesting, inner};
 use super::open_keys;
 use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
 use super::state::SubSessionType;
@@ -39,7 +41,8 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
     if !states.iter().any(|place| place.in_body()) {
         return;
     }
-    let loose = correlation::loose(states, declarations);
+    let nesting = Nesting::new(states, declarations);
+    let loose = correlation::loose(states, &nesting, declarations);
     let openers = openers(states);
     let unanswered = unanswered(states, declarations);
     let mut held = None;
@@ -51,7 +54,29 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
         if (place.may_close || place.peer_may_close) && seen.insert(place.span) {
             findings.push(FindingKind::BodyMayStop.at(place.span));
         }
-        for edge in place.edges.iter().filter(|edge| !edge.spawn) {
+        let own = place.edges.iter().filter(|edge| !edge.spawn);
+        // What belongs to a sub-session within this one has to find this one first.
+        for edge in own.clone().chain(inner(states, declarations, state)) {
+            let action = (edge.direction, edge.message);
+            if !loose.contains(&StepAt { state, action }) || !seen.insert(edge.span) {
+                continue;
+            }
+            let held = held.get_or_insert_with(|| correlation::held(states, declarations)).get(&state);
+            // Values of the sub-sessions around it tell none of these apart.
+            let held =
+                held.into_iter().flatten().filter(|key| nesting.around(state).all(|around| around != *key));
+            let held: Vec<KeyIndex> = held.copied().collect();
+            let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
+            let opener = opened.map(|opener| (opener.message, opener.span));
+            let same = |other: &&mut Keyless| {
+                (other.opener.map(|(_, at)| at), &other.held) == (opener.map(|(_, at)| at), &held)
+            };
+            match keyless.iter_mut().find(same) {
+                Some(other) => other.steps.push((edge.span, action)),
+                None => keyless.push(Keyless { opener, held, steps: vec![(edge.span, action)] }),
+            }
+        }
+        for edge in own {
             let Some(message) = declarations.message(edge.message) else { continue };
             if let Kind::Refusal { request } = message.table.kind
                 && place.owner == Owner::SubSession(Some(request))
@@ -62,32 +87,20 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
                 let refusal = (edge.direction, edge.message);
                 findings.push(FindingKind::RefusalEndsSubSession { refusal, request }.at(edge.span));
             }
-            if !correlation::needs_key(message) || seen.contains(&edge.span) {
+            if !needs_key(message) || seen.contains(&edge.span) {
                 continue;
             }
             let action = (edge.direction, edge.message);
-            if loose.contains(&StepAt { state, action }) {
-                seen.insert(edge.span);
-                let held = held.get_or_insert_with(|| correlation::held(states, declarations)).get(&state);
-                let held: Vec<KeyIndex> = held.into_iter().flatten().copied().collect();
-                let opened = opened.get_or_insert_with(|| opened_by(states)).get(&state);
-                let opener = opened.map(|opener| (opener.message, opener.span));
-                let same = |other: &&mut Keyless| {
-                    (other.opener.map(|(_, at)| at), &other.held) == (opener.map(|(_, at)| at), &held)
-                };
-                match keyless.iter_mut().find(same) {
-                    Some(other) => other.steps.push((edge.span, action)),
-                    None => keyless.push(Keyless { opener, held, steps: vec![(edge.span, action)] }),
-                }
-                continue;
-            }
-            let open = open_keys::is_open(declarations, edge.message);
-            let over = || may_be_over(states, place, edge.direction, unanswered.contains(&state));
+            let open = nesting.is_open(declarations, state, edge.message);
+            let over = || {
+                nesting.is_inner(state)
+                    || may_be_over(states, place, edge.direction, unanswered.contains(&state))
+            };
             for first in openers.get(&action).into_iter().flatten() {
                 let stands_alone = open_keys::stands_alone(states, declarations, first);
                 let fine = if stands_alone { open } else { !over() };
                 if !fine && seen.insert(edge.span) {
-                    let key = correlation::keys(declarations, edge.message).first().copied();
+                    let key = keys(declarations, edge.message).first().copied();
                     let key = key.filter(|_| stands_alone);
                     findings.push(FindingKind::StepOpensToo { action, first: first.span, key }.at(edge.span));
                 }
@@ -148,6 +161,7 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Ve
     let openers = openers(states);
     let late = [Direction::Send, Direction::Receive].map(|by| (by, late(states, &openers, declarations, by)));
     let fresh = correlation::Fresh::new(states, declarations);
+    let nesting = Nesting::new(states, declarations);
     let mut seen: BTreeSet<Span> = BTreeSet::new();
     let starts: BTreeSet<(usize, Direction)> =
         openers.values().flatten().map(|edge| (edge.target, edge.direction)).collect();
@@ -155,12 +169,21 @@ pub(super) fn confused(raw: &Raw, declarations: &Declarations, findings: &mut Ve
         let late = late.iter().find(|(way, _)| *way == by).map(|(_, late)| late);
         for state in walk(states, [start], |edge| edge.direction == by) {
             let edges = states.get(state).map_or(&[][..], |place| &place.edges);
-            let moves = |edge: &&RawEdge| !edge.spawn && edge.direction != by && edge.target != state;
+            let moves = |edge: &&RawEdge| {
+                let moves = match edge.spawn {
+                    // An exchange goes by itself; what goes on would go on in the wrong sub-session.
+                    true => goes_on(states, declarations, edge.target),
+                    false => edge.target != state,
+                };
+                edge.direction != by && moves
+            };
             for edge in edges.iter().filter(moves) {
-                if !declarations.message(edge.message).is_some_and(correlation::needs_key) {
+                if !declarations.message(edge.message).is_some_and(needs_key) {
                     continue;
                 }
-                let open = open_keys::is_open(declarations, edge.message);
+                // What opens a sub-session has to find the one around it, and may not be uncorrelated there.
+                let place = if edge.spawn { edge.target } else { state };
+                let open = nesting.is_open(declarations, place, edge.message);
                 let late = late.is_some_and(|late| late.contains(&edge.message));
                 let mistaken = open || late && !fresh.ties(edge.message, by);
                 if mistaken && seen.insert(edge.span) {
@@ -188,16 +211,39 @@ fn late(
     let all = walk(states, openers.values().flatten().map(|edge| edge.target), |_| true);
     ended.extend(all.into_iter().filter(|state| states.get(*state).is_some_and(ends)));
     let ends_by_cancel = declarations.ends_by_cancel().is_some();
-    let cancellable = openers.values().flatten().filter(|opener| {
+    let is_cancelled = |opener: &RawEdge| {
         let message = declarations.message(opener.message);
         ends_by_cancel && opener.direction == by && message.is_some_and(|message| message.table.cancellable)
-    });
-    ended.extend(walk(states, cancellable.map(|opener| opener.target), |_| true));
+    };
+    // What ends a sub-session ends those within it, whatever state they are in.
+    let mut anywhere: Vec<usize> = Vec::new();
+    for opener in openers.values().flatten() {
+        let body = walk(states, [opener.target], |_| true);
+        let is_cancelled = is_cancelled(opener);
+        anywhere.extend(is_cancelled.then_some(opener.target));
+        if is_cancelled || body.iter().any(|state| ended.contains(state)) {
+            let places = body.iter().filter_map(|state| states.get(*state));
+            anywhere
+                .extend(places.flat_map(|place| starts(std::slice::from_ref(place))).map(|edge| edge.target));
+        }
+    }
+    let within = |state| {
+        let place = states.get(state).map(std::slice::from_ref).unwrap_or_default();
+        raw::steps(states, state).chain(starts(place)).map(|edge| edge.target)
+    };
+    ended.extend(reachable(anywhere, within));
     let on = walk(states, ended, |edge| edge.direction != by);
     let places = on.into_iter().filter_map(|state| states.get(state));
-    let edges =
-        places.flat_map(|place| place.edges.iter().filter(|edge| edge.direction != by && !edge.spawn));
+    // What opens a sub-session within is among them.
+    let edges = places.flat_map(|place| place.edges.iter().filter(|edge| edge.direction != by));
     edges.map(|edge| edge.message).collect()
+}
+
+/// Whether a body has messages that have to find their sub-session, after the one that leads to a state.
+fn goes_on(states: &[RawState], declarations: &Declarations, start: usize) -> bool {
+    let body = walk(states, [start], |_| true);
+    let mut edges = body.iter().filter_map(|state| states.get(*state)).flat_map(|place| &place.edges);
+    edges.any(|edge| declarations.message(edge.message).is_some_and(needs_key))
 }
 
 fn is_end(states: &[RawState], state: usize) -> bool {
@@ -257,7 +303,7 @@ fn life(raw: &Raw, declarations: &Declarations, start: usize) -> Option<BTreeSet
             .is_some_and(|message| matches!(message.table.kind, Kind::Request | Kind::Notification))
     };
     let mut edges = states.iter().filter_map(|state| raw.states.get(*state)).flat_map(|place| &place.edges);
-    edges.any(|edge| !edge.spawn && own(edge.message)).then_some(states)
+    edges.any(|edge| own(edge.message)).then_some(states)
 }
 
 /// Whether each state is one of a sub-session, and so has a name that programs see.
@@ -273,7 +319,7 @@ pub(super) fn named(raw: &Raw, declarations: &Declarations) -> Vec<bool> {
 }
 
 /// The edges that open sub-sessions, in each state that has them.
-fn starts(states: &[RawState]) -> impl Iterator<Item = &RawEdge> {
+fn starts(states: &[RawState]) -> impl Iterator<Item = &RawEdge> + Clone {
     states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn))
 }
 

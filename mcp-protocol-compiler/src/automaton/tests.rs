@@ -283,7 +283,7 @@ fn what_the_language_does_not_allow() {
         ("never answered", "C = !A . End"),
         ("never answered in a loop", "C = !A . rec x . !M . x"),
         ("open already", "C = !A . !A . ?R . ?R . End"),
-        ("open across channels", "C = !A . (?R . End, *( !N . End ))"),
+        ("open across channels", "C = !A . (?R . End, !N . End)"),
         ("refusal would undo", "C = !A . !M . ?R . End"),
         ("states could part", "C = !B . ?S . !M . End"),
         ("overlap", "C = (rec x . !M . x, *( !M . End ))"),
@@ -385,4 +385,16 @@ fn what_ties_the_steps_of_a_sub_session() {
         };
         insta::assert_snapshot!(format!("sub_sessions_{}", name.replace(' ', "_")), shown);
     }
+}
+
+#[test]
+fn an_open_key_is_open_in_its_own_body_alone() {
+    let text = |open: &str| {
+        format!(
+            "request A \"a\" (_) -> R (_)\nrequest B \"b\" (_) -> S (_)\nnotification M \"m\" (_)\n\
+             {open}key k = A.x | B.x | M.x\nkey i = B.i | M.i\nclient C\nC = *Outer\n\
+             Outer = !A . ( ?R . End & *Inner )\nInner = !B . ?S . rec w . ?M . w\n"
+        )
+    };
+    assert_eq!(client(&text("open ")), client(&text("")));
 }

@@ -9,7 +9,7 @@ pub const OVERLAP: Code = Code("S0401");
 pub const BODY_STARTS_WITH_REPLY: Code = Code("S0402");
 /// A `*` body with a bare `End` branch.
 pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
-/// Channels in the body of a `*`.
+/// Several linear channels in the body of a `*`.
 pub const CHANNELS_IN_BODY: Code = Code("S0404");
 
 /// A later step of a sub-session that nothing ties to it.
@@ -86,8 +86,8 @@ pub fn body_may_be_empty(span: Span) -> Diagnostic {
 
 /// `*( (A, B) )`
 pub fn channels_in_body(span: Span) -> Diagnostic {
-    Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts channels of its own")
-        .label("an instance is one channel")
+    Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts several channels")
+        .label("an instance has one linear channel, which begins with a message")
         .changes("give each channel a `*` of its own: `( *( … ), *( … ) )`", [Change::Distribute(span)])
         .otherwise("let what follows here be one channel, or give each channel a `*` of its own: `( *( … ), *( … ) )`")
 }

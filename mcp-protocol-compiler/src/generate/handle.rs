@@ -1,7 +1,7 @@
 //! A role's own module: what outlives a borrow of the session, and what the peer may send.
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
 use super::docs::{attributes, capital, described, errors, errors_of_methods, link, links, method_link};
@@ -24,7 +24,7 @@ impl Generator<'_> {
         let allow = &self.allow;
         let name = ident(role_module(role.automaton.side));
         let calls = self.call_aliases(role);
-        let handle = self.has_handle(role).then(|| self.handle(role));
+        let handle = self.has_handle(role).then(|| self.handle(role, &ident("Handle")));
         let incoming = (!role.inputs.is_empty()).then(|| self.incoming(role));
         let sub_sessions: TokenStream =
             role.sub_sessions.iter().map(|sub_session| self.sub_session(role, sub_session)).collect();
@@ -71,7 +71,9 @@ impl Generator<'_> {
     fn call_aliases(&self, role: &RolePlan) -> TokenStream {
         let opens =
             |output: &Replicated| output.opening.as_ref().is_some_and(|opening| opening.answer.is_some());
-        let requests = || role.outputs.iter().filter(|output| !output.replies.is_empty() || opens(output));
+        let within = || role.sub_sessions.iter().flat_map(|sub_session| &sub_session.outputs);
+        let outputs = || role.outputs.iter().chain(within());
+        let requests = || outputs().filter(|output| !output.replies.is_empty() || opens(output));
         let cancellable = |output: &&Replicated| self.call_alias(output.message) == "CancellableCall";
         let progress = match self.plan.reports.as_slice() {
             [] => quote!(()),
@@ -98,26 +100,28 @@ impl Generator<'_> {
         quote!(#call #cancellable_call)
     }
 
-    fn handle(&self, role: &RolePlan) -> TokenStream {
+    /// What sends the messages of the replicated channels of a session, or of a sub-session, from any task.
+    fn handle(&self, role: &RolePlan, name: &Ident) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
+        let what = if role.sub_session().is_some() { "sub-session" } else { "session" };
         let documentation = attributes(&[
-            format!("What a `{}` may send at any time, for tasks", role.automaton.name),
-            "that outlive a borrow of the session.".into(),
+            format!("What a `{}` may send at any time, for tasks", role.session_name()),
+            format!("that outlive a borrow of the {what}."),
             String::new(),
-            "A message that the session's state does not permit is refused before it is written.".into(),
+            format!("A message that the {what}'s state does not permit is refused before it is written."),
         ]);
         quote! {
             #documentation
             #[derive(Clone, Debug)]
-            pub struct Handle {
+            pub struct #name {
                 handle: typed::Handle,
             }
 
             typed::roles::handle! {
-                Handle;
+                #name;
             }
 
-            impl Handle {
+            impl #name {
                 #(#methods)*
             }
         }
@@ -227,6 +231,9 @@ impl Generator<'_> {
         let documentation = attributes(&super::docs::after(&written.documentation, own));
         let (module, side) = (ident(role_module(role.automaton.side)), super::role::side(role));
         let known = self.is_known_by_id(role, written).then(|| quote!(known by request_id;));
+        let handle_name = ident(&handle_name(&written.name));
+        let handle = self.has_handle(sub_session).then(|| self.handle(sub_session, &handle_name));
+        let has_handle = handle.is_some().then(|| quote!(handle = #handle_name;));
         let constants = super::tables::states(&role.automaton);
         let states = sub_session.states.iter().map(|state| {
             let (marker, constant) = (ident(&state.name), constants.get(state.index.0 as usize));
@@ -243,8 +250,11 @@ impl Generator<'_> {
             typed::roles::sub_session! {
                 #name is #side of super::PROTOCOL;
                 #known
+                #has_handle
                 #(#states)*
             }
+
+            #handle
         }
     }
 
@@ -310,6 +320,11 @@ impl Generator<'_> {
             };
             arms.push(quote!(messages::#constant => #make,));
         }
+        for input in &next.replicated {
+            let (variant, arm) = self.exchange_choice(role, state, next.here, input);
+            variants.push(variant);
+            arms.push(arm);
+        }
         let documentation = attributes(&[format!("What comes next in {}.", link(state, Scope::Nested))]);
         quote! {
             #documentation
@@ -331,6 +346,68 @@ impl Generator<'_> {
             }
         }
     }
+}
+
+impl Generator<'_> {
+    /// The variant for what comes on a replicated channel of a sub-session, and how it is read. The sub-session stays
+    /// where it is.
+    fn exchange_choice(
+        &self,
+        role: &RolePlan,
+        state: &str,
+        here: bool,
+        input: &Replicated,
+    ) -> (TokenStream, TokenStream) {
+        let (session, marker) = (ident(role.session_name()), ident(state));
+        let variant = ident(self.plan.message_name(input.message));
+        let constant = self.constant(input.message);
+        let what = capital(&described(&self.plan, input.message));
+        let documentation = attributes(&[match (&input.opening, input.replies.is_empty()) {
+            (Some(_), _) => format!("{what}; it opens a sub-session within this one."),
+            (None, false) => format!("{what}; it is answered by itself, whatever comes next."),
+            (None, true) => format!("{what}; the sub-session stays where it is."),
+        }]);
+        let payload = (!self.is_empty(input.message)).then(|| self.payload(input.message, Scope::Nested));
+        let opened = input.opening.as_ref().map(|opening| {
+            let opened = ident(role.sub_session_name(opening));
+            let marker = ident(role.state_name(opening.start));
+            (quote!(#opened::at(opened)), quote!(#opened<super::#marker>))
+        });
+        let responder = (!input.replies.is_empty()).then(|| {
+            let result = self.answer(role, input.message, &input.replies, Scope::Nested);
+            quote!(typed::Responder<#result>)
+        });
+        let continuation = (!here).then(|| quote!(#session<super::#marker>));
+        let types =
+            payload.iter().chain(opened.iter().map(|(_, of)| of)).chain(&responder).chain(&continuation);
+        let types: Vec<&TokenStream> = types.collect();
+        let fields = (!types.is_empty()).then(|| quote!((#(#types),*)));
+        let params = if payload.is_some() { quote!(params) } else { quote!(()) };
+        let given = payload.is_some().then(|| quote!(params));
+        let value = (!here).then(|| quote!(#session::at(session)));
+        let (method, taken, made) = match (&opened, responder.is_some()) {
+            (Some((opened, _)), _) => ("opening", Some(quote!(opened)), Some(opened.clone())),
+            (None, true) => ("request", Some(quote!(responder)), Some(quote!(responder))),
+            (None, false) => (if here { "here" } else { "then" }, None, None),
+        };
+        let method = match taken.is_some() && here {
+            true => ident(&format!("{method}_here")),
+            false => ident(method),
+        };
+        let session = (!here).then(|| quote!(session));
+        let taken: Vec<&TokenStream> = std::iter::once(&params).chain(&taken).chain(&session).collect();
+        let made: Vec<&TokenStream> = given.iter().chain(&made).chain(&value).collect();
+        let made = (!made.is_empty()).then(|| quote!((#(#made),*)));
+        (
+            quote!(#documentation #variant #fields,),
+            quote!(messages::#constant => input.#method(|#(#taken),*| Self::#variant #made),),
+        )
+    }
+}
+
+/// The name of the type that sends the messages of a sub-session's replicated channels from any task.
+fn handle_name(sub_session: &str) -> String {
+    format!("{sub_session}Handle")
 }
 
 /// The documentation of a method that is documented at the session.

@@ -166,13 +166,20 @@ impl<'a> Planner<'a> {
 
     fn next(&self, here: StateIndex, state: &State) -> Option<Method> {
         let inputs = self.inputs(state);
-        if inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2 {
+        // A sub-session takes what comes on its replicated channels in the order in which it came, between its steps.
+        let replicated = match state.body {
+            true => self.replicated_in([(here, state)], Direction::Receive, is_taken),
+            false => Vec::new(),
+        };
+        let alone = inputs.is_empty() || inputs.len() + usize::from(state.peer_may_close) < 2;
+        if alone && replicated.is_empty() {
             return None;
         }
         let next = NextPlan {
             name: next_name(state),
             here: inputs.iter().all(|(_, target)| *target == here),
             inputs,
+            replicated,
             closed: state.peer_may_close,
             refused: self.refused(state, |edge| edge.origin == Origin::Refusal),
         };
@@ -198,8 +205,19 @@ impl<'a> Planner<'a> {
         direction: Direction,
         wanted: impl Fn(&Message) -> bool,
     ) -> Vec<Replicated> {
+        let states = indexed(&self.automaton.states).filter(|(_, state)| !state.body);
+        self.replicated_in(states, direction, wanted)
+    }
+
+    /// What may be sent, or come, on the replicated channels of some states.
+    pub(super) fn replicated_in<'s>(
+        &self,
+        states: impl IntoIterator<Item = (StateIndex, &'s State)>,
+        direction: Direction,
+        wanted: impl Fn(&Message) -> bool,
+    ) -> Vec<Replicated> {
         let mut found: Vec<Replicated> = Vec::new();
-        for (index, state) in indexed(&self.automaton.states).filter(|(_, state)| !state.body) {
+        for (index, state) in states {
             for edge in state.edges.iter().filter(|edge| edge.direction == direction) {
                 let Action::Spawn(target) = edge.action else { continue };
                 let Some(message) = self.declarations.messages.get(usize::from(edge.message.0)) else {
@@ -227,8 +245,15 @@ impl<'a> Planner<'a> {
     }
 }
 
+/// Whether a program takes a message that comes on a replicated channel. A cancel and a report go with their request, and
+/// what is `answered` the runtime answers.
+pub(super) fn is_taken(message: &Message) -> bool {
+    let table = &message.table;
+    !table.answered && table.cancels.is_none() && table.reports.is_none()
+}
+
 /// Whether nothing is left of a sub-session in a state.
-fn is_over(automaton: &Automaton, index: StateIndex) -> bool {
+pub(super) fn is_over(automaton: &Automaton, index: StateIndex) -> bool {
     state(automaton, index).is_some_and(|state| state.body && state.kind == StateKind::End)
 }
 

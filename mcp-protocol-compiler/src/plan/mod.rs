@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
-use self::methods::Planner;
+use self::methods::{Planner, is_taken};
 use self::sub_sessions::lives;
 use crate::automaton::Automaton;
 use crate::declarations::Declarations;
@@ -61,14 +61,14 @@ impl RolePlan {
             .map(|(index, state)| StatePlan::new(index, state, planner.methods(index, state)))
             .collect();
         let outputs = planner.replicated(Direction::Send, |_| true);
-        let inputs = planner.replicated(Direction::Receive, |message| {
-            let table = &message.table;
-            !table.answered && table.cancels.is_none() && table.reports.is_none()
-        });
+        let inputs = planner.replicated(Direction::Receive, is_taken);
         let sub_sessions = planner.sub_sessions();
         let with_states = std::iter::once(&states)
             .chain(sub_sessions.iter().map(|sub_session: &RolePlan| &sub_session.states));
-        let answers = answers(with_states.flatten(), &outputs, &inputs);
+        let within = |side: fn(&RolePlan) -> &[Replicated]| sub_sessions.iter().flat_map(side);
+        let written = outputs.iter().chain(within(|plan| &plan.outputs));
+        let read = inputs.iter().chain(within(|plan| &plan.inputs));
+        let answers = answers(with_states.flatten(), written, read);
         let methods = by_name(&states);
         let automaton = Arc::clone(automaton);
         RolePlan { automaton, states, methods, outputs, inputs, answers, sub_sessions, sub_session: None }
@@ -78,8 +78,8 @@ impl RolePlan {
 /// The requests of a role that are answered by one of several replies where nothing else depends on which it is.
 fn answers<'p>(
     states: impl Iterator<Item = &'p StatePlan>,
-    outputs: &[Replicated],
-    inputs: &[Replicated],
+    outputs: impl Iterator<Item = &'p Replicated>,
+    inputs: impl Iterator<Item = &'p Replicated>,
 ) -> Vec<Answers> {
     let mut all: Vec<Answers> = Vec::new();
     let mut add = |request: MessageIndex, replies: &[MessageIndex], written: bool| {
@@ -103,10 +103,7 @@ fn answers<'p>(
             add(*request, replies, false);
         }
     }
-    for (replicated, written) in [(outputs, false), (inputs, true)] {
-        for message in replicated {
-            add(message.message, &message.replies, written);
-        }
-    }
+    outputs.for_each(|message| add(message.message, &message.replies, false));
+    inputs.for_each(|message| add(message.message, &message.replies, true));
     all
 }

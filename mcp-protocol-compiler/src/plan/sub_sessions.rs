@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::{Action, Kind, MessageIndex, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, StateIndex, StateKind};
 
-use super::methods::{Planner, notify_name};
+use super::methods::{Planner, is_over, is_taken, notify_name};
 use super::types::{MethodKind, Opening, Plan, RolePlan, StatePlan, by_name, kind, state};
-use crate::automaton::{Automaton, SubSessionType};
+use crate::automaton::{Automaton, Edge, SubSessionType};
+use crate::declarations::Message;
 use crate::plan::names::snake;
 use crate::reach::reachable;
 
@@ -36,12 +37,17 @@ fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BT
 }
 
 impl Planner<'_> {
-    /// The reply to a request and the state after it, where nothing but that reply can happen in a state.
+    /// The reply to a request and the state after it, where nothing but that reply can happen in a state, and something
+    /// after it. A program that awaits the reply alone would have no value for what comes before.
     fn answer(&self, request: MessageIndex, waiting: StateIndex) -> Option<(MessageIndex, StateIndex)> {
+        let runs = |edge: &Edge| matches!(edge.action, Action::Spawn(_));
+        if state(self.automaton, waiting)?.edges.iter().any(runs) {
+            return None;
+        }
         // A refusal ends the sub-session, so it leads nowhere that would have to be compared.
         match self.exchange_from(None, request, waiting)? {
             MethodKind::Exchange { replies, target, .. } => match replies.as_slice() {
-                [reply] => Some((*reply, target)),
+                [reply] if !is_over(self.automaton, target) => Some((*reply, target)),
                 _ => None,
             },
             _ => None,
@@ -78,12 +84,17 @@ impl Planner<'_> {
                 Some(StatePlan::new(index, state, methods))
             });
             let states: Vec<StatePlan> = states.collect();
+            let within = |direction, wanted: fn(&Message) -> bool| {
+                let states = sub_session_states(automaton, sub_session).into_iter();
+                let states = states.filter_map(|index| Some((index, state(automaton, index)?)));
+                self.replicated_in(states, direction, wanted)
+            };
             RolePlan {
                 automaton: Arc::clone(automaton),
                 methods: by_name(&states),
                 states,
-                outputs: Vec::new(),
-                inputs: Vec::new(),
+                outputs: within(Direction::Send, |_| true),
+                inputs: within(Direction::Receive, is_taken),
                 answers: Vec::new(),
                 sub_sessions: Vec::new(),
                 sub_session: Some(number),

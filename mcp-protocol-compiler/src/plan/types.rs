@@ -157,6 +157,8 @@ pub(crate) struct NextPlan {
     pub(crate) name: String,
     /// Each input and where it leads.
     pub(crate) inputs: Vec<(MessageIndex, StateIndex)>,
+    /// In a sub-session: what may come on its replicated channels, which leads nowhere.
+    pub(crate) replicated: Vec<Replicated>,
     /// Whether the peer may close here.
     pub(crate) closed: bool,
     /// Whether the session stays where it is, whatever comes.
@@ -173,7 +175,7 @@ pub(crate) struct Exchange {
 }
 
 /// The first action of a `*` body.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Replicated {
     pub(crate) message: MessageIndex,
     /// The replies, of which one comes, if the message is a request.

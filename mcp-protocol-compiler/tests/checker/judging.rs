@@ -13,7 +13,7 @@ use mcp_protocol_machine::{Checker, Step, StepKind};
 use crate::event::Event;
 use crate::mistakes::{plant, plant_cancel};
 use crate::parties::{Seat, talk};
-use crate::protocols::{self, CancelKinds};
+use crate::protocols::{self, CancelKinds, NESTED};
 use crate::random::Random;
 use crate::reading::Reading;
 use crate::sources::Source;
@@ -43,6 +43,11 @@ pub(crate) struct Counts {
     pub(crate) estranged: u64,
     pub(crate) lost: u64,
     pub(crate) most_sub_sessions: usize,
+    /// Protocols in which a `*` stands in the body of another one, sub-sessions that were opened within others, and those
+    /// within these.
+    pub(crate) nested: u64,
+    pub(crate) within: u64,
+    pub(crate) deep: u64,
     pub(crate) endings: u64,
     pub(crate) mistaken: u64,
     pub(crate) wrong: BTreeMap<String, u64>,
@@ -209,6 +214,7 @@ pub(crate) fn judge(
     most_steps: usize,
 ) -> Result<(), String> {
     let roles = [Side::Client, Side::Server].map(|side| Followed::new(source, side));
+    counts.nested += u64::from(roles[0].reading.is_nested());
     for _ in 0..sessions {
         let steps = 10 + random.below(most_steps);
         let talk = talk(random, [&roles[0].reading, &roles[1].reading], &source.protocol, steps);
@@ -270,6 +276,8 @@ impl Followed<'_> {
             }
         }
         counts.uncorrelated += pair.world.uncorrelated;
+        counts.within += pair.world.within;
+        counts.deep += pair.world.deep;
         Ok(())
     }
 
@@ -299,14 +307,14 @@ impl Followed<'_> {
 }
 
 /// Runs many cases. After a failure further seeds are tried, and the smallest failure is reported.
-fn random_protocols(seeds: std::ops::Range<u64>, cancels: CancelKinds) -> Counts {
+fn random_protocols(seeds: std::ops::Range<u64>, cancels: CancelKinds, nested: usize) -> Counts {
     let mut counts = Counts::default();
     let mut smallest: Option<String> = None;
     let mut failures = 0;
     let mut seed = seeds.start;
     while counts.protocols < seeds.end - seeds.start {
         let mut random = Random::new(seed);
-        let text = protocols::write(&mut random, cancels);
+        let text = protocols::write(&mut random, cancels, nested);
         match Source::new(&text) {
             Err(findings) => {
                 counts.refused_texts += 1;
@@ -368,13 +376,13 @@ fn what_failed_once_is_judged_right() {
         600_000_510,
         600_001_347,
     ] {
-        random_protocols(seed..seed + 1, CancelKinds::Ending);
+        random_protocols(seed..seed + 1, CancelKinds::Ending, 0);
     }
 }
 
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
-    let counts = random_protocols(budget("CHECKER_CASES", 150), CancelKinds::All);
+    let counts = random_protocols(budget("CHECKER_CASES", 150), CancelKinds::All, NESTED);
     // A few cases are asked for to look into them, not to count what they see.
     if counts.protocols < 100 {
         return;
@@ -384,6 +392,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
         "{counts:?}"
     );
     assert!(counts.uncorrelated > 20, "hardly anything was uncorrelated: {counts:?}");
+    assert!(counts.nested > 10 && counts.within > 50, "hardly anything was nested: {counts:?}");
     assert!(counts.mistaken > 500, "{counts:?}");
     for kind in [
         "NotPermitted",

@@ -56,6 +56,14 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
                 changed.about = if random.percent(15) { None } else { Some(other) };
             } else if matches!(event_kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
                 changed.id = Some(other);
+            } else if changed.keys.len() > 1 {
+                // One of the values by which it finds its sub-session and those around that.
+                let one = random.below(changed.keys.len());
+                if random.percent(15) {
+                    changed.keys.remove(one);
+                } else {
+                    changed.keys[one] = other_value(random, &seen[..place], changed.keys[one].0);
+                }
             } else if let Some(key) = changed.keys.first_mut() {
                 if random.percent(20) {
                     changed.keys.clear();
@@ -151,6 +159,14 @@ pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event])
 
 fn fresh(random: &mut Random) -> RequestId {
     RequestId::Number(10_000 + i64::try_from(random.below(1_000_000)).unwrap())
+}
+
+/// A value of a key that an earlier message has carried, or a new one.
+fn other_value(random: &mut Random, seen: &[Event], key: KeyIndex) -> (KeyIndex, RequestId) {
+    let held = seen.iter().flat_map(|event| &event.keys).filter(|(held, _)| *held == key);
+    let held: Vec<_> = held.cloned().collect();
+    let value = random.one(&held).cloned().filter(|_| random.percent(80));
+    value.unwrap_or_else(|| (key, fresh(random)))
 }
 
 fn any(random: &mut Random, protocol: &Protocol, fits: impl Fn(Kind) -> bool) -> MessageIndex {

@@ -24,7 +24,7 @@ pub(crate) struct Source {
 /// A random text, which may have mistakes in it.
 pub(crate) fn random(random: &mut Random, seed: u64) -> Source {
     let text = match random.below(10) {
-        0..4 => protocols::write(random, CancelKinds::All),
+        0..4 => protocols::write(random, CancelKinds::All, protocols::NESTED),
         4..8 => graphs::write(seed),
         _ => channels(random),
     };

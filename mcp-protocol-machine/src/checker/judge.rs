@@ -2,31 +2,15 @@
 
 use crate::capability::Capabilities;
 use crate::condition::dotted;
+use crate::endings::Space;
 use crate::id::RequestId;
-use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side, StateIndex};
+use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side};
 use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
+use super::find::Found;
 use super::keyed::{Later, Otherwise};
 use super::state::Checker;
-
-/// An edge of the state of a linear channel.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Found {
-    /// Which of the linear channels.
-    pub(super) place: usize,
-    /// Its number.
-    pub(super) channel: u32,
-    /// Where that channel is.
-    pub(super) state: StateIndex,
-    pub(super) action: Action,
-    pub(super) origin: Origin,
-    /// For an edge that was added to close the diamond: the step that the message has crossed, if that is known.
-    pub(super) crossed: Option<MessageIndex>,
-    /// The message shows that its sender takes the channel to be in this state. One that opens a sub-session, or is
-    /// uncorrelated, shows nothing if it may have been sent for a sub-session before, wherever the channel was.
-    pub(super) shows_state: bool,
-}
 
 /// Where a request or a notification belongs.
 #[derive(Clone, Copy, Debug)]
@@ -38,84 +22,10 @@ pub(super) enum Judged {
 }
 
 impl Checker {
-    /// The edge that a message takes in the linear channels, spawn edges included.
-    pub(super) fn find(&self, direction: Direction, message: MessageIndex) -> Option<Found> {
-        self.find_where(direction, message, |_| true)
-    }
-
-    /// The edge that a message takes in one linear channel.
-    pub(super) fn find_in(&self, channel: u32, direction: Direction, message: MessageIndex) -> Option<Found> {
-        self.find_where(direction, message, |number| number == channel)
-    }
-
     /// Whether running sub-sessions take no step in a direction, because of the state that the session is in.
     pub(super) fn is_suspended(&self, direction: Direction) -> bool {
         let mut states = self.states().iter().filter_map(|state| self.state(*state));
         states.any(|state| state.only.suspends(direction))
-    }
-
-    fn find_where(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        which: impl Fn(u32) -> bool,
-    ) -> Option<Found> {
-        let role = self.role()?;
-        let mut late = None;
-        for (place, channel, state) in self.channels.iter().filter(|(_, channel, _)| which(*channel)) {
-            let Some(edge) = role.state(state).and_then(|table| table.edge(direction, message)) else {
-                if late.is_none() && direction == Direction::Send {
-                    late = self.sent_before(place, channel, state, message);
-                }
-                continue;
-            };
-            let found = Found {
-                place,
-                channel,
-                state,
-                action: edge.action,
-                origin: edge.origin,
-                crossed: None,
-                shows_state: true,
-            };
-            if edge.origin != Origin::Closure {
-                return Some(found);
-            }
-            // What was added to close the diamond is for what may have crossed a step of this channel.
-            if late.is_none() {
-                let crossed = self.channels.crossed(place, direction, message, &self.evidence());
-                let crossed = crossed.map(|left| left.by).or((!self.ordered).then_some(None));
-                late = crossed.map(|crossed| Found { crossed, ..found });
-            }
-        }
-        late
-    }
-
-    /// What the followed role has sent for a channel in a state before the present one: a message that comes late for the
-    /// peer, or a step that has crossed another one.
-    fn sent_before(
-        &self,
-        place: usize,
-        channel: u32,
-        state: StateIndex,
-        message: MessageIndex,
-    ) -> Option<Found> {
-        let crossed =
-            self.channels.sent(place, message, &self.evidence()).filter(|_| self.is_received(message))?;
-        let (action, crossed) = (crossed.action, crossed.left.by);
-        let origin = match action {
-            Action::Step(to) if to != state => Origin::Written,
-            Action::Step(_) | Action::Spawn(_) => Origin::Closure,
-        };
-        Some(Found { place, channel, state, action, origin, crossed, shows_state: true })
-    }
-
-    /// Whether the peer of the followed role has a message in some state. The tables of a role without its peer do not
-    /// say what may be late.
-    pub(super) fn is_received(&self, message: MessageIndex) -> bool {
-        let peer = self.protocol.role(self.side.other());
-        let mut states = peer.into_iter().flat_map(|peer| &*peer.states);
-        states.any(|state| state.edge(Direction::Receive, message).is_some())
     }
 
     /// A request: a new id, a state that accepts it, open gates, and room.
@@ -196,10 +106,10 @@ impl Checker {
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         let mut shows_state = true;
         if let Action::Spawn(start) = found.action {
-            self.judge_opening(start, direction, message, id, correlation)?;
+            self.judge_opening(start, None, direction, message, id, correlation)?;
             let before = self.sub_sessions.later(direction, message);
             let before =
-                before.and_then(|channel| self.late_before(channel, direction, message, correlation));
+                before.and_then(|body| self.late_before(Space::of(body), direction, message, correlation));
             shows_state = before.is_none();
         }
         Ok(Judged::Found(Found { shows_state, ..found }))

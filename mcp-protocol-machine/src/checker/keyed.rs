@@ -7,23 +7,43 @@
 //! enough.
 
 use crate::capability::Capabilities;
+use crate::endings::Space;
 use crate::exchange::Place;
-use crate::id::{KeyValue, RequestId, SubSessionNumber};
+use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
-use crate::sub_sessions::{Correlation, Meant, SubSessionStep};
+use crate::sub_sessions::{Correlation, Holder, Lead, Meant, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
+use super::find::Found;
 use super::state::Checker;
 use super::step::{Late, Step, StepKind};
 
 /// What a later step finds.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Later {
-    /// Its sub-session, which is in a state that accepts it.
-    SubSession { sub_session: SubSessionNumber, from: StateIndex, to: StateIndex },
-    /// Its sub-session is over or has gone on, and the message may have been under way. Where the sub-session goes on,
-    /// which it is.
-    Late(Late, Option<SubSessionNumber>),
+    /// Its sub-session, one of whose channels is in a state that accepts it: as a step, or as what opens a sub-session
+    /// within it.
+    SubSession(SubSessionNumber, Found),
+    /// Its sub-session is over, and the message may have been under way.
+    Late(Late),
+}
+
+/// A message that is judged as a later step of a sub-session.
+#[derive(Clone, Copy)]
+struct Sought<'a> {
+    direction: Direction,
+    message: MessageIndex,
+    id: Option<&'a RequestId>,
+    correlation: Correlation<'a>,
+}
+
+/// A request or a notification that is taken as a message of a sub-session.
+pub(super) struct Said<'a> {
+    pub(super) direction: Direction,
+    pub(super) message: MessageIndex,
+    /// The id and the token of a request.
+    pub(super) request: Option<(&'a RequestId, Option<Token>)>,
+    pub(super) correlation: Correlation<'a>,
 }
 
 /// What a message may do that can be a later step of a sub-session, if no sub-session holds its values.
@@ -49,98 +69,133 @@ impl Checker {
         otherwise: Otherwise,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Option<Result<Later, Violation>> {
-        let channel = self.sub_sessions.later(direction, message)?;
-        let found =
-            self.find_later(channel, direction, message, id, correlation, otherwise).and_then(|later| {
-                self.gates(direction, message, &Capabilities::unknown(), applies)
-                    .map_err(|kind| self.violation(direction, message, id, kind))?;
-                Ok(later)
-            });
+        let body = self.sub_sessions.later(direction, message)?;
+        let sought = Sought { direction, message, id, correlation };
+        let found = self.find_later(body, sought, otherwise).and_then(|later| {
+            self.gates(direction, message, &Capabilities::unknown(), applies)
+                .map_err(|kind| self.violation(direction, message, id, kind))?;
+            Ok(later)
+        });
         found.transpose()
     }
 
     fn find_later(
         &self,
-        channel: u32,
-        direction: Direction,
-        message: MessageIndex,
-        id: Option<&RequestId>,
-        correlation: Correlation<'_>,
+        body: u32,
+        sought: Sought<'_>,
         otherwise: Otherwise,
     ) -> Result<Option<Later>, Violation> {
+        let Sought { direction, message, id, correlation } = sought;
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
         let Some((key, value)) = correlation.keys.first() else {
             return refuse(ViolationKind::KeyMissing { key: self.first_key(message) });
         };
-        if let Meant::SubSession(meant) = correlation.meant
+        let holder = self.sub_sessions.find(body, correlation.keys);
+        if let Meant::SubSession(meant) | Meant::NewWithin(meant) = correlation.meant
             && self.sub_sessions.get(meant).is_none()
         {
             // Who means it lags the wire, where it is over.
-            let ended = self.sub_sessions.ended(channel, correlation.keys).next();
+            let mut ended = match holder {
+                Holder::Missing { space, .. } => self.sub_sessions.ended(space, correlation.keys).next(),
+                Holder::Running(_) => None,
+            };
             let here = Late { state: StateIndex(0), crossed: None, over: true };
-            return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for), None)));
+            return Ok(Some(Later::Late(ended.take().map_or(here, Checker::late_for))));
         }
-        let holder =
-            correlation.keys.iter().find_map(|(key, value)| self.sub_sessions.holder(channel, *key, value));
         let open =
             correlation.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
         let alone = open && otherwise == Otherwise::Alone;
-        let Some(sub_session) = holder else {
-            let new = !matches!(correlation.meant, Meant::SubSession(_));
-            if new && (alone || otherwise == Otherwise::Opens) {
-                return Ok(None);
+        match holder {
+            Holder::Running(sub_session) => self.find_in_running(sub_session, sought, alone),
+            Holder::Missing { space, last } => {
+                let new = !matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
+                if space.outer.is_none() && new && (alone || otherwise == Otherwise::Opens) {
+                    return Ok(None);
+                }
+                if let Some(outer) = space.outer.filter(|_| last)
+                    && let Some(found) = self.find_opening(outer, sought)?
+                {
+                    return Ok(Some(Later::SubSession(outer, found)));
+                }
+                match self.late_before(space, direction, message, correlation) {
+                    Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended)))),
+                    None => {
+                        refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() })
+                    }
+                }
             }
-            return match self.late_before(channel, direction, message, correlation) {
-                Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
-                None => refuse(ViolationKind::UnknownKey { key: self.key_name(*key), value: value.clone() }),
-            };
+        }
+    }
+
+    /// The edge by which a message opens a sub-session within a running one.
+    fn find_opening(&self, outer: SubSessionNumber, sought: Sought<'_>) -> Result<Option<Found>, Violation> {
+        let Sought { direction, message, id, correlation } = sought;
+        let Some(running) = self.sub_sessions.get(outer) else { return Ok(None) };
+        let found = self.find_among(&running.channels, direction, message, |_| true);
+        let Some((found, start)) = found.and_then(|found| match found.action {
+            Action::Spawn(start) => Some((found, start)),
+            Action::Step(_) => None,
+        }) else {
+            return Ok(None);
         };
+        if let Meant::NewWithin(meant) = correlation.meant
+            && meant != outer
+        {
+            let Some((key, value)) = correlation.keys.first() else { return Ok(None) };
+            let kind = ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() };
+            return Err(self.violation(direction, message, id, kind));
+        }
+        self.judge_opening(start, Some(outer), direction, message, id, correlation)?;
+        let before = self.late_before(running.space(), direction, message, correlation);
+        Ok(Some(Found { shows_state: before.is_none(), ..found }))
+    }
+
+    /// A message whose values a running sub-session holds.
+    fn find_in_running(
+        &self,
+        sub_session: SubSessionNumber,
+        sought: Sought<'_>,
+        alone: bool,
+    ) -> Result<Option<Later>, Violation> {
+        let Sought { direction, message, id, correlation } = sought;
+        let refuse = |kind| Err(self.violation(direction, message, id, kind));
+        match self.find_opening(sub_session, sought) {
+            Ok(Some(found)) => return Ok(Some(Later::SubSession(sub_session, found))),
+            Ok(None) => {}
+            // It may have been sent for a sub-session before this one.
+            Err(violation) => {
+                let space = self.sub_sessions.get(sub_session).map(|running| running.space());
+                let ended = space.and_then(|space| self.late_before(space, direction, message, correlation));
+                let late = ended.filter(|_| correlation.meant == Meant::Anything);
+                return late.map(|ended| Some(Later::Late(Checker::late_for(ended)))).ok_or(violation);
+            }
+        }
+        let Some((key, value)) = correlation.keys.first() else { return Ok(None) };
         match correlation.meant {
             Meant::SubSession(meant) if meant != sub_session => {
                 return refuse(ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() });
             }
-            Meant::New => {
+            Meant::New | Meant::NewWithin(_) => {
                 return refuse(ViolationKind::KeyInUse { key: self.key_name(*key), value: value.clone() });
             }
-            _ => {}
+            Meant::SubSession(_) | Meant::Anything => {}
         }
         self.fitting(sub_session, direction, message, id, correlation)?;
         let Some(running) = self.sub_sessions.get(sub_session) else { return Ok(None) };
-        let from = running.state;
-        let edge = self.state(from).and_then(|table| table.edge(direction, message));
-        let crossed = || running.crossed(direction, message, &self.evidence()).map(|left| left.by);
+        if let Some(found) = self.find_among(&running.channels, direction, message, |_| true) {
+            return Ok(Some(Later::SubSession(sub_session, found)));
+        }
         // It may cross the message that opened the sub-session.
         let unknown = correlation.meant == Meant::Anything && running.may_be_unknown(direction);
-        match edge.map(|edge| (edge.action, edge.origin)) {
-            Some((Action::Step(_), Origin::Closure)) if !self.ordered || crossed().is_some() => {
-                let crossed = crossed().flatten();
-                Ok(Some(Later::Late(Late { state: from, crossed, over: false }, Some(sub_session))))
-            }
-            Some((Action::Step(to), origin)) if origin != Origin::Closure => {
-                Ok(Some(Later::SubSession { sub_session, from, to }))
-            }
-            None if direction == Direction::Send
-                && let Some(sent) = running.sent(message, &self.evidence())
-                && self.is_received(message) =>
-            {
-                if let Action::Step(to) = sent.action
-                    && to != from
-                {
-                    return Ok(Some(Later::SubSession { sub_session, from, to }));
-                }
-                let late = Late { state: from, crossed: sent.left.by, over: false };
-                Ok(Some(Later::Late(late, Some(sub_session))))
-            }
-            _ if unknown && alone => Ok(None),
-            _ => {
-                // It may be meant for one that was before.
-                let mut before = correlation.keys.iter().flat_map(|(key, _)| running.reused(*key));
-                let late = before.find(|ended| self.may_be_late_for(ended, direction, message));
-                match late.filter(|_| correlation.meant == Meant::Anything) {
-                    Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended), None))),
-                    None => Err(self.violation_in(from, direction, message, id)),
-                }
-            }
+        if unknown && alone {
+            return Ok(None);
+        }
+        // It may be meant for one that was before.
+        let mut before = self.sub_sessions.reused_around(Some(sub_session), correlation.keys);
+        let late = before.find(|ended| self.may_be_late_for(ended, direction, message));
+        match late.filter(|_| correlation.meant == Meant::Anything) {
+            Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended)))),
+            None => Err(self.violation_in(running.channels.states(), direction, message, id)),
         }
     }
 
@@ -166,8 +221,8 @@ impl Checker {
                     return Err(self.violation(direction, message, id, kind));
                 }
                 None => {
-                    let start = self.sub_sessions.get(sub_session).map(|running| running.channel());
-                    self.free(start, direction, message, id, *key, value)?;
+                    let space = self.sub_sessions.get(sub_session).map(|running| running.space());
+                    self.free(space, direction, message, id, *key, value)?;
                 }
             }
         }
@@ -175,19 +230,28 @@ impl Checker {
     }
 
     /// Whether a message may open a sub-session that starts in a state: whatever key it could carry it does carry, and
-    /// nothing runs under the values.
+    /// nothing runs under the values. Within another sub-session it carries the values of that, and its own are free
+    /// there.
     pub(super) fn judge_opening(
         &self,
         start: StateIndex,
+        outer: Option<SubSessionNumber>,
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
         correlation: Correlation<'_>,
     ) -> Result<(), Violation> {
-        let Some(channel) = self.sub_sessions.starts(start) else { return Ok(()) };
+        let Some(body) = self.sub_sessions.starts(start) else { return Ok(()) };
         self.complete(direction, message, id, correlation)?;
         for (key, value) in correlation.keys {
-            self.free(Some(channel), direction, message, id, *key, value)?;
+            match outer.and_then(|outer| self.sub_sessions.value(outer, *key)) {
+                Some(held) if held == value => {}
+                Some(_) => {
+                    let kind = ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() };
+                    return Err(self.violation(direction, message, id, kind));
+                }
+                None => self.free(Some(Space { body, outer }), direction, message, id, *key, value)?,
+            }
         }
         let limit = self.limits.running;
         if self.sub_sessions.len() >= limit {
@@ -217,14 +281,14 @@ impl Checker {
 
     fn free(
         &self,
-        channel: Option<u32>,
+        space: Option<Space>,
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
         key: KeyIndex,
         value: &KeyValue,
     ) -> Result<(), Violation> {
-        match channel.and_then(|channel| self.sub_sessions.holder(channel, key, value)) {
+        match space.and_then(|space| self.sub_sessions.holder(space, key, value)) {
             Some(_) => {
                 let kind = ViolationKind::KeyInUse { key: self.key_name(key), value: value.clone() };
                 Err(self.violation(direction, message, id, kind))
@@ -243,58 +307,133 @@ impl Checker {
     }
 
     /// Moves a sub-session by a request or a notification that was judged.
-    pub(super) fn step_later(
-        &mut self,
-        later: Later,
-        direction: Direction,
-        message: MessageIndex,
-        request: Option<(&RequestId, Option<crate::id::Token>)>,
-        correlation: Correlation<'_>,
-    ) -> Step {
+    pub(super) fn step_later(&mut self, later: Later, said: Said<'_>) -> Step {
+        let Said { direction, message, ref request, correlation } = said;
         let limits = self.limits;
-        match later {
-            Later::Late(late, sub_session) => {
-                let (channels, sub_sessions, evidence) = self.with_evidence();
-                channels.awake(direction, &evidence);
-                if let Some(sub_session) = sub_session {
-                    sub_sessions.said(sub_session, direction, message, &evidence);
-                }
+        let (channels, _, evidence) = self.with_evidence();
+        channels.awake(direction, &evidence);
+        let (sub_session, found) = match later {
+            Later::SubSession(sub_session, found) => (sub_session, found),
+            Later::Late(late) => {
                 if let Some((id, token)) = request {
                     // The only answer to it will be an error.
                     self.asked_mut(direction).refuse(id, token.as_ref(), &limits);
                 }
-                Step::plain(StepKind::Late(late), message)
+                return Step::plain(StepKind::Late(late), message);
             }
-            Later::SubSession { sub_session, from, to } => {
-                let (channels, _, evidence) = self.with_evidence();
-                channels.awake(direction, &evidence);
-                let id = request.as_ref().map(|(id, _)| *id);
-                let advice = self.advice(direction, message, from, id);
-                if let Some((id, token)) = request {
-                    self.asked_mut(direction).open_exchange(
-                        id,
-                        message,
-                        Place::Keyed(sub_session),
-                        token,
-                        &limits,
-                    );
-                    self.sub_sessions.asked(sub_session, direction, id);
-                }
-                let ended = self.is_end(to);
-                let step = self.sub_session_step(direction, message, id);
-                if ended {
-                    self.end_sub_session(sub_session, step);
-                } else {
-                    self.advance_sub_session(sub_session, to, step, correlation.keys);
-                }
-                Step {
-                    kind: StepKind::SubSession { ended },
-                    message: Some(message),
-                    sub_session: Some(sub_session),
-                    advice,
-                }
+        };
+        if let Some(late) = self.lateness(&found, request.is_some()) {
+            self.said_within(sub_session, &found, direction, message);
+            if let Some((id, token)) = request {
+                let opened = match found.action {
+                    Action::Spawn(start) => {
+                        let outer = Some(sub_session);
+                        let keys = correlation.keys;
+                        self.sub_sessions.open_late(start, outer, direction, message, keys, &limits)
+                    }
+                    Action::Step(_) => None,
+                };
+                self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
+            }
+            return Step::plain(StepKind::Late(late), message);
+        }
+        match found.action {
+            Action::Step(to) => self.step_within(sub_session, found, to, said),
+            Action::Spawn(start) => self.open_within(sub_session, found, start, said),
+        }
+    }
+
+    /// A step of a sub-session.
+    fn step_within(
+        &mut self,
+        sub_session: SubSessionNumber,
+        found: Found,
+        to: StateIndex,
+        said: Said<'_>,
+    ) -> Step {
+        let Said { direction, message, request, correlation } = said;
+        let limits = self.limits;
+        let id = request.as_ref().map(|(id, _)| *id);
+        let advice = self.advice(direction, message, found.state, id);
+        if let Some((id, token)) = request {
+            let place = Place::Keyed(sub_session, found.channel);
+            self.asked_mut(direction).open_exchange(id, message, place, token, &limits);
+            self.sub_sessions.asked(sub_session, direction, id);
+        }
+        let step = self.sub_session_step(direction, message, id);
+        let ended =
+            self.move_sub_session(sub_session, Lead { place: found.place, to }, step, correlation.keys);
+        let kind = StepKind::SubSession { ended };
+        Step { kind, message: Some(message), sub_session: Some(sub_session), advice }
+    }
+
+    /// The first message of a `*` in the body of a sub-session.
+    fn open_within(
+        &mut self,
+        outer: SubSessionNumber,
+        found: Found,
+        start: StateIndex,
+        said: Said<'_>,
+    ) -> Step {
+        let Said { direction, message, request, correlation } = said;
+        let limits = self.limits;
+        let id = request.as_ref().map(|(id, _)| *id);
+        let advice = self.advice(direction, message, found.state, id);
+        self.said_within(outer, &found, direction, message);
+        let ended = self.is_end(start);
+        let (_, sub_sessions, evidence) = self.with_evidence();
+        let opener = id.cloned();
+        let sub_session =
+            sub_sessions.start(start, Some(outer), direction, opener, correlation.keys, &evidence);
+        if let Some((id, token)) = request {
+            let place = sub_session.map_or(Place::SubSession(start), |inner| Place::Keyed(inner, 0));
+            let asked = self.asked_mut(direction);
+            asked.open_exchange(id, message, place, token, &limits);
+            if ended {
+                asked.finish(id);
             }
         }
+        let kind = StepKind::Spawned { state: start, within: Some(outer) };
+        Step { kind, message: Some(message), sub_session, advice }
+    }
+
+    /// A message was accepted for a channel of a sub-session, also as one that is late.
+    fn said_within(
+        &mut self,
+        sub_session: SubSessionNumber,
+        found: &Found,
+        direction: Direction,
+        message: MessageIndex,
+    ) {
+        if !found.shows_state {
+            return;
+        }
+        let (_, sub_sessions, evidence) = self.with_evidence();
+        sub_sessions.said(sub_session, found.place, direction, message, &evidence);
+    }
+
+    /// A channel of a sub-session moves to a state, which ends the sub-session if no channel goes on. Returns whether it
+    /// does.
+    pub(super) fn move_sub_session(
+        &mut self,
+        sub_session: SubSessionNumber,
+        lead: Lead,
+        step: SubSessionStep,
+        keys: &[(KeyIndex, KeyValue)],
+    ) -> bool {
+        let ended = self.role().is_some_and(|role| {
+            let running = self.sub_sessions.get(sub_session);
+            running.is_some_and(|running| running.channels.ends_with(lead.place, lead.to, role))
+        });
+        let (_, sub_sessions, evidence) = self.with_evidence();
+        if ended {
+            sub_sessions.said(sub_session, lead.place, step.by, step.message, &evidence);
+            sub_sessions.heard(sub_session, step.by, &evidence);
+            self.close_sub_session(sub_session, lead.place, step);
+        } else {
+            sub_sessions.advance(sub_session, lead, step, keys, &evidence);
+        }
+        ended
     }
 
     /// A step of a sub-session that is taken now. A request is booked before.
@@ -304,36 +443,35 @@ impl Checker {
         message: MessageIndex,
         request: Option<&RequestId>,
     ) -> SubSessionStep {
-        SubSessionStep { by, message, fence: self.fence(by, request) }
-    }
-
-    /// A sub-session goes on, by a step, and holds what values that carries.
-    pub(super) fn advance_sub_session(
-        &mut self,
-        sub_session: SubSessionNumber,
-        to: StateIndex,
-        step: SubSessionStep,
-        keys: &[(KeyIndex, KeyValue)],
-    ) {
-        let (_, sub_sessions, evidence) = self.with_evidence();
-        sub_sessions.advance(sub_session, to, step, keys, &evidence);
-    }
-
-    /// A sub-session is over, by a step of its body.
-    pub(super) fn end_sub_session(&mut self, sub_session: SubSessionNumber, step: SubSessionStep) {
-        let (_, sub_sessions, evidence) = self.with_evidence();
-        sub_sessions.heard(sub_session, step.by, &evidence);
-        self.close_sub_session(sub_session, step);
+        SubSessionStep { by, message, fence: self.fence(by, request), cuts: false }
     }
 
     /// A sub-session is over, by a step or by the cancel of the request that opened it: who cancels that may not have
     /// received what the other side has said in it. What its requests still wait for comes late.
-    pub(super) fn close_sub_session(&mut self, sub_session: SubSessionNumber, step: SubSessionStep) {
-        let limits = self.limits;
-        let (_, sub_sessions, evidence) = self.with_evidence();
-        let Some((running, ended)) = sub_sessions.end(sub_session, step, &limits, &evidence) else { return };
-        // A caller that takes none of them must not make the list grow.
+    pub(super) fn close_sub_session(
+        &mut self,
+        sub_session: SubSessionNumber,
+        place: usize,
+        step: SubSessionStep,
+    ) {
+        // A caller that takes none of them must not make the lists grow.
         self.left.clear();
+        self.ended.clear();
+        self.end_with_inner(sub_session, place, step);
+    }
+
+    /// A sub-session is over, and those within it are.
+    fn end_with_inner(&mut self, sub_session: SubSessionNumber, place: usize, step: SubSessionStep) {
+        let limits = self.limits;
+        let inner = self.sub_sessions.within(sub_session);
+        let (_, sub_sessions, evidence) = self.with_evidence();
+        let Some((running, ended)) = sub_sessions.end(sub_session, place, step, &limits, &evidence) else {
+            return;
+        };
+        for inner in inner {
+            self.ended.push(inner);
+            self.end_with_inner(inner, 0, step);
+        }
         for (asker, id) in &running.open {
             self.asked_mut(*asker).cancel(id, &limits);
             self.leave(*asker, id);
@@ -343,7 +481,7 @@ impl Checker {
             match asked.running_under(id) {
                 Some(exchange) if exchange.is_answered() => asked.finish(id),
                 Some(_) => {
-                    asked.cancel_opener(id, running.channel(), ended, &limits);
+                    asked.cancel_opener(id, running.space(), ended, &limits);
                     self.leave(*asker, id);
                 }
                 None => {}
@@ -363,6 +501,11 @@ impl Checker {
         std::mem::take(&mut self.left)
     }
 
+    /// The sub-sessions that the message before has ended because it has ended the one around them. Returns them once.
+    pub fn take_ended(&mut self) -> Vec<SubSessionNumber> {
+        std::mem::take(&mut self.ended)
+    }
+
     /// Whether some sub-session is in a state that accepts a message.
     pub(super) fn some_sub_session_accepts(&self, direction: Direction, message: MessageIndex) -> bool {
         self.sub_sessions.later(direction, message).is_some()
@@ -376,7 +519,7 @@ impl Checker {
     /// The sub-session that a running request belongs to, of those that a key ties together.
     pub fn sub_session_of(&self, direction: Direction, id: &RequestId) -> Option<SubSessionNumber> {
         match self.asked(direction).running_under(id)?.place {
-            Place::Keyed(sub_session) => Some(sub_session),
+            Place::Keyed(sub_session, _) => Some(sub_session),
             _ => None,
         }
     }
@@ -386,15 +529,21 @@ impl Checker {
         self.sub_sessions.get(sub_session)?.opener.as_ref().map(|(_, id)| id)
     }
 
-    /// The state of a running sub-session that a key ties together.
-    pub fn sub_session_state(&self, sub_session: SubSessionNumber) -> Option<StateIndex> {
-        self.sub_sessions.get(sub_session).map(|running| running.state)
+    /// The state of each linear channel of a running sub-session that a key ties together: one, unless it has forked.
+    /// Empty if it does not run.
+    pub fn sub_session_states(&self, sub_session: SubSessionNumber) -> &[StateIndex] {
+        self.sub_sessions.get(sub_session).map(|running| running.channels.states()).unwrap_or_default()
     }
 
-    /// A reply to a request of a sub-session.
+    /// The state of the first of them.
+    pub fn sub_session_state(&self, sub_session: SubSessionNumber) -> Option<StateIndex> {
+        self.sub_session_states(sub_session).first().copied()
+    }
+
+    /// A reply to a request of a sub-session, in one of its linear channels.
     pub(super) fn reply_keyed(
         &mut self,
-        sub_session: SubSessionNumber,
+        (sub_session, channel): (SubSessionNumber, u32),
         direction: Direction,
         id: &RequestId,
         message: MessageIndex,
@@ -404,37 +553,46 @@ impl Checker {
         let Some(running) = self.sub_sessions.get(sub_session) else {
             return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
         };
-        let (from, opener) =
-            (running.state, running.opener.as_ref().is_some_and(|(by, first)| (*by, first) == (asker, id)));
+        let opener = running.opener.as_ref().is_some_and(|(by, first)| (*by, first) == (asker, id));
         let refusal =
             matches!(self.protocol.message(message).map(|table| table.kind), Some(Kind::Refusal { .. }));
-        let edge = self.state(from).and_then(|table| table.edge(direction, message)).copied();
-        let to = match edge.map(|edge| edge.action.target()) {
+        let found = self.find_among(&running.channels, direction, message, |number| number == channel);
+        let here = running.channels.iter().find(|(_, number, _)| *number == channel);
+        let step = self.sub_session_step(direction, message, None);
+        if refusal && opener {
             // A refusal of the request that opened it ends the sub-session whatever came between.
-            _ if refusal && opener => None,
-            Some(to) => Some(to).filter(|to| !self.is_end(*to)),
-            None => return Err(self.violation_in(from, direction, message, Some(id))),
+            let (place, from) =
+                here.map_or((0, running.channels.start()), |(place, _, state)| (place, state));
+            let advice = self.advice(direction, message, from, Some(id));
+            self.asked_mut(asker).finish(id);
+            self.sub_sessions.answered(sub_session, asker, id);
+            let (_, sub_sessions, evidence) = self.with_evidence();
+            sub_sessions.heard(sub_session, step.by, &evidence);
+            self.close_sub_session(sub_session, place, SubSessionStep { cuts: true, ..step });
+            let kind = StepKind::SubSession { ended: true };
+            return Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice });
+        }
+        let Some(found) = found else {
+            return Err(self.violation_in(running.channels.states(), direction, message, Some(id)));
         };
         if !refusal {
             self.complete(direction, message, Some(id), correlation)?;
             self.fitting(sub_session, direction, message, Some(id), correlation)?;
         }
-        let advice = self.advice(direction, message, from, Some(id));
-        let step = self.sub_session_step(direction, message, None);
-        match to {
-            Some(to) if opener => self.asked_mut(asker).answer(id, to, step.fence),
-            _ => self.asked_mut(asker).finish(id),
+        let advice = self.advice(direction, message, found.state, Some(id));
+        let to = found.action.target();
+        let goes_on = self.role().is_some_and(|role| {
+            let running = self.sub_sessions.get(sub_session);
+            !running.is_some_and(|running| running.channels.ends_with(found.place, to, role))
+        });
+        match goes_on && opener {
+            true => self.asked_mut(asker).answer(id, to, step.fence),
+            false => self.asked_mut(asker).finish(id),
         }
         self.sub_sessions.answered(sub_session, asker, id);
-        match to {
-            Some(to) => self.advance_sub_session(sub_session, to, step, correlation.keys),
-            None => self.end_sub_session(sub_session, step),
-        }
-        Ok(Step {
-            kind: StepKind::SubSession { ended: to.is_none() },
-            message: Some(message),
-            sub_session: Some(sub_session),
-            advice,
-        })
+        let lead = Lead { place: found.place, to };
+        let ended = self.move_sub_session(sub_session, lead, step, correlation.keys);
+        let kind = StepKind::SubSession { ended };
+        Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
     }
 }

@@ -5,15 +5,15 @@
 //! impermissible excuses them until its receipt is proven, by a reply or by a message that is a step only behind it.
 //! Later they are violations.
 
-use crate::endings::Ended;
+use crate::channels::Channels;
+use crate::endings::{Ended, Space};
 use crate::fence::Fence;
 use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin};
 use crate::sub_sessions::{Correlation, SubSessions};
 use crate::trail::Evidence;
 
-use super::channels::Channels;
-use super::judge::Found;
+use super::find::Found;
 use super::state::Checker;
 use super::step::Late;
 
@@ -63,12 +63,13 @@ impl Checker {
     /// The newest sub-session that is over, has held one of these values, and may be what a message was sent for.
     pub(super) fn late_before(
         &self,
-        channel: u32,
+        space: Space,
         direction: Direction,
         message: MessageIndex,
         correlation: Correlation<'_>,
     ) -> Option<&Ended> {
-        let mut before = self.sub_sessions.before(channel, correlation.keys);
+        let around = self.sub_sessions.reused_around(space.outer, correlation.keys);
+        let mut before = self.sub_sessions.before(space, correlation.keys).chain(around);
         before.find(|ended| self.may_be_late_for(ended, direction, message))
     }
 
@@ -80,7 +81,8 @@ impl Checker {
         }
         let is_unaware = match ended.unsure {
             Some(_) => !ended.reused || ended.by != direction,
-            None => ended.by != direction && !self.is_past(ended.by, ended.fence),
+            None if ended.by != direction => !self.is_past(ended.by, ended.fence),
+            None => ended.crossed.is_some_and(|(_, fence)| !self.is_past(direction.flip(), fence)),
         };
         is_unaware && self.under_way(ended, direction, message)
     }
@@ -126,8 +128,11 @@ impl Checker {
     /// the sub-session was opened, or if the side had not received earlier steps either, both sides may have gone on
     /// in it.
     fn under_way(&self, ended: &Ended, direction: Direction, message: MessageIndex) -> bool {
-        let mut seen = vec![ended.from];
-        seen.extend(ended.behind);
+        let mut seen = match ended.crossed.filter(|_| direction == ended.by) {
+            Some((from, _)) => vec![from],
+            None => std::iter::once(ended.from).chain(ended.behind).collect(),
+        };
+        seen.extend(ended.besides.iter().flat_map(|besides| besides.iter().copied()));
         let mut next = 0;
         while let Some(state) = seen.get(next).copied() {
             next += 1;
@@ -143,6 +148,8 @@ impl Checker {
                     seen.push(edge.action.target());
                 }
             }
+            let parts = self.state(state).map_or(&[][..], |table| &table.parts);
+            seen.extend(parts.iter().filter(|part| !seen.contains(part)).copied().collect::<Vec<_>>());
         }
         false
     }

@@ -8,8 +8,8 @@
 //! machine if that exchange is over. Everything else is looked up in the state of each linear channel.
 //!
 //! - `state.rs`: the type, and what it remembers. `step.rs`: what a message did.
-//! - `channels.rs`: the linear channels and their states. `moves.rs`: how they move.
-//! - `judge.rs`: whether a message may come.
+//! - `moves.rs`: how the linear channels move.
+//! - `find.rs`: the edge that a message takes. `judge.rs`: whether a message may come.
 //! - `request.rs`, `notification.rs`, `reply.rs`: messages by their kind.
 //! - `early.rs`: messages that come before a step that they wait for.
 //! - `keyed.rs`: sub-sessions with a correlation key.
@@ -18,8 +18,8 @@
 //! - `questions.rs`: queries that do not change the state.
 //! - `report.rs`: how a refusal becomes a [`Violation`](crate::Violation).
 
-mod channels;
 mod early;
+mod find;
 mod judge;
 mod keyed;
 mod late;

@@ -1,6 +1,6 @@
 //! How an accepted message moves a linear channel, or opens a sub-session.
 
-use super::judge::Found;
+use super::find::Found;
 use super::state::Checker;
 use super::step::StepKind;
 use crate::id::{RequestId, SubSessionNumber};
@@ -15,7 +15,7 @@ impl Checker {
             Action::Step(to) => self.step(found, to, direction, message, None),
             Action::Spawn(state) => {
                 self.said(&found, direction, message);
-                StepKind::Spawned { state }
+                StepKind::Spawned { state, within: None }
             }
         }
     }
@@ -29,7 +29,7 @@ impl Checker {
     ) -> Option<SubSessionNumber> {
         let Action::Spawn(state) = found.action else { return None };
         let (_, sub_sessions, evidence) = self.with_evidence();
-        sub_sessions.start(state, direction, None, correlation.keys, &evidence)
+        sub_sessions.start(state, None, direction, None, correlation.keys, &evidence)
     }
 
     /// Moves a linear channel. A request is booked before.

@@ -3,10 +3,11 @@
 use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
-use crate::sub_sessions::Correlation;
+use crate::sub_sessions::{Correlation, Lead, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::judge::Judged;
+use super::keyed::Said;
 use super::state::Checker;
 use super::step::{About, Step, StepKind};
 
@@ -66,7 +67,8 @@ impl Checker {
                 let found = match found {
                     Judged::Found(found) => found,
                     Judged::Later(later) => {
-                        return Ok(self.step_later(later, direction, message, None, correlation));
+                        let said = Said { direction, message, request: None, correlation };
+                        return Ok(self.step_later(later, said));
                     }
                 };
                 if let Some(late) = self.lateness(&found, false) {
@@ -137,14 +139,16 @@ impl Checker {
                     advice,
                 })
             }
-            Place::Keyed(sub_session) => {
+            Place::Keyed(sub_session, channel) => {
                 if self.keyed_under(direction, id) != Some(sub_session) {
-                    return self.cancellation_within(sub_session, direction, message, id, applies);
+                    let place = (sub_session, channel);
+                    return self.cancellation_within(place, direction, message, id, applies);
                 }
                 self.judge_gates(direction, message, applies)?;
                 let state = self.sub_session_state(sub_session);
                 let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
-                self.close_sub_session(sub_session, self.sub_session_step(direction, message, None));
+                let step = SubSessionStep { cuts: true, ..self.sub_session_step(direction, message, None) };
+                self.close_sub_session(sub_session, 0, step);
                 let kind = StepKind::SubSession { ended: true };
                 Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
             }
@@ -188,40 +192,35 @@ impl Checker {
     /// A later request of a sub-session is cancelled: by an edge, as in a linear channel.
     fn cancellation_within(
         &mut self,
-        sub_session: SubSessionNumber,
+        (sub_session, channel): (SubSessionNumber, u32),
         direction: Direction,
         message: MessageIndex,
         id: &RequestId,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
-        let from = self.sub_session_state(sub_session);
-        let edge = from.and_then(|state| self.state(state)).and_then(|table| table.edge(direction, message));
-        let (Some(from), Some(Action::Step(to))) = (from, edge.map(|edge| edge.action)) else {
+        let running = self.sub_sessions.get(sub_session);
+        let found = running.and_then(|running| {
+            self.find_among(&running.channels, direction, message, |number| number == channel)
+        });
+        let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
             return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
         };
         self.judge_gates(direction, message, applies)?;
-        let advice = self.advice(direction, message, from, Some(id));
+        let advice = self.advice(direction, message, found.state, Some(id));
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
         self.sub_sessions.answered(sub_session, direction, id);
-        let ended = self.is_end(to);
         let step = self.sub_session_step(direction, message, None);
-        if ended {
-            self.end_sub_session(sub_session, step);
-        } else {
-            self.advance_sub_session(sub_session, to, step, &[]);
-        }
-        Ok(Step {
-            kind: StepKind::SubSession { ended },
-            message: Some(message),
-            sub_session: Some(sub_session),
-            advice,
-        })
+        let ended = self.move_sub_session(sub_session, Lead { place: found.place, to }, step, &[]);
+        let kind = StepKind::SubSession { ended };
+        Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
     }
 
     /// The sub-session that a request opened, of those that a key ties together.
     fn keyed_under(&self, direction: Direction, id: &RequestId) -> Option<SubSessionNumber> {
-        let Place::Keyed(sub_session) = self.asked(direction).running_under(id)?.place else { return None };
+        let Place::Keyed(sub_session, _) = self.asked(direction).running_under(id)?.place else {
+            return None;
+        };
         let opener = self.sub_sessions.get(sub_session)?.opener.as_ref()?;
         (opener.0 == direction && opener.1 == *id).then_some(sub_session)
     }
@@ -257,7 +256,7 @@ impl Checker {
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
             // Progress of the request that opened a sub-session does not depend on the state of the sub-session.
-            Place::Keyed(_) => reported,
+            Place::Keyed(..) => reported,
             Place::SubSession(state) => {
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
                 let (Some(edge), Some(holder)) = (edge, holder.cloned()) else { return reported };

@@ -11,7 +11,7 @@ use crate::protocol::{
 use crate::sub_sessions::Running;
 use crate::violation::{Violation, ViolationKind};
 
-use super::judge::Found;
+use super::find::Found;
 use super::state::Checker;
 
 impl Checker {
@@ -177,9 +177,7 @@ impl Checker {
             edge.is_some_and(|edge| edge.origin != Origin::Closure)
         };
         match sub_session {
-            Some(sub_session) => {
-                self.sub_sessions.get(sub_session).is_some_and(|running| written(&running.state))
-            }
+            Some(sub_session) => self.sub_session_states(sub_session).iter().any(written),
             None => self.states().iter().any(written),
         }
     }
@@ -209,12 +207,14 @@ impl Checker {
                 let mut places = others.filter(|(awaiting, _)| *awaiting == request).map(|(_, place)| place);
                 places.any(|place| match place {
                     Place::Linear(channel) => self.find_in(channel, direction, message).is_some(),
-                    Place::Keyed(sub_session) => self.sub_sessions.get(sub_session).is_some_and(|running| {
-                        // Which of its requests it is does not matter: its opener's refusal needs no edge.
-                        let opener = refusal && self.opens(running, direction.flip(), request);
-                        let state = self.state(running.state);
-                        opener || state.is_some_and(|state| state.edge(direction, message).is_some())
-                    }),
+                    Place::Keyed(sub_session, channel) => {
+                        self.sub_sessions.get(sub_session).is_some_and(|running| {
+                            // Which of its requests it is does not matter: its opener's refusal needs no edge.
+                            let opener = refusal && self.opens(running, direction.flip(), request);
+                            let its = |number| number == channel;
+                            opener || self.find_among(&running.channels, direction, message, its).is_some()
+                        })
+                    }
                     Place::SubSession(state) => {
                         refusal
                             || self.state(state).is_some_and(|state| state.edge(direction, message).is_some())
@@ -250,7 +250,7 @@ impl Checker {
         own.any(|(request, place)| {
             cancellable(request)
                 && match place {
-                    Place::SubSession(_) | Place::Keyed(_) => true,
+                    Place::SubSession(_) | Place::Keyed(..) => true,
                     Place::Linear(channel) => self
                         .find_in(channel, direction, message)
                         .is_some_and(|found| matches!(found.action, Action::Step(_))),

@@ -22,7 +22,7 @@ impl Checker {
         let kept = |id: &RequestId, exchange: &Exchange| match exchange.place {
             Place::Linear(_) => true,
             Place::SubSession(_) => !exchange.is_answered() && goes_on(id),
-            Place::Keyed(sub_session) => {
+            Place::Keyed(sub_session, _) => {
                 !exchange.is_answered()
                     && goes_on(id)
                     && sub_sessions.is_as_opened(sub_session, Direction::Send, id)

@@ -108,7 +108,9 @@ impl Checker {
                 let kind = self.take(found, direction, message);
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
-            Place::Keyed(sub_session) => self.reply_keyed(sub_session, direction, id, message, correlation),
+            Place::Keyed(sub_session, channel) => {
+                self.reply_keyed((sub_session, channel), direction, id, message, correlation)
+            }
             Place::SubSession(state) => {
                 let advice = self.advice(direction, message, state, Some(id));
                 let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
@@ -121,7 +123,7 @@ impl Checker {
                         self.asked_mut(asker).answer(id, edge.action.target(), fence);
                         false
                     }
-                    None => return Err(self.violation_in(state, direction, message, Some(id))),
+                    None => return Err(self.violation_in(&[state], direction, message, Some(id))),
                 };
                 if ended {
                     self.asked_mut(asker).finish(id);
@@ -174,7 +176,7 @@ impl Checker {
                 let opened = asked.opened(id);
                 asked.swallow(id);
                 if let Some(opened) = opened {
-                    self.sub_sessions.retire(opened.channel, opened.ended, correlation.keys, &limits);
+                    self.sub_sessions.retire(opened.space, &opened.ended, correlation.keys, &limits);
                     let kind =
                         message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
                     // The followed role answers what it finds late with an error.

@@ -58,13 +58,13 @@ impl Checker {
     #[cold]
     pub(super) fn violation_in(
         &self,
-        state: StateIndex,
+        states: &[StateIndex],
         direction: Direction,
         message: MessageIndex,
         id: Option<&RequestId>,
     ) -> Violation {
         let got = self.got(message, id);
-        Violation::new(self.details(&[state], direction, got, ViolationKind::NotPermitted))
+        Violation::new(self.details(states, direction, got, ViolationKind::NotPermitted))
     }
 
     /// A reply to nothing that runs.

@@ -1,7 +1,7 @@
 //! Requests: judged, and opened if they are permitted.
 
 use super::judge::Judged;
-use super::keyed::Later;
+use super::keyed::{Later, Said};
 use super::state::Checker;
 use super::step::{Step, StepKind};
 use crate::exchange::Place;
@@ -73,17 +73,18 @@ impl Checker {
         let found = match found {
             Judged::Found(found) => found,
             Judged::Later(later) => {
-                if let Later::SubSession { .. } = later {
+                if let Later::SubSession(..) = later {
                     self.take_token(direction, message, id, token.as_ref())?;
                 }
-                return Ok(self.step_later(later, direction, message, Some((id, token)), correlation));
+                let request = Some((id, token));
+                return Ok(self.step_later(later, Said { direction, message, request, correlation }));
             }
         };
         let limits = self.limits;
         if let Some(late) = self.lateness(&found, true) {
             let opened = match found.action {
                 Action::Spawn(start) => {
-                    self.sub_sessions.open_late(start, direction, message, correlation.keys, &limits)
+                    self.sub_sessions.open_late(start, None, direction, message, correlation.keys, &limits)
                 }
                 Action::Step(_) => None,
             };
@@ -105,14 +106,15 @@ impl Checker {
                 let ended = self.is_end(state);
                 let opener = || Some(id.clone());
                 let (_, sub_sessions, evidence) = self.with_evidence();
-                sub_session = sub_sessions.start(state, direction, opener(), correlation.keys, &evidence);
-                let place = sub_session.map_or(Place::SubSession(state), Place::Keyed);
+                sub_session =
+                    sub_sessions.start(state, None, direction, opener(), correlation.keys, &evidence);
+                let place = sub_session.map_or(Place::SubSession(state), |opened| Place::Keyed(opened, 0));
                 let asked = self.asked_mut(direction);
                 asked.open_exchange(id, message, place, token, &limits);
                 if ended {
                     asked.finish(id);
                 }
-                StepKind::Spawned { state }
+                StepKind::Spawned { state, within: None }
             }
         };
         Ok(Step { kind, message: Some(message), sub_session, advice })

@@ -1,12 +1,13 @@
 //! [`Checker`]: the state of a session, as one side's role has it.
 
-use super::channels::Channels;
+use crate::bodies::Bodies;
 use crate::capability::Capabilities;
+use crate::channels::Channels;
 use crate::exchange::Exchanges;
 use crate::fence::Receipts;
-use crate::id::{Limits, RequestId};
+use crate::id::{Limits, RequestId, SubSessionNumber};
 use crate::protocol::{Direction, Protocol, Role, Side, State, StateIndex, StateKind};
-use crate::sub_sessions::{Layout, SubSessions};
+use crate::sub_sessions::SubSessions;
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::trail::Trail;
 
@@ -52,6 +53,8 @@ pub struct Checker {
     /// The requests of the followed role that the end of the last sub-session has left without a reply, until they are
     /// taken.
     pub(super) left: Vec<RequestId>,
+    /// The sub-sessions that ended with the one around them, until they are taken.
+    pub(super) ended: Vec<SubSessionNumber>,
     pub(super) client: Capabilities,
     pub(super) server: Capabilities,
     /// What the peer may use though it was not announced.
@@ -105,15 +108,16 @@ impl Checker {
         let unseen = state != Role::START || !others.is_empty();
         let next = Receipts::default().next();
         let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };
-        let layout = protocol.role(side).map(|role| Layout::new(&protocol, role)).unwrap_or_default();
+        let bodies = protocol.role(side).map(|role| Bodies::new(&protocol, role)).unwrap_or_default();
         let mut checker = Checker {
             protocol,
             side,
-            channels: Channels::new(state, trail.clone()),
+            channels: Channels::new(Role::START, state, trail.clone()),
             sent: Exchanges::default(),
             received: Exchanges::default(),
-            sub_sessions: SubSessions::new(layout),
+            sub_sessions: SubSessions::new(bodies),
             left: Vec::new(),
+            ended: Vec::new(),
             client: Capabilities::none(),
             server: Capabilities::none(),
             tolerated: Capabilities::none(),

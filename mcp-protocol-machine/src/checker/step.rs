@@ -59,6 +59,8 @@ pub enum StepKind {
     Spawned {
         /// The state that the new sub-session is in.
         state: StateIndex,
+        /// For a `*` in the body of another one: the sub-session in which it was opened.
+        within: Option<SubSessionNumber>,
     },
     /// A running sub-session went on.
     SubSession {

@@ -179,12 +179,16 @@ impl CheckedSession {
         if let Some(message) = self.link.with(|engine| engine.first_input(part.channel.sub_session, takes)) {
             return Some(WhyNot::Pending { message: self.name_of(message) });
         }
-        let key = self.channel.as_ref()?.key;
-        let asked = self.link.with(|engine| engine.calls_of(key));
+        let (asked, held) = match (&self.channel, &self.exchanges) {
+            (Some(channel), _) => {
+                self.link.with(|engine| (engine.calls_of(channel.key), engine.held_by(channel.key)))
+            }
+            (None, Some(own)) => (own.asked().to_vec(), own.held().to_vec()),
+            (None, None) => (Vec::new(), Vec::new()),
+        };
         if !asked.is_empty() {
             return Some(WhyNot::Asked { ids: asked.into_iter().map(RequestId::Number).collect() });
         }
-        let held = self.link.with(|engine| engine.held_by(key));
         (!held.is_empty()).then_some(WhyNot::Held { ids: held })
     }
 }

@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
 use super::session::CheckedSession;
-use crate::engine::{Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};
+use crate::engine::{Answer, Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::typed::{Session, Wanted, checker_at};
@@ -143,6 +143,26 @@ impl fmt::Debug for Payload {
     }
 }
 
+/// What has come about a request of this side.
+fn heard(id: RequestId, sent: Sent) -> Event {
+    match sent {
+        Sent::Progress(params) => Event::Progress { id, params: Payload(params) },
+        Sent::Done(outcome) => replied(id, outcome),
+    }
+}
+
+/// What has become of a request of this side.
+fn replied(id: RequestId, outcome: Result<Answer, Error>) -> Event {
+    match outcome {
+        Ok(answer) => Event::Reply { id, message: answer.message, result: Payload(answer.text) },
+        Err(Error::Refused(error)) => Event::Refused { id, error },
+        Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
+            Event::NegotiationFailed { id: Some(id), error }
+        }
+        Err(error) => Event::Failed { id, error },
+    }
+}
+
 impl CheckedSession {
     /// Waits for the next event, and moves the session with it. Dropping the future loses nothing.
     ///
@@ -178,9 +198,13 @@ impl CheckedSession {
         }
         loop {
             let Some(key) = self.channel.as_ref().map(|channel| channel.key) else {
-                return match ready!(self.poll_part(context, 0)) {
-                    Some(event) => Poll::Ready(event),
-                    None => continue,
+                return match self.poll_part(context, 0) {
+                    Poll::Ready(Some(event)) => Poll::Ready(event),
+                    Poll::Ready(None) => continue,
+                    Poll::Pending => match &mut self.exchanges {
+                        Some(own) => own.poll_reply(context).map(|(id, sent)| Ok(heard(id, sent))),
+                        None => Poll::Pending,
+                    },
                 };
             };
             let parts = &self.parts;
@@ -196,7 +220,7 @@ impl CheckedSession {
                 // Nothing is there if somebody else was quicker.
                 Turn::Replicated => {
                     let arrived = self.link.with(|engine| engine.next_incoming());
-                    arrived.map(|arrived| Ok(self.arrived(arrived, key)))
+                    arrived.map(|arrived| Ok(self.arrived(arrived, Some(key))))
                 }
                 Turn::Notice => self.told(context, key).map(Ok),
                 Turn::Over => match ready!(self.poll_part(context, 0)) {
@@ -261,6 +285,7 @@ impl CheckedSession {
             });
         }
         let event = match (body, id) {
+            (Body::Exchange(arrived), _) => self.arrived(*arrived, key),
             (Body::Rejected(error), _) => match asked {
                 Some(id) => Event::Failed { id, error },
                 None => return Poll::Ready(Some(Err(error))),
@@ -290,7 +315,7 @@ impl CheckedSession {
     }
 
     /// A replicated input.
-    fn arrived(&mut self, arrived: Arrived, key: MailboxId) -> Event {
+    fn arrived(&mut self, arrived: Arrived, key: Option<MailboxId>) -> Event {
         let Arrived { message, id, sub_session, payload, epoch, .. } = arrived;
         let params = self.payload(message, payload);
         if let Some((sub_session, state)) = sub_session {
@@ -307,7 +332,12 @@ impl CheckedSession {
         let method = self.method_of(message);
         match id {
             Some(id) => {
-                self.link.with(|engine| engine.hold(&id, key));
+                if let Some(key) = key {
+                    self.link.with(|engine| engine.hold(&id, key));
+                }
+                if let Some(own) = &mut self.exchanges {
+                    own.hold(id.clone());
+                }
                 Event::Request { id, message, method, params }
             }
             None => Event::Notification { message, method, params },
@@ -327,14 +357,7 @@ impl CheckedSession {
                         Poll::Pending => return None,
                     }
                 };
-                Some(match sent {
-                    Ok(answer) => Event::Reply { id, message: answer.message, result: Payload(answer.text) },
-                    Err(Error::Refused(error)) => Event::Refused { id, error },
-                    Err(error @ (Error::Version { .. } | Error::MissingCapabilities { .. })) => {
-                        Event::NegotiationFailed { id: Some(id), error }
-                    }
-                    Err(error) => Event::Failed { id, error },
-                })
+                Some(replied(id, sent))
             }
             Notice::Progress(number) => {
                 match self.link.with(|engine| engine.poll_progress(context, number)) {

@@ -11,6 +11,7 @@
 
 mod convert;
 mod events;
+mod exchanges;
 mod named;
 mod sending;
 mod session;

@@ -65,19 +65,22 @@ impl CheckedSession {
         if self.opens_sub_session(message) {
             return Err(self.opens(message));
         }
-        let Some(key) = self.channel.as_ref().map(|channel| channel.key) else {
-            return Err(self.not_here(message));
-        };
+        let key = self.channel.as_ref().map(|channel| channel.key);
         let started = now();
         room(&self.link, message).await?;
         let (timeouts, within) = (self.link.options().call_timeouts(), self.within.as_deref());
         let id = self.link.speak(|engine, caller| {
             engine.rules().check_within(message, &written, within)?;
             let id = engine.request(caller, message, &written, false, true)?;
-            engine.asked_by(id, key);
+            if let Some(key) = key {
+                engine.asked_by(id, key);
+            }
             engine.limit_call(id, started, timeouts);
             Ok::<_, Error>(id)
         })?;
+        if let Some(own) = &mut self.exchanges {
+            own.ask(id);
+        }
         Ok(RequestId::Number(id))
     }
 
@@ -340,9 +343,12 @@ impl CheckedSession {
         answer: impl FnOnce(&mut Engine, Caller) -> Result<(), Error>,
     ) -> Result<(), Error> {
         let key = self.channel.as_ref().map(|channel| channel.key);
-        self.link.speak(|engine, caller| match key.is_some_and(|key| engine.may_answer(id, key)) {
-            true => answer(engine, caller),
-            false => Err(engine.closed(caller).unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
+        let is_exchange = self.exchanges.as_mut().is_some_and(|own| own.release(id));
+        self.link.speak(|engine, caller| {
+            match is_exchange || key.is_some_and(|key| engine.may_answer(id, key)) {
+                true => answer(engine, caller),
+                false => Err(engine.closed(caller).unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
+            }
         })
     }
 

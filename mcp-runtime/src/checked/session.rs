@@ -6,6 +6,7 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, StateIndex};
 use mcp_protocol_machine::{Capabilities, ProtocolRef, Violation};
 
+use super::exchanges::Exchanges;
 use super::named::Name;
 use crate::driver::Transport;
 use crate::engine::{Link, MailboxId};
@@ -41,6 +42,8 @@ pub struct CheckedSession {
     pub(super) link: Link,
     /// What the engine keeps for this value; nothing for a sub-session.
     pub(super) channel: Option<MailboxGuard>,
+    /// The exchanges of a sub-session besides its steps; nothing for a session, whose mailbox has them.
+    pub(super) exchanges: Option<Box<Exchanges>>,
     /// What it is restricted to, which each of the parts is, too: they judge what they send themselves.
     pub(super) within: Option<Arc<Capabilities>>,
     /// It was told that the peer has closed the session.
@@ -84,7 +87,8 @@ impl CheckedSession {
             });
             MailboxGuard { link: link.clone(), key }
         });
-        CheckedSession { parts: vec![session], link, channel, within, closed: false }
+        let exchanges = channel.is_none().then(|| Box::new(Exchanges::new(link.clone())));
+        CheckedSession { parts: vec![session], link, channel, exchanges, within, closed: false }
     }
 
     /// The protocol that the session follows.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Instant;
 
-use mcp_protocol_machine::Step;
+use mcp_protocol_machine::{Meant, Step, SubSessionNumber};
 
 use super::owners::batches::{BatchKey, ReplyTo};
 use crate::driver::{Extension, Received, RequestTag};
@@ -19,12 +19,14 @@ pub(crate) struct Caller {
     in_reply_to: Option<RequestTag>,
     /// What the caller says is collected, and written as one list.
     in_batch: bool,
+    /// The sub-session whose value the caller is, or comes from.
+    sub_session: Option<SubSessionNumber>,
 }
 
 impl Caller {
     /// A caller that may speak in one epoch only, or in any, and may work on a request of the peer.
     pub(super) fn new(epoch: Option<Epoch>, in_reply_to: Option<RequestTag>) -> Caller {
-        Caller { epoch, in_reply_to, in_batch: false }
+        Caller { epoch, in_reply_to, in_batch: false, sub_session: None }
     }
 
     /// The only epoch in which the caller may speak.
@@ -33,7 +35,8 @@ impl Caller {
     }
 
     /// The engine itself, and callers that work on nothing in particular.
-    pub(crate) const ANY: Caller = Caller { epoch: None, in_reply_to: None, in_batch: false };
+    pub(crate) const ANY: Caller =
+        Caller { epoch: None, in_reply_to: None, in_batch: false, sub_session: None };
 
     /// Whether the caller may speak in one epoch only.
     pub(super) fn is_bound(self) -> bool {
@@ -46,6 +49,16 @@ impl Caller {
 
     pub(super) fn is_in_batch(self) -> bool {
         self.in_batch
+    }
+
+    /// The same caller, as the value of a sub-session.
+    pub(super) fn in_sub_session(self, sub_session: Option<SubSessionNumber>) -> Caller {
+        Caller { sub_session, ..self }
+    }
+
+    /// What a message is meant for that the caller sends on a replicated channel.
+    pub(super) fn meant(self) -> Meant {
+        self.sub_session.map_or(Meant::New, Meant::NewWithin)
     }
 
     /// The same caller, whose messages are collected.

@@ -7,6 +7,7 @@ use mcp_protocol_machine::{About, Awaiting, Correlation, RequestId, Step, StepKi
 
 use super::context::{Accepted, Caller, Inbound};
 use super::owners::calls::Progress;
+use super::owners::inputs::LinearInput;
 use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
@@ -177,6 +178,7 @@ impl Engine {
         let answered_by = match (step.kind, step.sub_session) {
             (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
             (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
+            (StepKind::Spawned { within: Some(outer), .. }, None) => AnsweredBy::SubSession(outer),
             (_, None) => AnsweredBy::Handler,
         };
         self.owed.begin(id.clone(), answered_by, inbound.reply_to());
@@ -289,9 +291,15 @@ impl Engine {
     /// Hands an accepted message on to what takes it: the values of the linear channels, that of a sub-session, or handlers.
     fn hand_on(&mut self, step: &Step, arrived: Arrived, negotiation: Option<Box<Error>>) {
         match (step.kind, step.sub_session) {
-            (StepKind::Linear { .. }, _) => self.linear_came(arrived.into_input(negotiation), step.kind),
+            (StepKind::Linear { .. }, _) => {
+                self.linear_came(LinearInput::of(arrived, negotiation), step.kind)
+            }
             (StepKind::SubSession { .. }, Some(sub_session)) => {
-                self.sub_session_came(sub_session, arrived.into_input(negotiation));
+                self.sub_session_came(sub_session, LinearInput::of(arrived, negotiation));
+            }
+            // In the queue of the sub-session it keeps its place among the steps.
+            (StepKind::Spawned { within: Some(outer), .. }, _) => {
+                self.sub_session_came(outer, LinearInput::within(arrived));
             }
             _ => self.replicated_came(arrived),
         }
@@ -299,7 +307,7 @@ impl Engine {
 
     /// What a message of the peer has opened, if a value is to stand for it.
     fn opened(&mut self, step: &Step) -> Option<(SubSessionNumber, StateIndex)> {
-        let (Some(sub_session), StepKind::Spawned { state }) = (step.sub_session, step.kind) else {
+        let (Some(sub_session), StepKind::Spawned { state, .. }) = (step.sub_session, step.kind) else {
             return None;
         };
         self.sub_sessions.begin(sub_session, None, false);

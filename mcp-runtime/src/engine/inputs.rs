@@ -3,7 +3,7 @@
 use std::task::{Context, Poll};
 
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
-use mcp_protocol_machine::{StepKind, SubSessionNumber};
+use mcp_protocol_machine::{RequestId, StepKind, SubSessionNumber};
 
 use super::context::Caller;
 use super::owners::inputs::{InputQueue, LinearInput, Verdict, Wanted, too_much};
@@ -102,6 +102,11 @@ impl Engine {
             Some(sub_session) => self.sub_sessions.take(sub_session, |inputs| inputs.take(place)),
             None => self.linear.take(place),
         }
+    }
+
+    /// A value has taken an exchange, and hands it on: what answers it outlives the value.
+    pub(crate) fn exchange_taken(&mut self, id: &RequestId) {
+        self.owed.give_to_handler(id);
     }
 
     /// Drops a reply that waits to be taken. Returns whether there was one.

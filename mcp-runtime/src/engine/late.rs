@@ -5,10 +5,11 @@
 //! and in the queue, where the value moves on before it has taken it. Either way it is dropped with a report, and is
 //! never handed out in another state.
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 use mcp_protocol_machine::{About, Late, Meant, RequestId, Step, StepKind, SubSessionNumber, ViolationKind};
 
 use super::context::{Caller, Inbound};
+use super::owners::inputs::Body;
 use super::state::Engine;
 use crate::driver::Received;
 use crate::error::Error;
@@ -103,11 +104,16 @@ impl Engine {
             }
             let edge = table.edge(Direction::Receive, input.message);
             match edge.filter(|edge| edge.origin != Origin::Closure) {
-                Some(edge) => at = edge.action.target(),
-                None if self
-                    .rules
-                    .message(input.message)
-                    .is_some_and(|table| table.kind == Kind::Notification) =>
+                Some(edge) => {
+                    if let Action::Step(to) = edge.action {
+                        at = to;
+                    }
+                }
+                None if matches!(input.body, Body::Exchange(_))
+                    || self
+                        .rules
+                        .message(input.message)
+                        .is_some_and(|table| table.kind == Kind::Notification) =>
                 {
                     left.push(place);
                 }
@@ -117,6 +123,9 @@ impl Engine {
         for place in left.into_iter().rev() {
             let Some(dropped) = self.take_input(sub_session, place) else { continue };
             let message = self.rules.name(dropped.message);
+            if let Body::Exchange(arrived) = dropped.body {
+                self.leave_exchange(Caller::ANY, *arrived);
+            }
             self.report(match moved {
                 Moved::Sent(sent) => Report::Late {
                     message,

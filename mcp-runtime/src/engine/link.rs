@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::future::poll_fn;
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Protocol, Role, Side};
-use mcp_protocol_machine::{ProtocolRef, RequestId};
+use mcp_protocol_machine::{ProtocolRef, RequestId, SubSessionNumber};
 use tracing::Span;
 
 use super::context::Caller;
@@ -30,6 +31,9 @@ pub(crate) struct Link {
     about: Option<Arc<RequestId>>,
     /// The only epoch that this handle may speak in; `None`: any.
     epoch: Option<Epoch>,
+    /// The sub-session whose value this handle belongs to, counted from one so that it is small: what it opens, it opens
+    /// within that.
+    sub_session: Option<NonZeroU64>,
 }
 
 struct Shared {
@@ -52,18 +56,26 @@ impl Link {
     ) -> Link {
         let tracer = Tracer::new(&protocol, side);
         let shared = Shared { engine: Mutex::new(engine), protocol, side, options, limits, tracer };
-        Link { shared: Arc::new(shared), about: None, epoch: None }
+        Link { shared: Arc::new(shared), about: None, epoch: None, sub_session: None }
     }
 
     /// The same handle, for a task that works on a request of the peer: what it says is about that request.
     pub(crate) fn about(&self, request: Option<RequestId>) -> Link {
-        Link { shared: Arc::clone(&self.shared), about: request.map(Arc::new), epoch: self.epoch }
+        Link { about: request.map(Arc::new), ..self.clone() }
     }
 
     /// The same handle, for a caller that has a part in one epoch only: a request of the peer, or a sub-session that it
     /// opened. Once that epoch is over, so is this handle.
     pub(crate) fn within(&self, epoch: Epoch) -> Link {
-        Link { shared: Arc::clone(&self.shared), about: self.about.clone(), epoch: Some(epoch) }
+        Link { epoch: Some(epoch), ..self.clone() }
+    }
+
+    /// The same handle, for the value of a sub-session; or for the session itself, for whatever is not about a
+    /// sub-session.
+    pub(crate) fn in_sub_session(&self, sub_session: Option<SubSessionNumber>) -> Link {
+        let sub_session =
+            sub_session.and_then(|SubSessionNumber(number)| NonZeroU64::MIN.checked_add(number));
+        Link { sub_session, ..self.clone() }
     }
 
     /// Does something with the engine, then what follows from it outside of the lock.
@@ -98,7 +110,8 @@ impl Link {
         act: impl FnOnce(&mut Engine, Caller) -> R,
     ) -> R {
         self.with(|engine| {
-            let caller = engine.caller(self.epoch, request);
+            let sub_session = self.sub_session.map(|number| SubSessionNumber(number.get() - 1));
+            let caller = engine.caller(self.epoch, request).in_sub_session(sub_session);
             act(engine, caller)
         })
     }

@@ -26,7 +26,7 @@ impl Engine {
         progress: bool,
         call: bool,
     ) -> Result<i64, Error> {
-        self.ask(caller, message, written, progress, call, Meant::New).map(|(id, _)| id)
+        self.ask(caller, message, written, progress, call, caller.meant()).map(|(id, _)| id)
     }
 
     /// The same for a request that is meant for a sub-session, or for none; tells what it did as well.
@@ -109,7 +109,7 @@ impl Engine {
             self.report(Report::Dropped { message, cause: DropReason::PeerClosed });
             return Ok(false);
         }
-        self.tell(caller, message, written, about, Meant::New).map(|step| is_written(&step))
+        self.tell(caller, message, written, about, caller.meant()).map(|step| is_written(&step))
     }
 
     /// The same for a notification that is meant for a sub-session, or for none; tells what it did.

@@ -122,7 +122,9 @@ impl Engine {
     pub(super) fn place(&self, caller: Caller, step: StepKind) -> Place {
         let (from, to) = match step {
             StepKind::Linear { from, to } => (from, to),
-            StepKind::SubSession { .. } | StepKind::Reported => return Place::Within,
+            StepKind::SubSession { .. } | StepKind::Spawned { within: Some(_), .. } | StepKind::Reported => {
+                return Place::Within;
+            }
             _ if caller.is_bound() => return Place::Within,
             _ => return Place::Replicated,
         };

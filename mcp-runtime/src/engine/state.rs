@@ -214,6 +214,10 @@ impl Engine {
         }
         self.trace_step(&step);
         self.end_awaiting();
+        for inner in self.rules.checker_mut().take_ended() {
+            // What its value has not taken came before the end, and still counts.
+            self.sub_sessions.end(inner, Error::Closed, &mut self.effects);
+        }
         let mut failed = Vec::new();
         let mut protocol = self.rules.protocol().clone();
         if let Some(field) = protocol.version_field.as_ref() {

@@ -1,10 +1,10 @@
 //! Sub-sessions: how their values open and leave them, and what comes for them.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
-use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNumber};
+use mcp_protocol_machine::{About, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::context::Caller;
-use super::owners::inputs::{InputQueue, LinearInput, too_much};
+use super::owners::inputs::{Body, InputQueue, LinearInput, too_much};
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
 use super::owners::sub_sessions::Opener;
@@ -25,10 +25,10 @@ impl Engine {
         request: bool,
     ) -> Result<(SubSessionNumber, StateIndex), Error> {
         let (id, step) = if request {
-            let (id, step) = self.ask(caller, message, written, false, false, Meant::New)?;
+            let (id, step) = self.ask(caller, message, written, false, false, caller.meant())?;
             (Some(Opener { message, id }), step)
         } else {
-            (None, self.tell(caller, message, written, About::Nothing, Meant::New)?)
+            (None, self.tell(caller, message, written, About::Nothing, caller.meant())?)
         };
         self.keep_opened(caller, &step, id)
     }
@@ -41,7 +41,7 @@ impl Engine {
         written: &str,
         progress: bool,
     ) -> Result<(i64, SubSessionNumber, StateIndex), Error> {
-        let (id, step) = self.ask(caller, message, written, progress, true, Meant::New)?;
+        let (id, step) = self.ask(caller, message, written, progress, true, caller.meant())?;
         let opened = self.keep_opened(caller, &step, Some(Opener { message, id }));
         if opened.is_err() {
             self.let_go(caller, id);
@@ -56,7 +56,7 @@ impl Engine {
         opener: Option<Opener>,
     ) -> Result<(SubSessionNumber, StateIndex), Error> {
         match (step.sub_session, step.kind) {
-            (Some(sub_session), StepKind::Spawned { state }) => {
+            (Some(sub_session), StepKind::Spawned { state, .. }) => {
                 self.sub_sessions.begin(sub_session, opener, caller.is_bound());
                 Ok((sub_session, state))
             }
@@ -83,6 +83,15 @@ impl Engine {
                 self.sub_sessions.push(sub_session, input);
                 if self.may_wake(Held::SubSession(sub_session)) {
                     self.sub_sessions.wake(sub_session, &mut self.effects);
+                }
+                return;
+            }
+            // By itself, so the value can follow without it.
+            Some(_) if matches!(input.body, Body::Exchange(_)) => {
+                if let Body::Exchange(arrived) = input.body {
+                    let cause =
+                        if admitted.is_err() { DropReason::TooManyBytes } else { DropReason::QueueFull };
+                    self.refuse_arrived(Caller::ANY, &arrived, cause);
                 }
                 return;
             }

@@ -2,10 +2,12 @@
 
 use mcp_protocol_machine::protocol::Direction;
 
+use super::context::Caller;
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::replicated::Arrived;
 use super::state::Engine;
 use crate::budget::Permit;
+use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
 
 /// How the program has left the value of a sub-session.
@@ -24,6 +26,14 @@ impl Engine {
     /// A program that has finished with the value and does not take `incoming` has read what it wants to read. Nothing
     /// is lost then that it could miss, so nothing is reported.
     pub(super) fn outlive_sub_session(&mut self, input: LinearInput, left: SubSessionLeft) {
+        let input = match input.body {
+            Body::Exchange(arrived) => {
+                let (message, cause) = (self.rules.name(arrived.message), DropReason::Abandoned);
+                self.leave_exchange(Caller::ANY, *arrived);
+                return self.report(Report::Dropped { message, cause });
+            }
+            _ => input,
+        };
         let alone = self.may_be_uncorrelated(&input);
         if alone && left == SubSessionLeft::AtEnd && self.replicated.attendants() == 0 {
             return;
@@ -35,7 +45,7 @@ impl Engine {
         let LinearInput { message, body, permit, came, .. } = input;
         let payload = match body {
             Body::Payload(payload) => payload,
-            Body::Refusal(_) | Body::Rejected(_) => None,
+            Body::Refusal(_) | Body::Rejected(_) | Body::Exchange(_) => None,
         };
         // It is counted again where it waits from here on.
         drop(permit);
@@ -51,6 +61,19 @@ impl Engine {
             came,
             epoch: self.epoch(),
         });
+    }
+
+    /// An exchange of a sub-session that its value has not taken will not be worked on: a request gets an error, and a
+    /// sub-session that it has opened is over for this side.
+    pub(super) fn leave_exchange(&mut self, caller: Caller, arrived: Arrived) {
+        if let Some(id) = &arrived.id {
+            let error = RpcError::internal_error("the request was dropped unanswered");
+            // The session may have ended, and no peer waits for an answer.
+            let _ = self.reply_error(caller, id, &error);
+        }
+        if let Some((sub_session, _)) = arrived.sub_session {
+            self.leave_sub_session(caller, sub_session);
+        }
     }
 
     /// Whether an input of a sub-session could have come without one, in the state that the session is in.

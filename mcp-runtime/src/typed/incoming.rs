@@ -260,6 +260,16 @@ pub struct Arrival {
 }
 
 impl Arrival {
+    /// One that the value of a sub-session has taken. Its handler speaks for the session, and answers the request
+    /// whatever becomes of the value.
+    pub(super) fn within(link: &Link, within: &Within, arrived: Arrived) -> Arrival {
+        let link = link.in_sub_session(None).within(arrived.epoch);
+        if let Some(id) = arrived.id.as_ref().filter(|_| arrived.sub_session.is_none()) {
+            link.with(|engine| engine.exchange_taken(id));
+        }
+        Arrival { link, within: within.clone(), arrived: Some(arrived) }
+    }
+
     /// Which message it is.
     pub fn message(&self) -> MessageIndex {
         // It is there until one of the methods that consume this takes it.

@@ -9,12 +9,15 @@ use serde::de::DeserializeOwned;
 
 use super::channel::Channel;
 use super::failure::StepFailure;
+use super::incoming::Arrival;
 use super::payload_text::{read, report_undecodable, text};
 use super::reply::{ReadReply, Reply};
+use super::responder::Responder;
 use super::session::Session;
 use super::timer::{Timer, limit_of};
 use super::unread::{Left, Unread};
-use crate::engine::{Body, LinearInput, Link, Moved, Verdict};
+use super::within::Within;
+use crate::engine::{Arrived, Body, LinearInput, Link, Moved, Verdict};
 use crate::error::{DisconnectReason, Error, TimeoutKind};
 use crate::jsonrpc::{RpcError, undecodable};
 
@@ -111,7 +114,8 @@ impl Session {
                 }
                 taken => taken,
             };
-            let input = Input { link: self.channel.link.clone(), taken, before, session: Some(self) };
+            let (link, within) = (self.channel.link.clone(), self.channel.within.clone());
+            let input = Input { link, taken, before, session: Some(self), within };
             match read(input) {
                 Ok(input) => return Taken::Read(Ok(input)),
                 Err(Unread(left)) => match left.map(|left| *left) {
@@ -144,7 +148,8 @@ impl Session {
                 Some(LinearInput { body: Body::Rejected(error), .. }) => return Err(error),
                 taken => taken,
             };
-            let input = Input { link: self.channel.link.clone(), taken, before, session: None };
+            let (link, within) = (self.channel.link.clone(), self.channel.within.clone());
+            let input = Input { link, taken, before, session: None, within };
             match read(input) {
                 Ok(input) => return Ok(input),
                 Err(Unread(left)) => {
@@ -241,6 +246,11 @@ impl Session {
                 Body::Rejected(error) => return Poll::Ready(Err(error)),
                 Body::Refusal(error) if written => refusal_text(&error),
                 Body::Refusal(error) => return Poll::Ready(Err(Error::Refused(error))),
+                // No step waits for an exchange; should one, the exchange is answered with an error where it is dropped.
+                Body::Exchange(arrived) => {
+                    drop(Arrival::within(&self.channel.link, &self.channel.within, *arrived));
+                    continue;
+                }
             };
             let text = text(&self.channel.link, message, payload.as_deref());
             match T::read_reply(Reply::new(message, text)) {
@@ -407,6 +417,8 @@ pub struct Input {
     before: StateIndex,
     /// The value, in the state after the input.
     session: Option<Session>,
+    /// What the value is restricted to.
+    within: Within,
 }
 
 impl Input {
@@ -456,6 +468,73 @@ impl Input {
         })
     }
 
+    /// Reads a request that a `*` of the sub-session's body has opened. The reply is owed by itself, and not by the value.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer has its answer then.
+    pub fn request<P: DeserializeOwned, R, I>(
+        self,
+        make: impl FnOnce(P, Responder<R>, Session) -> I,
+    ) -> Result<I, Unread> {
+        let (arrival, session) = self.exchange()?;
+        match (arrival.request(), session) {
+            (Ok((params, responder)), Some(session)) => Ok(make(params, responder, session)),
+            (Ok(_), None) => Err(Unread::skipped()),
+            (Err(_), session) => Err(session.map_or_else(Unread::skipped, Unread::session)),
+        }
+    }
+
+    /// The same where the value stays what it is, whatever comes.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer has its answer then.
+    pub fn request_here<P: DeserializeOwned, R, I>(
+        self,
+        make: impl FnOnce(P, Responder<R>) -> I,
+    ) -> Result<I, Unread> {
+        let (arrival, _) = self.exchange()?;
+        arrival.request().map(|(params, responder)| make(params, responder))
+    }
+
+    /// Reads the first message of a sub-session that a `*` of this one's body has opened.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer of a request has its answer then.
+    pub fn opening<P: DeserializeOwned, I>(
+        self,
+        make: impl FnOnce(P, Session, Session) -> I,
+    ) -> Result<I, Unread> {
+        let (arrival, session) = self.exchange()?;
+        match (arrival.open(), session) {
+            (Ok((params, opened)), Some(session)) => Ok(make(params, opened, session)),
+            (Ok(_), None) => Err(Unread::skipped()),
+            (Err(_), session) => Err(session.map_or_else(Unread::skipped, Unread::session)),
+        }
+    }
+
+    /// The same where the value stays what it is, whatever comes.
+    ///
+    /// # Errors
+    /// [`Unread`], if the payload does not have its type; the peer of a request has its answer then.
+    pub fn opening_here<P: DeserializeOwned, I>(
+        self,
+        make: impl FnOnce(P, Session) -> I,
+    ) -> Result<I, Unread> {
+        let (arrival, _) = self.exchange()?;
+        arrival.open().map(|(params, opened)| make(params, opened))
+    }
+
+    /// The exchange that the input is, and the value.
+    fn exchange(mut self) -> Result<(Arrival, Option<Session>), Unread> {
+        match self.taken.take() {
+            Some(LinearInput { body: Body::Exchange(arrived), permit, .. }) => {
+                let arrived = Arrived { permit, ..*arrived };
+                Ok((Arrival::within(&self.link, &self.within, arrived), self.session.take()))
+            }
+            taken => Err(Input { taken, ..self }.unexpected()),
+        }
+    }
+
     /// An input that generated code does not know: the tables and the code do not fit together.
     pub fn unexpected(self) -> Unread {
         let error = match &self.taken {
@@ -473,7 +552,7 @@ fn body_text(body: Body) -> Option<Box<str>> {
     match body {
         Body::Payload(payload) => payload,
         Body::Refusal(error) => refusal_text(&error),
-        // What takes an input has looked for this before.
-        Body::Rejected(_) => None,
+        // What takes an input has looked for these before.
+        Body::Rejected(_) | Body::Exchange(_) => None,
     }
 }

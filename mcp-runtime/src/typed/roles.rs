@@ -89,6 +89,7 @@ macro_rules! __sub_session {
     (
         $name:ident is $side:ident of $protocol:path;
         $(known by $id:ident;)?
+        $(handle = $handle:ty;)?
         $(state $marker:path = $state:path;)*
     ) => {
         $crate::__private::roles::session! { $name is $side of $protocol, true; $($marker = $state;)* }
@@ -110,6 +111,14 @@ macro_rules! __sub_session {
             pub async fn readable(&self) {
                 self.session.readable().await
             }
+
+            $(
+                /// Returns a handle for tasks that outlive a borrow of the sub-session. The state is judged when the
+                /// handle is used.
+                pub fn handle(&self) -> $handle {
+                    <$handle>::at(self.session.handle())
+                }
+            )?
 
             $(
                 /// Returns the id of the request that opened it, which later messages carry; nothing once it is over.

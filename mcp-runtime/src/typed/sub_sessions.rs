@@ -55,6 +55,7 @@ impl Session {
         state: StateIndex,
         open: Vec<(MessageIndex, RequestId)>,
     ) -> Session {
+        let link = link.in_sub_session(Some(sub_session));
         Session {
             channel: Channel::of_sub_session(link, within, sub_session, state),
             open: OpenExchanges::to_answer(open),

@@ -18,6 +18,8 @@ fn the_machine() {
             "endings",
             "exchange",
             "trail",
+            "channels",
+            "bodies",
             "sub_sessions",
             "lookup",
             "tables",

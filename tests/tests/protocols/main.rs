@@ -2,5 +2,6 @@
 
 mod cancelling;
 mod generated;
+mod inner;
 mod note;
 mod star_branch;

@@ -8,6 +8,7 @@ use super::{Explorer, Start};
 use crate::automaton::finding::FindingKind;
 use crate::automaton::graph::NodeId;
 use crate::automaton::open_keys;
+use crate::automaton::raw::RawState;
 use crate::reach::reachable;
 use crate::source::Span;
 
@@ -94,7 +95,7 @@ impl Explorer<'_> {
         let edges = self.bodies.get(body).map(Vec::as_slice).unwrap_or_default();
         let (mut uses, mut alone) = (HashMap::new(), HashMap::new());
         for edge in edges {
-            let after = self.alphabet([edge.target]);
+            let after = self.alphabet_of_body(edge.target);
             if open_keys::stands_alone(&self.states, declarations, edge) {
                 alone.extend(with(after, ChannelUse::Alone));
                 alone.insert((edge.direction, edge.message), (edge.span, ChannelUse::Alone));
@@ -114,9 +115,22 @@ impl Explorer<'_> {
 
     /// Every message that a linear channel may have from some states on, with a place each.
     fn alphabet(&self, from: impl IntoIterator<Item = usize>) -> HashMap<(Direction, MessageIndex), Span> {
+        self.alphabet_of(from, |place| place.own)
+    }
+
+    /// Every message that sub-sessions of a body may have from a state on, those within them included.
+    fn alphabet_of_body(&self, from: usize) -> HashMap<(Direction, MessageIndex), Span> {
+        self.alphabet_of([from], |place| place.edges.len())
+    }
+
+    fn alphabet_of(
+        &self,
+        from: impl IntoIterator<Item = usize>,
+        count: impl Fn(&RawState) -> usize,
+    ) -> HashMap<(Direction, MessageIndex), Span> {
         let mut alphabet = HashMap::new();
         let own = |state: usize| {
-            self.states.get(state).into_iter().flat_map(|place| place.edges.iter().take(place.own))
+            self.states.get(state).into_iter().flat_map(|place| place.edges.iter().take(count(place)))
         };
         let parts =
             |state: usize| self.states.get(state).into_iter().flat_map(|place| place.parts.iter().copied());

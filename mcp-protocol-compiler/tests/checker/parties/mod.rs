@@ -47,6 +47,8 @@ impl Talk {
 struct Item {
     event: Event,
     sub_session: Option<usize>,
+    /// The sub-session around that one.
+    outer: Option<usize>,
     /// It would open a sub-session, and the endpoint that it has come to is where none can be opened.
     late: bool,
 }
@@ -56,6 +58,10 @@ struct Copied {
     /// `None` once it is over.
     program: Option<Program>,
     opener: Option<(Side, RequestId, MessageIndex)>,
+    /// The sub-session around it.
+    outer: Option<usize>,
+    /// Whether keys tie it together, so that it ends with the one around it.
+    keyed: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -84,7 +90,8 @@ struct Party<'a> {
 /// Something that a party may send.
 enum Choice {
     Main(usize, Move),
-    Open(usize, Move),
+    /// In the session, or within a sub-session.
+    Open(Option<usize>, usize, Move),
     SubSession(usize, usize, Move),
     CancelMain(MessageIndex, RequestId),
     CancelSubSession(usize, MessageIndex, RequestId),
@@ -103,14 +110,17 @@ struct Session<'a> {
     talk: Talk,
     next_id: [i64; 2],
     next_sub_session: usize,
+    /// The sub-sessions around others.
+    around: BTreeMap<usize, usize>,
     next_value: i64,
     /// The values that a sub-session holds, and those that are free again.
     held: BTreeMap<usize, Vec<(KeyIndex, RequestId)>>,
     free: Vec<(KeyIndex, RequestId)>,
 }
 
-/// How many sub-sessions may be alive at once.
+/// How many sub-sessions may be alive at once, and how many where they stand in one another.
 const SUB_SESSIONS: usize = 4;
+const NESTED_SUB_SESSIONS: usize = 7;
 
 /// Lets two programs talk for some steps.
 pub(crate) fn talk(
@@ -138,6 +148,7 @@ pub(crate) fn talk(
         // The ids of the two directions have nothing to do with one another, so they may be the same.
         next_id: [1, if random.percent(50) { 1 } else { 100 }],
         next_sub_session: 0,
+        around: BTreeMap::new(),
         next_value: 0,
         held: BTreeMap::new(),
         free: Vec::new(),
@@ -163,7 +174,8 @@ impl Session<'_> {
         let alive = (0..self.next_sub_session).filter(|number| self.is_alive(*number)).count();
         self.talk.sub_sessions = self.talk.sub_sessions.max(alive);
         let party = &self.parties[who];
-        let mut choices = party.choices(self.protocol, alive < SUB_SESSIONS);
+        let most = if party.reading.is_nested() { NESTED_SUB_SESSIONS } else { SUB_SESSIONS };
+        let mut choices = party.choices(self.protocol, alive < most);
         // Refusals and cancellations would otherwise be most of what is said.
         let rare = |choice: &Choice| match choice {
             Choice::CancelMain(..)
@@ -177,6 +189,15 @@ impl Session<'_> {
         };
         if random.percent(70) && choices.iter().any(|choice| !rare(choice)) {
             choices.retain(|choice| !rare(choice));
+        }
+        // Inner sub-sessions need an outer one that goes on, so few of the choices open or move them.
+        let inner = |choice: &Choice| match choice {
+            Choice::Open(outer, ..) => outer.is_some(),
+            Choice::SubSession(number, ..) => self.around.contains_key(number),
+            _ => false,
+        };
+        if choices.iter().any(inner) && random.percent(40) {
+            choices.retain(inner);
         }
         if choices.is_empty() {
             return false;
@@ -201,9 +222,11 @@ impl Session<'_> {
         let side = self.parties[who].side;
         let (message, sub_session) = match &choice {
             Choice::Main(_, step) => (step.message, None),
-            Choice::Open(_, step) => {
+            Choice::Open(outer, _, step) => {
+                let number = self.next_sub_session;
                 self.next_sub_session += 1;
-                (step.message, Some(self.next_sub_session - 1))
+                self.around.extend(outer.map(|outer| (number, outer)));
+                (step.message, Some(number))
             }
             Choice::SubSession(number, _, step) => (step.message, Some(*number)),
             Choice::CancelMain(message, _) | Choice::Report(message, _) => (*message, None),
@@ -219,7 +242,7 @@ impl Session<'_> {
             }
         };
         let uncorrelated =
-            matches!(&choice, Choice::Open(body, _) if self.parties[who].reading.is_uncorrelated(*body));
+            matches!(&choice, Choice::Open(_, body, _) if self.parties[who].reading.is_uncorrelated(*body));
         let mut event = Event::new(side, message);
         let table = self.protocol.message(message).unwrap();
         match (&choice, table.kind) {
@@ -252,12 +275,16 @@ impl Session<'_> {
         }
         if !matches!(table.kind, Kind::Refusal { .. }) {
             for key in table.keys.iter().map(|key| key.key) {
-                let held =
-                    sub_session.and_then(|sub_session| self.held.get(&sub_session)).into_iter().flatten();
-                let other = match held.clone().any(|(known, _)| *known == key) {
-                    true => None,
-                    false if uncorrelated => self.other_value(random, who, key),
-                    false => self.value_again(random, who, key),
+                if let Some(value) = self.held_around(sub_session, key) {
+                    event.keys.push(value);
+                    continue;
+                }
+                let other = if self.held_by(sub_session, key).is_some() {
+                    None
+                } else if uncorrelated {
+                    self.other_value(random, who, key)
+                } else {
+                    self.value_again(random, who, key)
                 };
                 let value = match other {
                     Some(value) => value,
@@ -274,7 +301,37 @@ impl Session<'_> {
         let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
         event.urgent = (random.percent(30) || !open(false)) && open(true);
         self.parties[who].say(self.protocol, choice, &event, sub_session);
-        Item { event, sub_session, late: false }
+        let outer = sub_session.and_then(|number| self.around.get(&number).copied());
+        Item { event, sub_session, outer, late: false }
+    }
+
+    /// The value that a sub-session holds of a key.
+    fn held_by(&self, sub_session: Option<usize>, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
+        let held = self.held.get(&sub_session?)?;
+        held.iter().find(|(known, _)| *known == key).cloned()
+    }
+
+    /// The value of a key that a sub-session around one holds.
+    fn held_around(&self, sub_session: Option<usize>, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
+        let outer = self.around.get(&sub_session?).copied();
+        let mut around = std::iter::successors(outer, |number| self.around.get(number).copied());
+        around.find_map(|number| self.held_by(Some(number), key))
+    }
+
+    /// A value that is held within another sub-session, and not within the one around this one.
+    fn value_elsewhere(
+        &self,
+        random: &mut Random,
+        sub_session: Option<usize>,
+        key: KeyIndex,
+    ) -> Option<(KeyIndex, RequestId)> {
+        let own = *self.around.get(&sub_session?)?;
+        let inner = self.held.iter().filter_map(|(number, held)| Some((self.around.get(number)?, held)));
+        let (beside, elsewhere): (Vec<_>, Vec<_>) = inner.partition(|(outer, _)| **outer == own);
+        let beside = |value: &(KeyIndex, RequestId)| beside.iter().any(|(_, held)| held.contains(value));
+        let elsewhere = elsewhere.into_iter().flat_map(|(_, held)| held);
+        let elsewhere: Vec<_> = elsewhere.filter(|value| value.0 == key && !beside(value)).cloned().collect();
+        random.one(&elsewhere).cloned().filter(|_| random.percent(60))
     }
 
     /// The value that a sub-session holds of a key, or one for it to hold.
@@ -298,9 +355,11 @@ impl Session<'_> {
                 }
             }
         }
-        let held = sub_session.and_then(|sub_session| self.held.get(&sub_session));
-        if let Some(known) = held.and_then(|held| held.iter().find(|(known, _)| *known == key)) {
-            return known.clone();
+        if let Some(known) = self.held_by(sub_session, key) {
+            return known;
+        }
+        if let Some(elsewhere) = self.value_elsewhere(random, sub_session, key) {
+            return elsewhere;
         }
         let again = self.free.iter().position(|(known, _)| *known == key).filter(|_| random.percent(60));
         match again {

@@ -29,8 +29,10 @@ impl Party<'_> {
 
     /// Remembers which body each message opens here.
     pub(super) fn note_offers(&mut self) {
-        let openers = self.reading.openers(&self.program).into_iter();
-        self.offered.extend(openers.map(|(body, step)| ((step.direction, step.message), body)));
+        let inner = self.sub_sessions.values().filter_map(|copied| copied.program.as_ref());
+        let openers = inner.chain([&self.program]).flat_map(|program| self.reading.openers(program));
+        let openers: Vec<_> = openers.collect();
+        self.offered.extend(openers.into_iter().map(|(body, step)| ((step.direction, step.message), body)));
     }
 
     /// All that it may send now.
@@ -64,11 +66,15 @@ impl Party<'_> {
         }
         if more_sub_sessions {
             let openers = self.reading.openers(&self.program).into_iter();
-            choices
-                .extend(openers.filter(|(_, step)| may(step)).map(|(body, step)| Choice::Open(body, step)));
+            let openers = openers.filter(|(_, step)| may(step));
+            choices.extend(openers.map(|(body, step)| Choice::Open(None, body, step)));
         }
         for (number, sub_session) in &self.sub_sessions {
             let Some(program) = &sub_session.program else { continue };
+            if more_sub_sessions && !self.program.suspended[way(Direction::Send)] {
+                let openers = self.reading.openers(program).into_iter().filter(|(_, step)| may(step));
+                choices.extend(openers.map(|(body, step)| Choice::Open(Some(*number), body, step)));
+            }
             for (place, thread) in program.threads.iter().enumerate() {
                 let awake = |step: &Move| {
                     let kind = protocol.message(step.message).unwrap().kind;
@@ -109,7 +115,7 @@ impl Party<'_> {
 
     /// Takes a message that has arrived.
     pub(super) fn take(&mut self, protocol: &Protocol, item: &Item) {
-        let Item { event, sub_session, late } = item;
+        let Item { event, sub_session, outer, late } = item;
         let direction = self.direction(event.from);
         announce(protocol, &mut self.granted, event);
         let table = protocol.message(event.message).unwrap();
@@ -159,7 +165,7 @@ impl Party<'_> {
                     self.note_offers();
                 }
             }
-            Some(number) => self.take_in_sub_session(protocol, *number, event, direction, *late),
+            Some(number) => self.take_in_sub_session(protocol, (*number, *outer), event, direction, *late),
         }
     }
 
@@ -175,18 +181,14 @@ impl Party<'_> {
         if !opens || !matches!(kind, Kind::Request | Kind::Notification) {
             return false;
         }
-        let on_the_way = waiting.iter().filter(|other| other.sub_session.is_none());
-        let program = on_the_way.fold(self.program.clone(), |known, other| {
-            let next = match &other.event.about {
-                Some(_) if reply_follows(protocol, other.event.message) => None,
-                Some(id) => self.reading.cancel(&known, direction, id),
-                None => {
-                    let id = other.event.id.as_ref();
-                    self.reading.step(&known, direction, other.event.message, id, false)
-                }
-            };
-            next.unwrap_or(known)
-        });
+        let program = match item.outer {
+            None => self.led_on(protocol, self.program.clone(), None, direction, waiting),
+            Some(outer) => match self.sub_session_at_endpoint(protocol, outer, direction, waiting) {
+                Some(program) => program,
+                // What ends a sub-session ends what notifications have opened within it, too.
+                None => return true,
+            },
+        };
         let openers = self.reading.openers(&program);
         let found = |(_, step): &(usize, Move)| (step.direction, step.message) == (direction, event.message);
         // Of what a notification has opened its sender hears nothing, so it is opened all the same.
@@ -195,10 +197,70 @@ impl Party<'_> {
         !openers.iter().any(found) && (kind == Kind::Request || !goes_on)
     }
 
+    /// A program after what waits for it at its endpoint.
+    fn led_on(
+        &self,
+        protocol: &Protocol,
+        program: Program,
+        sub_session: Option<usize>,
+        direction: Direction,
+        waiting: &VecDeque<Item>,
+    ) -> Program {
+        let on_the_way = waiting.iter().filter(|other| other.sub_session == sub_session);
+        on_the_way.fold(program, |known, other| {
+            let next = match &other.event.about {
+                Some(_) if reply_follows(protocol, other.event.message) => None,
+                Some(id) => self.reading.cancel(&known, direction, id),
+                None => {
+                    let id = other.event.id.as_ref();
+                    let opens = sub_session.is_some_and(|number| !self.sub_sessions.contains_key(&number))
+                        && known.threads.iter().all(|thread| thread.asked.is_empty());
+                    self.reading.step(&known, direction, other.event.message, id, opens)
+                }
+            };
+            next.unwrap_or(known)
+        })
+    }
+
+    /// A sub-session after what waits for it at its endpoint; nothing if it is over then.
+    fn sub_session_at_endpoint(
+        &self,
+        protocol: &Protocol,
+        number: usize,
+        direction: Direction,
+        waiting: &VecDeque<Item>,
+    ) -> Option<Program> {
+        let on_the_way = || waiting.iter().filter(|other| other.sub_session == Some(number));
+        let (program, outer, opener) = match self.sub_sessions.get(&number) {
+            Some(copied) => {
+                let opener = copied.opener.as_ref().map(|(side, id, _)| (*side, id.clone()));
+                (copied.program.clone()?, copied.outer, opener)
+            }
+            None => {
+                let first = on_the_way().next()?;
+                let body = self.offered.get(&(direction, first.event.message)).filter(|_| !first.late)?;
+                let opener = first.event.id.clone().map(|id| (first.event.from, id));
+                (self.reading.sub_session(*body), first.outer, opener)
+            }
+        };
+        if let Some(outer) = outer {
+            self.sub_session_at_endpoint(protocol, outer, direction, waiting)?;
+        }
+        let ends = |other: &Item| {
+            let about = other.event.about.clone().map(|id| (other.event.from, id));
+            about.is_some() && about == opener && !reply_follows(protocol, other.event.message)
+        };
+        if on_the_way().any(ends) {
+            return None;
+        }
+        Some(self.led_on(protocol, program, Some(number), direction, waiting))
+            .filter(|program| !self.reading.is_over(program))
+    }
+
     fn take_in_sub_session(
         &mut self,
         protocol: &Protocol,
-        number: usize,
+        (number, outer): (usize, Option<usize>),
         event: &Event,
         direction: Direction,
         late: bool,
@@ -208,10 +270,14 @@ impl Party<'_> {
         if opens {
             // The branch of a choice that lets sub-sessions start may have been left meanwhile: the message crossed
             // that.
-            let body = self.offered[&(direction, event.message)];
-            let program = Some(self.reading.sub_session(body)).filter(|_| !late);
+            let body = self.offered.get(&(direction, event.message)).copied().filter(|_| !late);
+            let keyed = body.is_some_and(|body| self.reading.is_keyed(body));
+            // What ends a sub-session ends those within it.
+            let is_over = |outer: usize| self.sub_sessions[&outer].program.is_none();
+            let dead = keyed && outer.is_some_and(is_over);
+            let program = body.filter(|_| !dead).map(|body| self.reading.sub_session(body));
             let opener = id.map(|id| (event.from, id.clone(), event.message));
-            self.sub_sessions.insert(number, Copied { program, opener });
+            self.sub_sessions.insert(number, Copied { program, opener, outer, keyed });
         }
         let copied = self.sub_sessions.get_mut(&number).unwrap();
         match &copied.program {
@@ -230,7 +296,7 @@ impl Party<'_> {
         }
     }
 
-    /// Notices that a sub-session has come to its end.
+    /// Notices that a sub-session has come to its end, or to where others can be opened.
     fn settle(&mut self, number: usize) {
         let over = |copied: &Copied| {
             copied.program.as_ref().is_some_and(|sub_session| self.reading.is_over(sub_session))
@@ -238,11 +304,18 @@ impl Party<'_> {
         if self.sub_sessions.get(&number).is_some_and(over) {
             self.finish(number);
         }
+        self.note_offers();
     }
 
     fn finish(&mut self, number: usize) {
         self.sub_sessions.get_mut(&number).unwrap().program = None;
         self.owed.retain(|owed| owed.sub_session != Some(number));
+        let within = self
+            .sub_sessions
+            .iter()
+            .filter(|(_, copied)| copied.outer == Some(number) && copied.keyed && copied.program.is_some());
+        let within: Vec<usize> = within.map(|(number, _)| *number).collect();
+        within.into_iter().for_each(|inner| self.finish(inner));
     }
 
     /// Whether this role may close, and whether its peer may.
@@ -305,12 +378,13 @@ impl Party<'_> {
                 self.program = self.reading.take(&self.program, place, &step, id, false);
                 self.note_offers();
             }
-            Choice::Open(body, step) => {
+            Choice::Open(outer, body, step) => {
                 let opener = id.map(|id| (self.side, id.clone(), event.message));
                 let program = self.reading.sub_session(body);
                 let program = self.reading.step(&program, Direction::Send, step.message, id, true).unwrap();
                 let number = sub_session.unwrap();
-                self.sub_sessions.insert(number, Copied { program: Some(program), opener });
+                let (program, keyed) = (Some(program), self.reading.is_keyed(body));
+                self.sub_sessions.insert(number, Copied { program, opener, outer, keyed });
                 self.settle(number);
             }
             Choice::SubSession(number, place, step) => {

@@ -84,7 +84,8 @@ impl Draft<'_> {
         let more = usize::from(choices);
         let states = (0..1 + more + self.below(3)).map(|_| self.fresh("L")).collect();
         let bodies = if choices && self.random.percent(50) { Some(self.bodies()) } else { None };
-        let mut pool = Pool { notes, requests, key, states, depth, bodies };
+        let inner = key.as_deref().map_or_else(Vec::new, |key| self.inner_stars(key));
+        let mut pool = Pool { notes, requests, key, states, depth, bodies, inner };
         for state in pool.states.clone() {
             self.state(&mut pool, state);
         }
@@ -157,6 +158,11 @@ impl Draft<'_> {
             let other = self.random.percent(40);
             let name = if other { self.random.one(&bodies.names) } else { bodies.names.first() };
             branches.push((None, format!("*{}", name.unwrap())));
+        }
+        for star in &pool.inner {
+            if self.random.percent(60) {
+                branches.push((None, star.clone()));
+            }
         }
         self.definitions.push(Definition { name, only: false, branches });
     }

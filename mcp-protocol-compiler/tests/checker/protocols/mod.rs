@@ -5,6 +5,7 @@
 //! out.
 
 mod channels;
+mod nesting;
 
 use std::collections::HashSet;
 use std::fmt::Write;
@@ -33,6 +34,12 @@ struct Draft<'r> {
     /// Chooses the open keys, so that nothing else of a seed depends on them.
     keys_random: Random,
     cancels: Cancels,
+    /// Whether a `*` may stand in the body of another one.
+    nests: bool,
+    /// The keys of the bodies around what is being written, the outermost first.
+    around: Vec<String>,
+    /// Notifications of bodies that stand in others.
+    inner: HashSet<String>,
 }
 
 /// Which cancels a protocol has. Nothing else of a seed depends on them.
@@ -89,6 +96,8 @@ struct Pool {
     depth: usize,
     /// The bodies of a `*` that is a branch in many of the choices.
     bodies: Option<Bodies>,
+    /// Every `*` that is a branch in some of the choices of a body.
+    inner: Vec<String>,
 }
 
 /// Bodies of `*` that one message opens.
@@ -118,14 +127,18 @@ fn operator(send: bool) -> char {
     if send { '⊕' } else { '&' }
 }
 
-/// Writes a random protocol.
-pub(crate) fn write(random: &mut Random, cancels: CancelKinds) -> String {
+/// How many random protocols in a hundred may have a `*` in the body of another one.
+pub(crate) const NESTED: usize = 40;
+
+/// Writes a random protocol, in which a `*` stands in the body of another one with a chance in a hundred.
+pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
     let suspends = random.percent(30);
     let keys_random = random.fork();
     let cancels = Cancels::new(keys_random.fork(), cancels);
+    let nests = keys_random.fork().percent(nested);
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -137,6 +150,9 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds) -> String {
         suspends,
         keys_random,
         cancels,
+        nests,
+        around: Vec::new(),
+        inner: HashSet::new(),
     };
     let main = draft.top();
     let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
@@ -233,18 +249,31 @@ impl Draft<'_> {
         } else {
             writeln!(self.declarations, "notification {name} \"{name}\" (P){gate}").unwrap();
         }
-        self.tie(&name, key);
+        if !self.around.is_empty() {
+            self.inner.insert(name.clone());
+        }
+        self.tie_within(&name, key);
         name
+    }
+
+    /// Gives a message the keys of the bodies around it, by which it finds them, and one of its own.
+    fn tie_within(&mut self, message: &str, key: Option<&str>) {
+        for around in self.around.clone() {
+            self.tie(message, Some(&around));
+        }
+        self.tie(message, key);
     }
 
     fn tie(&mut self, message: &str, key: Option<&str>) {
         let Some(key) = key else { return };
+        let outermost = self.around.first().is_none_or(|around| around == key);
+        let carried = format!("{message}.{}", if outermost { "k" } else { key });
         let start = format!("key {key} = ");
         match self.keys.find(&start) {
-            Some(place) => self.keys.insert_str(place + start.len(), &format!("{message}.k | ")),
+            Some(place) => self.keys.insert_str(place + start.len(), &format!("{carried} | ")),
             None => {
-                let open = if self.keys_random.percent(35) { "open " } else { "" };
-                writeln!(self.keys, "{open}{start}{message}.k").unwrap();
+                let open = if outermost && self.keys_random.percent(35) { "open " } else { "" };
+                writeln!(self.keys, "{open}{start}{carried}").unwrap();
             }
         }
     }
@@ -261,7 +290,7 @@ impl Draft<'_> {
         let gate = self.gate();
         let modifiers = self.cancels.of_request(modifiers);
         writeln!(self.declarations, "{line}{gate}{modifiers}").unwrap();
-        self.tie(&name, key);
+        self.tie_within(&name, key);
         (name, replies)
     }
 
@@ -270,6 +299,7 @@ impl Draft<'_> {
         match self.random.below(4) {
             // One linear channel with sub-sessions, which its states may suspend.
             _ if self.suspends => format!("( {}, {} )", self.ring(), self.stars()),
+            _ if self.nests && self.random.percent(60) => format!("( {}, {} )", self.short(), self.stars()),
             // Channels that end soon, in parallel with others.
             _ if self.random.percent(30) => {
                 let other = match self.random.percent(50) {
@@ -323,8 +353,10 @@ impl Draft<'_> {
         let open: HashSet<&str> = open.flat_map(|line| line.split([' ', '.'])).collect();
         let branches = self.definitions[before..].iter().flat_map(|definition| &definition.branches);
         let words = branches.flat_map(|(_, text)| text.split(' '));
-        let is_step =
-            |word: &&str| word.get(1..).is_some_and(|name| name.starts_with('N') && open.contains(name));
+        let is_step = |word: &&str| {
+            let name = word.get(1..).filter(|name| name.starts_with('N') && open.contains(name));
+            name.is_some_and(|name| !self.inner.contains(name))
+        };
         let steps: Vec<String> = words.filter(is_step).map(str::to_owned).collect();
         let step = self.keys_random.one(&steps)?.clone();
         self.keys_random.percent(30).then(|| format!("*( {step} . End )"))
@@ -337,6 +369,9 @@ impl Draft<'_> {
         let cancellable = if self.random.percent(50) { " cancellable" } else { "" };
         match self.random.below(7) {
             _ if self.suspends && self.random.percent(60) => format!("*{}", self.keyed(send, cancellable)),
+            _ if self.nests && self.around.is_empty() && self.random.percent(85) => {
+                format!("*{}", self.keyed(send, cancellable))
+            }
             0 => format!("*( {out}{} . End )", self.note(None)),
             1 => {
                 let (request, _) = self.request(None, cancellable);
@@ -356,14 +391,16 @@ impl Draft<'_> {
     fn keyed(&mut self, send: bool, cancellable: &str) -> String {
         let key = self.fresh("k");
         let (out, back) = (sign(send), sign(!send));
+        let nests = self.nests();
         let first = match self.random.below(3) {
+            _ if nests && self.random.percent(35) => self.waiting(send, cancellable, &key),
             0 => {
                 let note = self.note(Some(&key));
-                format!("{out}{note} . {}", self.channel(0, Some(key)))
+                format!("{out}{note} . {}", self.body(&key, nests))
             }
             1 => {
                 let (request, _) = self.request(Some(&key), cancellable);
-                format!("{out}{request} . {back}reply . {}", self.channel(0, Some(key)))
+                format!("{out}{request} . {back}reply . {}", self.body(&key, nests))
             }
             _ => {
                 // The reply names the value of the sub-session.
@@ -372,7 +409,7 @@ impl Draft<'_> {
                     self.tie(reply, Some(&key));
                 }
                 let then = replies.iter().map(|_| self.random.below(2)).collect::<Vec<_>>();
-                let body = self.channel(0, Some(key));
+                let body = self.body(&key, nests);
                 let branches: Vec<String> = replies
                     .iter()
                     .zip(then)

@@ -5,9 +5,11 @@
 //!
 //! A linear channel is a [`Thread`]: a place, and the requests that are open in it, each with the place that a refusal
 //! leads back to. A `*` that runs for the rest of the session is a star of the program; one that is a branch of a
-//! choice is there as long as a thread is at that choice. A sub-session of a `*` body is a program of its own.
+//! choice is there as long as a thread is at that choice. A sub-session of a `*` body is a program of its own, with
+//! threads and stars as a role's.
 
 mod ahead;
+mod nesting;
 mod tree;
 mod uncorrelated;
 
@@ -18,7 +20,7 @@ use std::rc::Rc;
 use mcp_protocol_compiler::ast::Operator;
 use mcp_protocol_compiler::declarations::{Meaning, Resolution};
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, Side};
 
 /// A place in the text.
 pub(crate) type Place = usize;
@@ -74,6 +76,8 @@ pub(crate) struct Program {
     pub(crate) threads: Vec<Thread>,
     pub(crate) stars: Vec<Place>,
     pub(crate) suspended: Suspensions,
+    /// The body of a sub-session, in which nothing opens once its threads have ended.
+    pub(crate) body: Option<Place>,
 }
 
 /// What a thread may do.
@@ -105,8 +109,8 @@ pub(crate) struct Reading<'a> {
     only_definitions: HashSet<Place>,
     /// Whether the text of one is being read.
     in_only: bool,
-    /// The bodies of which sub-sessions can be opened in some state that the role can come to.
-    opened: HashSet<Place>,
+    /// The bodies of which sub-sessions can be opened in some state that the role can come to, and where each stands.
+    opened: HashMap<Place, Around>,
     /// What a step of a sub-session is where it is uncorrelated, because its key is open.
     uncorrelated: HashMap<(Direction, MessageIndex), Place>,
 }
@@ -129,7 +133,7 @@ impl<'a> Reading<'a> {
             only: HashSet::new(),
             only_definitions: HashSet::new(),
             in_only: false,
-            opened: HashSet::new(),
+            opened: HashMap::new(),
             uncorrelated: HashMap::new(),
         };
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
@@ -199,9 +203,12 @@ impl<'a> Reading<'a> {
         let place = self.settle(place);
         match &self.nodes[place] {
             Node::Parallel(parts) => {
-                assert!(asked.is_empty(), "no request is open across a fork");
+                let is_linear = |part: &Place| !matches!(self.nodes[self.settle(*part)], Node::Star(_));
+                let linear = parts.iter().filter(|part| is_linear(part)).count();
+                assert!(asked.is_empty() || linear == 1, "no request is open across a fork");
                 for part in parts {
-                    self.land(*part, program, Vec::new());
+                    // What is open goes on in the one channel.
+                    self.land(*part, program, if is_linear(part) { asked.clone() } else { Vec::new() });
                 }
             }
             Node::Star(body) => program.stars.push(self.settle(*body)),
@@ -221,7 +228,7 @@ impl<'a> Reading<'a> {
 
     /// A new sub-session of a body, before its first action.
     pub(crate) fn sub_session(&self, body: Place) -> Program {
-        let mut program = Program::default();
+        let mut program = Program { body: Some(body), ..Program::default() };
         self.land(body, &mut program, Vec::new());
         program
     }
@@ -394,6 +401,9 @@ impl<'a> Reading<'a> {
     /// The bodies of which sub-sessions may start now, with what they start with; steps that may be uncorrelated are among
     /// them.
     pub(crate) fn openers(&self, program: &Program) -> Vec<(Place, Move)> {
+        if program.body.is_some() && self.is_over(program) {
+            return Vec::new();
+        }
         let running = self.first_steps(&program.stars).into_iter();
         let running = running.filter(|(_, step)| !program.suspended[way(step.direction)]);
         let at_choices = program.threads.iter().flat_map(|thread| self.openers_at(thread));
@@ -431,13 +441,12 @@ impl<'a> Reading<'a> {
             Node::Star(body) => Some(self.settle(*body)),
             _ => None,
         });
-        bodies.filter(|body| self.opened.contains(body))
+        bodies.filter(|body| self.opened.contains_key(body))
     }
 
-    /// The bodies of which sub-sessions can be opened in some state that the role can come to: elsewhere they rest, or
+    /// The bodies of which sub-sessions can be opened in some state that a program can come to: elsewhere they rest, or
     /// the text is not used.
-    fn find_opened(&self) -> HashSet<Place> {
-        let start = self.start();
+    fn opened_from(&self, start: Program) -> HashSet<Place> {
         let (mut seen, mut waiting) = (HashSet::from([start.clone()]), vec![start]);
         let mut opened = HashSet::new();
         while let Some(program) = waiting.pop() {
@@ -468,6 +477,15 @@ impl<'a> Reading<'a> {
             bodies
         }
     }
+}
+
+/// Where a body stands.
+#[derive(Clone, Debug, Default)]
+struct Around {
+    /// The bodies around it; `None` for the role itself.
+    bodies: HashSet<Option<Place>>,
+    /// The keys of these, which tell sub-sessions of this one apart nowhere.
+    keys: HashSet<KeyIndex>,
 }
 
 /// Who may end a session, as far as one linear channel says.

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex};
 
 use super::{Branch, Move, Node, Place, Program, Reading};
 
@@ -15,9 +15,8 @@ impl Reading<'_> {
             first.map(|(_, step)| (step.direction, step.message)).collect();
         let mut steps: Vec<(Direction, MessageIndex)> = bodies
             .iter()
-            .flat_map(|body| self.later(*body))
-            .filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification))
-            .filter(|step| self.is_open(step.1) && !opens.contains(step))
+            .flat_map(|body| self.later(*body).into_iter().filter(|step| self.is_open(*body, step.1)))
+            .filter(|step| !opens.contains(step))
             .collect();
         steps.sort_unstable();
         steps.dedup();
@@ -67,7 +66,7 @@ impl Reading<'_> {
     /// Whether a body is what a step is that is uncorrelated, be it written or not.
     pub(crate) fn is_uncorrelated(&self, body: Place) -> bool {
         let is_uncorrelated = |step: &(Direction, MessageIndex)| {
-            self.is_open(step.1) && self.bodies().any(|other| self.later(other).contains(step))
+            self.bodies().any(|other| self.is_open(other, step.1) && self.later(other).contains(step))
         };
         let first = self.first_steps(&[body]);
         self.uncorrelated.values().any(|other| *other == body)
@@ -75,34 +74,20 @@ impl Reading<'_> {
                 && first.iter().any(|(_, step)| is_uncorrelated(&(step.direction, step.message)))
     }
 
-    /// Whether keys tie the steps of a body together; what nothing follows holds no value.
-    pub(crate) fn is_keyed(&self, body: Place) -> bool {
-        let messages = &self.resolution.declarations.messages;
-        self.later(body).iter().any(|(_, message)| !messages[usize::from(message.0)].table.keys.is_empty())
-    }
-
-    /// The requests and notifications that a sub-session may have after its first message.
+    /// The requests and notifications that a sub-session may have after its first message, without those of the
+    /// sub-sessions within it.
     pub(crate) fn later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
         let first = self.first_steps(&[body]).into_iter();
-        first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>()).collect()
+        let later = first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>());
+        // A reply that is written by its name is found by the id of its request.
+        later.filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification)).collect()
     }
 
-    /// Whether values of keys that sub-sessions of two bodies hold are in one space: a later message of both is found
-    /// by its value alone, or there are bodies between them with which they share one.
-    pub(crate) fn shares_keys(&self, one: Place, other: Place) -> bool {
-        let (mut seen, mut waiting) = (HashSet::from([one]), vec![one]);
-        while let Some(body) = waiting.pop() {
-            let later = self.later(body);
-            let next =
-                self.bodies().filter(|next| self.is_keyed(*next) && !self.later(*next).is_disjoint(&later));
-            waiting.extend(next.filter(|next| seen.insert(*next)));
-        }
-        seen.contains(&other)
-    }
-
-    fn is_open(&self, message: MessageIndex) -> bool {
-        let declarations = &self.resolution.declarations;
-        let carried = &declarations.messages[usize::from(message.0)].table.keys;
-        carried.iter().any(|carried| declarations.keys[usize::from(carried.key.0)].table.open)
+    /// Whether a later message of a body carries an open key by which sub-sessions of the body are told apart.
+    fn is_open(&self, body: Place, message: MessageIndex) -> bool {
+        let own = |key: &KeyIndex| !self.is_key_around(body, *key);
+        self.keys(message)
+            .filter(own)
+            .any(|key| self.resolution.declarations.keys[usize::from(key.0)].table.open)
     }
 }

@@ -105,6 +105,8 @@ impl World<'_> {
         // So may be a step that is uncorrelated, which the suspension of the other side takes away.
         let silent =
             silent && next.as_ref().is_none_or(|next| !self.reading.loses_uncorrelated(known, next, own));
+        // What opens or moves a sub-session within it is taken away by its end.
+        let silent = silent && next.as_ref().is_none_or(|next| !self.reading.ends_inner(known, next));
         let at_once = silent || next.as_ref().is_none_or(|next| next == known);
         let mut after = config.clone();
         after.inbox[program].remove(place);

@@ -88,7 +88,9 @@ impl World<'_> {
             return Verdict::Wrong("NotCancellable");
         }
         let by = direction.flip();
-        if asked.until_reply && exchange.reply_at.is_some_and(|at| self.was_heard(Over { by, at })) {
+        if asked.until_reply
+            && exchange.reply_at.is_some_and(|at| self.was_heard(Over { by, at, cuts: true }))
+        {
             return Verdict::Wrong("NoLongerCancellable");
         }
         if reply_follows {
@@ -97,7 +99,7 @@ impl World<'_> {
         }
         let (request, sub_session) = (exchange.message, exchange.sub_session);
         if opened {
-            self.end(sub_session.unwrap(), direction);
+            self.end(sub_session.unwrap(), Over { by: direction, at: self.seen, cuts: true });
             return Verdict::Fine;
         }
         let item = Item {
@@ -182,7 +184,8 @@ impl World<'_> {
         if let Some(number) = sub_session
             && !refusal
             && self.reading.is_keyed(self.sub_sessions[number].body)
-            && let Err(kind) = self.free(event, self.sub_sessions[number].body, Some(number))
+            && let SubSession { body, outer, .. } = self.sub_sessions[number]
+            && let Err(kind) = self.free(event, body, Some(number), outer)
         {
             return Verdict::Wrong(kind);
         }
@@ -197,7 +200,9 @@ impl World<'_> {
                 let sub_session = &mut self.sub_sessions[number];
                 // Only the two sides of a sub-session know a value that comes with its end.
                 if !refusal && sub_session.over.is_none() {
-                    let news = event.keys.iter().filter(|key| !sub_session.keys.contains(key));
+                    let body = sub_session.body;
+                    let own = event.keys.iter().filter(|key| !self.reading.is_key_around(body, key.0));
+                    let news = own.filter(|key| !sub_session.keys.contains(key));
                     let news: Vec<_> = news.cloned().collect();
                     sub_session.keys.extend(news);
                 }
@@ -215,7 +220,7 @@ impl World<'_> {
         let unsure = |sub_session: &SubSession| sub_session.unsure.is_some() && sub_session.opener == opener;
         let Some(number) = self.sub_sessions.iter().position(unsure) else { return };
         if refusal {
-            self.sub_sessions[number].over = Some(Over { by: direction, at: self.seen });
+            self.sub_sessions[number].over = Some(Over { by: direction, at: self.seen, cuts: true });
             self.sub_sessions[number].unsure = None;
         } else if self.sub_sessions[number].unsure == Some(request) {
             self.late_reply(event, direction, request, number);
@@ -257,10 +262,13 @@ impl World<'_> {
         }
         if opener {
             // What a sub-session had that is over since may be used again.
-            let own = self.sub_sessions[number].body;
+            let SubSession { body: own, outer, .. } = self.sub_sessions[number];
             let free = |key: &&(KeyIndex, RequestId)| {
-                let mut running = self.sub_sessions.iter().filter(|other| other.over.is_none());
-                !running.any(|other| self.reading.shares_keys(other.body, own) && other.keys.contains(key))
+                let beside = |other: &&SubSession| other.over.is_none() && other.outer == outer;
+                let mut running = self.sub_sessions.iter().filter(beside);
+                !self.reading.is_key_around(own, key.0)
+                    && !running
+                        .any(|other| self.reading.shares_keys(other.body, own) && other.keys.contains(key))
             };
             let news: Vec<_> = event.keys.iter().filter(free).cloned().collect();
             self.sub_sessions[number].keys.extend(news);

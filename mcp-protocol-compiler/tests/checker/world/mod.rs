@@ -9,6 +9,7 @@
 
 mod configs;
 mod exchanges;
+mod nesting;
 mod sub_sessions;
 
 use std::cell::{Cell, RefCell};
@@ -64,6 +65,8 @@ type Opening = (Place, HashSet<Config>);
 #[derive(Clone, Debug)]
 struct SubSession {
     body: Place,
+    /// The sub-session around it.
+    outer: Option<usize>,
     configs: HashSet<Config>,
     opener: Option<(Direction, RequestId)>,
     keys: Vec<(KeyIndex, RequestId)>,
@@ -79,11 +82,20 @@ struct SubSession {
     unsure: Option<MessageIndex>,
 }
 
+/// What a sub-session that is over can be after a message that may have been sent for it: somewhere else, or where it
+/// was, with another one opened within it.
+enum Past {
+    Step(HashSet<Config>),
+    Opens(Opening),
+}
+
 /// The end of a sub-session: which way the message went, and which of all messages it was.
 #[derive(Clone, Copy, Debug)]
 struct Over {
     by: Direction,
     at: u64,
+    /// It came to its end in whatever state it was, so the side that has ended it knows that.
+    cuts: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -128,6 +140,9 @@ pub(crate) struct World<'a> {
     written: [Vec<u64>; 2],
     /// How many steps of sub-sessions were uncorrelated.
     pub(crate) uncorrelated: u64,
+    /// How many sub-sessions were opened within others, and within those.
+    pub(crate) within: u64,
+    pub(crate) deep: u64,
     /// Where a sender is may be less certain for the checker than for the text.
     is_vague: bool,
     /// The rules that the last message may have broken, with `None` where it broke none.
@@ -170,6 +185,8 @@ impl<'a> World<'a> {
             answered: [0; 2],
             written: Default::default(),
             uncorrelated: 0,
+            within: 0,
+            deep: 0,
             is_vague: false,
             advice: RefCell::default(),
             torn: Cell::new(false),
@@ -310,24 +327,29 @@ impl<'a> World<'a> {
             self.main = after;
             return (if late { Verdict::Late } else { Verdict::Fine }, None);
         }
-        let opening = self.opening(direction, message);
+        let opening = self.opening(&self.main, direction, message);
         let uncorrelated = opening.as_ref().is_some_and(|(body, _)| self.reading.is_uncorrelated(*body));
-        let is_step = |sub_session: &SubSession| {
-            sub_session.over.is_none() && self.may_go_on(sub_session, event, direction)
+        let is_step = |number: usize| {
+            self.sub_sessions[number].over.is_none() && self.may_go_on(number, event, direction)
         };
         match opening {
             // What opens sub-sessions and goes on with them goes on with one where it can.
-            Some(opening) if !uncorrelated && !self.sub_sessions.iter().any(is_step) => {
-                self.open(event, item, opening)
+            Some(opening) if !uncorrelated && !(0..self.sub_sessions.len()).any(is_step) => {
+                self.open(event, item, opening, None)
             }
             opening => self.later(event, item, opening.filter(|_| uncorrelated)),
         }
     }
 
-    /// The body of which a message opens a sub-session, and the pairs of programs of which one may do that now.
-    fn opening(&self, direction: Direction, message: MessageIndex) -> Option<Opening> {
+    /// The body of which a message opens a sub-session, and those of some pairs of programs of which one may do that now.
+    fn opening(
+        &self,
+        configs: &HashSet<Config>,
+        direction: Direction,
+        message: MessageIndex,
+    ) -> Option<Opening> {
         let mut opened: Option<Opening> = None;
-        for config in &self.main {
+        for config in configs {
             let openers = self.reading.openers(&config.programs[index(direction)]);
             let opener =
                 openers.into_iter().find(|(_, step)| (step.direction, step.message) == (direction, message));
@@ -342,14 +364,22 @@ impl<'a> World<'a> {
         opened
     }
 
-    /// A new sub-session, or something that is uncorrelated and holds no value.
-    fn open(&mut self, event: &Event, item: Item, (body, configs): Opening) -> (Verdict, Option<usize>) {
+    /// A new sub-session, in the session itself or within another one, or something that is uncorrelated and holds no
+    /// value.
+    fn open(
+        &mut self,
+        event: &Event,
+        item: Item,
+        (body, configs): Opening,
+        outer: Option<usize>,
+    ) -> (Verdict, Option<usize>) {
         let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
-        if !self.gates(event) {
-            return (Verdict::Wrong("NotNegotiated"), None);
-        }
-        if keyed && let Err(kind) = self.free(event, body, None) {
-            return (Verdict::Wrong(kind), None);
+        let free = if keyed { self.free(event, body, None, outer) } else { Ok(()) };
+        match free {
+            Err(kind) if outer.is_some() => return (Verdict::Wrong(kind), None),
+            _ if !self.gates(event) => return (Verdict::Wrong("NotNegotiated"), None),
+            Err(kind) => return (Verdict::Wrong(kind), None),
+            Ok(()) => {}
         }
         let sender = index(direction);
         let late = configs.iter().all(|config| {
@@ -357,42 +387,32 @@ impl<'a> World<'a> {
             openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
         });
         let past = self.past_of(event, &item);
+        let is_past = !past.is_empty();
         // The checker does not follow what is said late in a sub-session that is over, and takes this to be possible.
         let unheard = |number| self.is_unheard(number, event, direction);
-        self.is_vague |= past.is_empty() && (0..self.sub_sessions.len()).any(unheard);
-        if past.is_empty() {
+        self.is_vague |= !is_past && (0..self.sub_sessions.len()).any(unheard);
+        if !is_past {
             // Who has opened a sub-session may read on now.
-            self.main = self.arrivals(configs);
+            let configs = self.arrivals(configs);
+            *outer.map_or(&mut self.main, |outer| &mut self.sub_sessions[outer].configs) = configs;
         }
         // Otherwise it may have been sent for one of these, wherever its sender is.
-        for (number, after) in past {
-            self.sub_sessions[number].configs.extend(after);
+        for (number, past) in past {
+            self.said_late(number, past, false, event, &item);
         }
         // Of what a notification has opened its sender hears nothing, so it is opened all the same.
         let refused = late && (item.id.is_some() || !keyed);
         if refused && !keyed {
             return (Verdict::Late, None);
         }
-        let sub_session = self.reading.sub_session(body);
-        let before = Config { programs: [sub_session.clone(), sub_session], inbox: Default::default() };
-        let opener = item.id.clone().map(|id| (direction, id));
-        let configs = self.sent(&HashSet::from([before]), &Item { opens: true, ..item });
         self.uncorrelated += u64::from(self.reading.is_uncorrelated(body));
-        let keys = if keyed { event.keys.clone() } else { Vec::new() };
         // What is answered with an error was over at once.
-        let over = refused.then_some(Over { by: direction.flip(), at: u64::MAX });
+        let over = refused.then_some(Over { by: direction.flip(), at: u64::MAX, cuts: true });
         let unsure = refused.then_some(event.message);
-        self.sub_sessions.push(SubSession {
-            body,
-            configs,
-            opener,
-            keys,
-            over,
-            let_go: [false; 2],
-            by: direction,
-            known: false,
-            unsure,
-        });
+        self.within += u64::from(outer.is_some());
+        self.deep += u64::from(outer.is_some_and(|outer| self.sub_sessions[outer].outer.is_some()));
+        let opened = self.opened_by(event, &item, body, outer);
+        self.sub_sessions.push(SubSession { over, unsure, ..opened });
         if refused {
             return (Verdict::Late, None);
         }
@@ -403,20 +423,21 @@ impl<'a> World<'a> {
     }
 
     /// The sub-sessions that are over and that a message may have been sent for, with what they can be after it.
-    fn past_of(&self, event: &Event, item: &Item) -> Vec<(usize, HashSet<Config>)> {
+    fn past_of(&self, event: &Event, item: &Item) -> Vec<(usize, Past)> {
         let may_be_meant = |number: &usize| self.is_unheard(*number, event, item.direction);
         self.after((0..self.sub_sessions.len()).filter(may_be_meant), item)
     }
 
     /// Whether a message has the keys of a sub-session that is over, of which its sender may not have heard.
     fn is_unheard(&self, number: usize, event: &Event, direction: Direction) -> bool {
-        self.may_go_on(&self.sub_sessions[number], event, direction) && self.may_go_on_late(number, direction)
+        (self.may_go_on(number, event, direction) || self.may_open(number, event, direction))
+            && self.may_go_on_late(number, direction)
     }
 
     /// Whether a message may be a later step of a sub-session, which one of its keys ties to it.
-    fn may_go_on(&self, sub_session: &SubSession, event: &Event, direction: Direction) -> bool {
-        event.keys.iter().any(|key| sub_session.keys.contains(key))
-            && self.reading.later(sub_session.body).contains(&(direction, event.message))
+    fn may_go_on(&self, number: usize, event: &Event, direction: Direction) -> bool {
+        self.holds(number, event)
+            && self.reading.later(self.sub_sessions[number].body).contains(&(direction, event.message))
     }
 
     /// A later message of a sub-session, which a key ties to it, or one that is uncorrelated.
@@ -433,7 +454,7 @@ impl<'a> World<'a> {
         if awake.is_empty() && self.reading.is_of_sub_sessions(direction, event.message) {
             // As a branch of a choice it is uncorrelated also where sub-sessions are suspended.
             if let Some(uncorrelated) = uncorrelated {
-                return self.open(event, item, uncorrelated);
+                return self.open(event, item, uncorrelated, None);
             }
             let opened = self.reading.opened_by(direction, event.message);
             let opens = opened.into_iter().any(|body| !self.reading.is_uncorrelated(body));
@@ -443,16 +464,30 @@ impl<'a> World<'a> {
         let awake = self.arrivals(awake);
         let declared = &self.protocol.message(event.message).unwrap().keys;
         let fitting = (0..self.sub_sessions.len()).rev();
-        let fitting: Vec<usize> =
-            fitting.filter(|number| self.may_go_on(&self.sub_sessions[*number], event, direction)).collect();
+        let fits = |number: &usize| {
+            self.may_go_on(*number, event, direction) || self.may_open(*number, event, direction)
+        };
+        let fitting: Vec<usize> = fitting.filter(fits).collect();
         let live = fitting.iter().copied().find(|number| self.sub_sessions[*number].over.is_none());
         if let Some(number) = live {
+            let opening = self.opening(&self.sub_sessions[number].configs, direction, event.message);
+            if let Some(opening) = opening {
+                let (mut verdict, opened) = self.open(event, item.clone(), opening, Some(number));
+                if verdict == Verdict::Wrong("KeyInUse") {
+                    // It may be meant for one before this one.
+                    verdict = self.late_for(&fitting, event, &item).unwrap_or(verdict);
+                }
+                if !matches!(verdict, Verdict::Wrong(_)) {
+                    self.main = awake;
+                }
+                return (verdict, opened);
+            }
             let after = self.sent(&self.sub_sessions[number].configs, &item);
             if after.is_empty() {
                 let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
                 return match uncorrelated {
                     // By who has not heard that the value is held.
-                    Some(uncorrelated) if unheard => self.open(event, item, uncorrelated),
+                    Some(uncorrelated) if unheard => self.open(event, item, uncorrelated, None),
                     Some(_) => (Verdict::Wrong("NotPermitted"), None),
                     // It may be meant for one before it, by who has not heard of either's fate.
                     None => match self.late_for(&fitting, event, &item) {
@@ -481,7 +516,7 @@ impl<'a> World<'a> {
             return (Verdict::Fine, Some(number));
         }
         if let Some(uncorrelated) = uncorrelated.filter(|_| !event.keys.is_empty()) {
-            return self.open(event, item, uncorrelated);
+            return self.open(event, item, uncorrelated, None);
         }
         if let Some(verdict) = self.late_for(&fitting, event, &item) {
             if verdict == Verdict::Late {

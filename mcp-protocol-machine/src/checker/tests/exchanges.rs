@@ -314,7 +314,10 @@ fn an_observer_follows_the_server_and_sees_both_orders() {
     tables.answer("Called", Send, call);
     tables.state("End", StateKind::End, &[]);
     let mut checker = Checker::new(tables.build(Side::Server), Side::Server).unwrap();
-    assert_eq!(checker.ask(Receive, call.request, 0).unwrap(), StepKind::Spawned { state: StateIndex(1) });
+    assert_eq!(
+        checker.ask(Receive, call.request, 0).unwrap(),
+        StepKind::Spawned { state: StateIndex(1), within: None }
+    );
     checker.ask(Receive, call.request, 1).unwrap();
     assert_eq!(checker.cancel_request(Receive, cancelled, 0).unwrap(), ENDED);
     assert_eq!(checker.answer(Send, 0, call.reply).unwrap(), StepKind::Swallowed);

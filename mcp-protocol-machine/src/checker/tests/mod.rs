@@ -9,6 +9,7 @@ mod governed;
 mod keyed;
 mod late;
 mod model;
+mod nested;
 pub(crate) mod random;
 mod random_walks;
 mod reconnected;

@@ -112,7 +112,7 @@ impl Model {
 
     fn follow(&mut self, channel: usize, action: Action) -> StepKind {
         match action {
-            Action::Spawn(state) => StepKind::Spawned { state },
+            Action::Spawn(state) => StepKind::Spawned { state, within: None },
             Action::Step(to) => {
                 let place = self.channels.iter().position(|(number, _)| *number == channel).unwrap();
                 let from = self.channels[place].1;

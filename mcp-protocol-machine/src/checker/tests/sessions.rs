@@ -21,10 +21,16 @@ fn a_session_from_the_start() {
     checker.announce(Side::Server, Capabilities::from_gates([small.tools]));
     assert_eq!(checker.tell(Send, small.initialized).unwrap(), linear(2, 3));
     assert_eq!(checker.state_names(), "Active");
-    assert_eq!(checker.ask(Send, small.call.request, 2).unwrap(), StepKind::Spawned { state: StateIndex(6) });
+    assert_eq!(
+        checker.ask(Send, small.call.request, 2).unwrap(),
+        StepKind::Spawned { state: StateIndex(6), within: None }
+    );
     assert_eq!(checker.running(Send), 1);
     assert_eq!(checker.answer(Receive, 2, small.call.reply).unwrap(), ENDED);
-    assert_eq!(checker.tell(Receive, small.log).unwrap(), StepKind::Spawned { state: StateIndex(8) });
+    assert_eq!(
+        checker.tell(Receive, small.log).unwrap(),
+        StepKind::Spawned { state: StateIndex(8), within: None }
+    );
     assert_eq!((checker.running(Send), checker.running(Receive)), (0, 0));
 }
 

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::MessageIndex;
 
+use super::replicated::Arrived;
 use super::wakers::Waiting;
 use crate::budget::{Exhausted, Permit};
 use crate::error::{DisconnectReason, Error};
@@ -28,12 +29,31 @@ pub(crate) struct LinearInput {
 }
 
 impl LinearInput {
+    /// What came for a linear channel. With it goes what it announces, if the program cannot work with that.
+    pub(crate) fn of(arrived: Arrived, negotiation: Option<Box<Error>>) -> LinearInput {
+        let Arrived { message, id, payload, permit, came, .. } = arrived;
+        LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
+    }
+
+    /// What came on a replicated channel of a sub-session. A notification that opens nothing is like a step that leads
+    /// back.
+    pub(crate) fn within(mut arrived: Arrived) -> LinearInput {
+        if !arrived.is_asked() {
+            return LinearInput::of(arrived, None);
+        }
+        let (message, id, came) = (arrived.message, arrived.id.clone(), arrived.came);
+        let permit = std::mem::take(&mut arrived.permit);
+        let body = Body::Exchange(Box::new(arrived));
+        LinearInput { message, id, answers: None, body, negotiation: None, permit, came }
+    }
+
     /// How many bytes its payload has.
     pub(crate) fn length(&self) -> usize {
         match &self.body {
             Body::Payload(payload) => payload.as_ref().map_or(0, |payload| payload.len()),
             Body::Refusal(error) => error.message.len(),
             Body::Rejected(_) => 0,
+            Body::Exchange(arrived) => arrived.payload.as_ref().map_or(0, |payload| payload.len()),
         }
     }
 }
@@ -46,6 +66,8 @@ pub(crate) enum Body {
     /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is
     /// over.
     Rejected(Error),
+    /// An exchange of its own, which a `*` in the body of the sub-session has opened.
+    Exchange(Box<Arrived>),
 }
 
 /// The body of a reply.

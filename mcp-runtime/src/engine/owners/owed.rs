@@ -87,6 +87,13 @@ impl OwedReplies {
         self.requests.get(id).map(|owed| owed.cancelled)
     }
 
+    /// A handler answers a request from now on, whatever becomes of the value that took it.
+    pub(crate) fn give_to_handler(&mut self, id: &RequestId) {
+        if let Some(owed) = self.requests.get_mut(id) {
+            owed.answered_by = AnsweredBy::Handler;
+        }
+    }
+
     /// The mailbox that holds a request, if one does. `None`: the request is not owed a reply.
     pub(crate) fn holder(&self, id: &RequestId) -> Option<Option<MailboxId>> {
         self.requests.get(id).map(|owed| owed.mailbox)

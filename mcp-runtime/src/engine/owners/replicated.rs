@@ -6,12 +6,10 @@ use std::time::{Duration, Instant};
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 use mcp_protocol_machine::{RequestId, SubSessionNumber, Token};
 
-use super::inputs::{Body, LinearInput};
 use super::wakers::Waiting;
 use crate::budget::Permit;
 use crate::driver::Extension;
 use crate::epoch::Epoch;
-use crate::error::Error;
 
 /// A replicated input.
 #[derive(Debug)]
@@ -36,12 +34,6 @@ pub(crate) struct Arrived {
 }
 
 impl Arrived {
-    /// The same as an input that a value takes.
-    pub(crate) fn into_input(self, negotiation: Option<Box<Error>>) -> LinearInput {
-        let Arrived { message, id, payload, permit, came, .. } = self;
-        LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
-    }
-
     /// Whether it needs an answer, or opens a sub-session that a value goes on with.
     pub(crate) fn is_asked(&self) -> bool {
         self.id.is_some() || self.sub_session.is_some()

@@ -1,15 +1,18 @@
-//! The linear channels: where each of them is.
+//! The linear channels of a session, or of a sub-session: where each of them is.
 //!
 //! Every channel has a number for as long as it goes on, so that an exchange can say which one it belongs to: channels
 //! side by side share no message, but the notification that cancels is one for all of them. A fork ends its channel
 //! and begins new ones; no request is open across it.
 
+use crate::fence::Fence;
 use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
 use crate::trail::{Crossed, Evidence, Left, Trail, said};
 
-/// The linear channels of a session. Never empty.
+/// The linear channels of a session, or of a sub-session. Never empty.
 #[derive(Clone, Debug)]
-pub(super) struct Channels {
+pub(crate) struct Channels {
+    /// Where they began as one.
+    start: StateIndex,
     states: Vec<StateIndex>,
     /// The number of each channel, as long as `states`.
     numbers: Vec<u32>,
@@ -21,13 +24,22 @@ pub(super) struct Channels {
 }
 
 impl Channels {
-    /// One channel, and what may cross what comes for it.
-    pub(super) fn new(state: StateIndex, trail: Trail) -> Channels {
-        Channels { states: vec![state], numbers: vec![0], trails: vec![trail], next: 1, steps: 0 }
+    /// One channel that began in a state, where it is, and what may cross what comes for it.
+    pub(crate) fn new(start: StateIndex, state: StateIndex, trail: Trail) -> Channels {
+        Channels { start, states: vec![state], numbers: vec![0], trails: vec![trail], next: 1, steps: 0 }
+    }
+
+    /// The channels of a sub-session whose first message has led to a state.
+    pub(crate) fn of_sub_session(start: StateIndex, role: Option<&Role>) -> Channels {
+        let mut channels = Channels::new(start, start, Trail::default());
+        if let Some(role) = role {
+            channels.put(0, start, role);
+        }
+        channels
     }
 
     /// Adds a channel.
-    pub(super) fn add(&mut self, state: StateIndex, trail: Trail) {
+    pub(crate) fn add(&mut self, state: StateIndex, trail: Trail) {
         self.states.push(state);
         self.numbers.push(self.next);
         self.trails.push(trail);
@@ -35,18 +47,61 @@ impl Channels {
     }
 
     /// The state of each channel.
-    pub(super) fn states(&self) -> &[StateIndex] {
+    pub(crate) fn states(&self) -> &[StateIndex] {
         &self.states
     }
 
+    /// The state of the channel at a place.
+    pub(crate) fn state(&self, place: usize) -> Option<StateIndex> {
+        self.states.get(place).copied()
+    }
+
+    /// Where they began as one.
+    pub(crate) fn start(&self) -> StateIndex {
+        self.start
+    }
+
     /// Each channel: its place in the list, its number, its state.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (usize, u32, StateIndex)> {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u32, StateIndex)> {
         let pairs = self.numbers.iter().copied().zip(self.states.iter().copied());
         pairs.enumerate().map(|(place, (number, state))| (place, number, state))
     }
 
+    /// Whether nothing has moved since the beginning.
+    pub(crate) fn is_at_start(&self) -> bool {
+        self.states == [self.start]
+    }
+
+    /// Whether nothing is left if a step leads the channel at a place to a state: it is an end, and the other channels
+    /// have ended.
+    pub(crate) fn ends_with(&self, place: usize, to: StateIndex, role: &Role) -> bool {
+        let is_end = |state: StateIndex| role.state(state).is_some_and(|state| state.kind == StateKind::End);
+        let mut others = self.states.iter().enumerate().filter(|(other, _)| *other != place);
+        is_end(to) && others.all(|(_, state)| is_end(*state))
+    }
+
+    /// The states in which a side may still take the channels to be, if these are not the present ones.
+    pub(crate) fn oldest(
+        &self,
+        direction: Direction,
+        evidence: &Evidence<'_>,
+    ) -> impl Iterator<Item = StateIndex> {
+        self.trails.iter().filter_map(move |trail| trail.oldest(direction, evidence))
+    }
+
+    /// Where a side may take the channel at a place to be, if that is not the present state, and the fence of the last step
+    /// of the other side that it may not have received.
+    pub(crate) fn unreceived(
+        &self,
+        place: usize,
+        direction: Direction,
+        evidence: &Evidence<'_>,
+    ) -> Option<(StateIndex, Fence)> {
+        self.trails.get(place)?.unreceived(direction, evidence)
+    }
+
     /// The step that a message for the channel at a place has crossed, if it may have crossed one.
-    pub(super) fn crossed(
+    pub(crate) fn crossed(
         &self,
         place: usize,
         direction: Direction,
@@ -57,18 +112,18 @@ impl Channels {
     }
 
     /// What a message is that the followed role has sent for the channel at a place, in a state before the present one.
-    pub(super) fn sent(
+    pub(crate) fn sent(
         &self,
         place: usize,
         message: MessageIndex,
         evidence: &Evidence<'_>,
     ) -> Option<Crossed> {
         let (trail, state) = (self.trails.get(place)?, self.states.get(place)?);
-        trail.sent(Role::START, *state, message, evidence)
+        trail.sent(self.start, *state, message, evidence)
     }
 
     /// A message in a direction was accepted for the channel at a place, also as one that is late.
-    pub(super) fn said(
+    pub(crate) fn said(
         &mut self,
         place: usize,
         direction: Direction,
@@ -79,12 +134,12 @@ impl Channels {
     }
 
     /// A sub-session took a step in a direction, so its sender was in a state that does not suspend sub-sessions.
-    pub(super) fn awake(&mut self, direction: Direction, evidence: &Evidence<'_>) {
+    pub(crate) fn awake(&mut self, direction: Direction, evidence: &Evidence<'_>) {
         self.trails.iter_mut().for_each(|trail| trail.awake(direction, evidence));
     }
 
     /// A message in a direction leads the channel at a place to another state.
-    pub(super) fn leave(&mut self, place: usize, direction: Direction, left: Left, evidence: &Evidence<'_>) {
+    pub(crate) fn leave(&mut self, place: usize, direction: Direction, left: Left, evidence: &Evidence<'_>) {
         self.steps = self.steps.wrapping_add(1);
         if let (Some(trail), Some(state)) = (self.trails.get_mut(place), self.states.get(place)) {
             trail.leave(direction, *state, left, self.steps, evidence);
@@ -92,12 +147,12 @@ impl Channels {
     }
 
     /// Nothing of before can come any more: the session was begun once more.
-    pub(super) fn renew(&mut self) {
+    pub(crate) fn renew(&mut self) {
         self.trails.fill(Trail::default());
     }
 
     /// Moves the channel at a place. A fork is replaced by its parts, in their order, and so are forks among them.
-    pub(super) fn put(&mut self, place: usize, to: StateIndex, role: &Role) {
+    pub(crate) fn put(&mut self, place: usize, to: StateIndex, role: &Role) {
         if let Some(state) = self.states.get_mut(place) {
             *state = to;
         }

@@ -1,0 +1,80 @@
+//! A `*` in the body of another one.
+//!
+//! It is a branch of choices of the body, or stands beside the body's linear channel. Its messages carry the keys of the
+//! bodies around it, and one of their own where it goes on.
+//!
+//! What is not written: several linear channels in one body, a key that only a later step brings to an outer body or two
+//! keys of one body, an open key of an inner body, one inner body in two outer ones, and a request other than the one
+//! that opens a sub-session which is open where a `*` starts beside its channel.
+
+use super::{Definition, Draft, sign};
+
+/// How many `*` stand in one another at most.
+const LEVELS: usize = 3;
+
+impl Draft<'_> {
+    /// Whether a `*` is to stand in the body that is being written.
+    pub(super) fn nests(&mut self) -> bool {
+        let chance = if self.around.is_empty() { 80 } else { 35 };
+        self.nests && self.around.len() + 1 < LEVELS && self.random.percent(chance)
+    }
+
+    /// The rest of a body, after its first exchange.
+    pub(super) fn body(&mut self, key: &str, nests: bool) -> String {
+        let channel = self.channel(0, Some(key.to_owned()));
+        if !nests || self.random.percent(50) {
+            return channel;
+        }
+        format!("( {channel}, {} )", self.inner_star(key))
+    }
+
+    /// A body in which sub-sessions are opened while the request that opened it has no reply yet.
+    pub(super) fn waiting(&mut self, send: bool, cancellable: &str, key: &str) -> String {
+        let (out, back) = (sign(send), sign(!send));
+        let (request, _) = self.request(Some(key), cancellable);
+        let name = self.fresh("L");
+        let rest = match self.random.percent(60) {
+            true => "End".to_owned(),
+            false => self.channel(0, Some(key.to_owned())),
+        };
+        let mut branches = vec![(Some(!send), format!("{back}reply . {rest}"))];
+        for _ in 0..self.random.below(3) {
+            let way = self.random.percent(50);
+            branches.push((Some(way), format!("{}{} . {name}", sign(way), self.note(Some(key)))));
+        }
+        let beside = self.random.percent(40);
+        let star = self.inner_star(key);
+        if !beside {
+            branches.push((None, star.clone()));
+        }
+        self.definitions.push(Definition { name: name.clone(), only: false, branches });
+        if beside {
+            format!("{out}{request} . ( {name}, {star} )")
+        } else {
+            format!("{out}{request} . {name}")
+        }
+    }
+
+    /// Every `*` that is to be a branch of choices in a body.
+    pub(super) fn inner_stars(&mut self, key: &str) -> Vec<String> {
+        if !self.nests() {
+            return Vec::new();
+        }
+        (0..1 + self.random.below(2)).map(|_| self.inner_star(key)).collect()
+    }
+
+    /// A `*` in the body that has a key.
+    fn inner_star(&mut self, key: &str) -> String {
+        self.around.push(key.to_owned());
+        let star = self.star();
+        self.around.pop();
+        let Some(text) = star.strip_prefix("*( ").and_then(|text| text.strip_suffix(" )")) else {
+            return star;
+        };
+        // One body, in however many choices it stands.
+        let name = self.fresh("K");
+        let branches = vec![(None, text.to_owned())];
+        self.definitions.push(Definition { name: name.clone(), only: false, branches });
+        format!("*{name}")
+    }
+}

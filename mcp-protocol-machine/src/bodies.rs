@@ -1,0 +1,156 @@
+//! What the tables say of the bodies of `*`: which messages belong to each, and which stands within which.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use crate::protocol::{Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
+
+/// What the tables say of the bodies that keys tie together. A body is a number here; bodies that share a message are
+/// alternatives of one `*`, and have one number.
+#[derive(Debug, Default)]
+pub(crate) struct Bodies {
+    /// The body that starts in a state.
+    starts: HashMap<StateIndex, u32>,
+    /// The body that has a message as a later step, the innermost one.
+    later: HashMap<(Direction, MessageIndex), u32>,
+    /// For each body, the one in which its `*` stands; nothing for a `*` of the session itself.
+    outer: Vec<Option<u32>>,
+}
+
+impl Bodies {
+    pub(crate) fn new(protocol: &Protocol, role: &Role) -> Bodies {
+        let mut bodies = Bodies::default();
+        if !protocol.keys.is_empty() {
+            let session = Body::of(protocol, role, Role::START);
+            bodies.add(protocol, role, None, session.starts);
+        }
+        bodies
+    }
+
+    /// Adds the bodies that can be opened in the session itself, or in another body.
+    fn add(&mut self, protocol: &Protocol, role: &Role, outer: Option<u32>, starts: BTreeSet<StateIndex>) {
+        // A body that contains itself is added once: such tables are not a protocol's.
+        let bodies = starts.into_iter().filter(|start| !self.starts.contains_key(start));
+        let bodies: Vec<(StateIndex, Body)> =
+            bodies.map(|start| (start, Body::of(protocol, role, start))).collect();
+        let mut alternatives: Vec<Alternatives<'_>> = Vec::new();
+        for body in &bodies {
+            let mut new = Alternatives { messages: body.1.all_later(protocol, role), bodies: vec![body] };
+            if !new.messages.iter().any(|(_, message)| carries(protocol, *message)) {
+                continue;
+            }
+            alternatives.retain_mut(|known| {
+                let apart = known.messages.is_disjoint(&new.messages);
+                if !apart {
+                    new.messages.append(&mut known.messages);
+                    new.bodies.splice(0..0, known.bodies.drain(..));
+                }
+                apart
+            });
+            alternatives.push(new);
+        }
+        for Alternatives { bodies, .. } in alternatives {
+            let number = u32::try_from(self.outer.len()).unwrap_or(u32::MAX);
+            self.outer.push(outer);
+            let mut inner = BTreeSet::new();
+            for (start, body) in bodies {
+                self.starts.insert(*start, number);
+                self.later.extend(body.later.iter().map(|message| (*message, number)));
+                inner.extend(body.starts.iter().copied());
+            }
+            self.add(protocol, role, Some(number), inner);
+        }
+    }
+
+    /// The body that starts in a state, if keys tie its steps.
+    pub(crate) fn starts(&self, state: StateIndex) -> Option<u32> {
+        self.starts.get(&state).copied()
+    }
+
+    /// The body that has a message as a later step, the innermost one.
+    pub(crate) fn later(&self, direction: Direction, message: MessageIndex) -> Option<u32> {
+        self.later.get(&(direction, message)).copied()
+    }
+
+    /// Whether some body stands in another one.
+    pub(crate) fn are_nested(&self) -> bool {
+        self.outer.iter().any(Option::is_some)
+    }
+
+    /// The bodies around one and the body itself, the outermost first.
+    pub(crate) fn way(&self, body: u32) -> Vec<u32> {
+        let outer = |body: &u32| usize::try_from(*body).ok().and_then(|body| *self.outer.get(body)?);
+        let mut way: Vec<u32> = std::iter::successors(Some(body), outer).collect();
+        way.reverse();
+        way
+    }
+}
+
+/// Bodies that share messages.
+struct Alternatives<'a> {
+    /// What they may have after their first message.
+    messages: BTreeSet<(Direction, MessageIndex)>,
+    bodies: Vec<&'a (StateIndex, Body)>,
+}
+
+/// What the tables say of one body, or of the session itself.
+#[derive(Debug, Default)]
+struct Body {
+    /// The requests and notifications that it may have after its first message: its steps, and what opens bodies within
+    /// it.
+    ///
+    /// Late ones do not count: an uncorrelated step may share its state with a sub-session that has left others, and has
+    /// no key.
+    later: BTreeSet<(Direction, MessageIndex)>,
+    /// Where the bodies start that can be opened in it.
+    starts: BTreeSet<StateIndex>,
+}
+
+impl Body {
+    /// Of the channels that start in a state.
+    fn of(protocol: &Protocol, role: &Role, start: StateIndex) -> Body {
+        let mut body = Body::default();
+        let mut seen = HashSet::from([start]);
+        let mut waiting = vec![start];
+        while let Some(state) = waiting.pop() {
+            let Some(table) = role.state(state) else { continue };
+            waiting.extend(table.parts.iter().copied().filter(|part| seen.insert(*part)));
+            body.starts.extend(table.edges.iter().filter_map(|edge| match edge.action {
+                Action::Spawn(start) => Some(start),
+                Action::Step(_) => None,
+            }));
+            for edge in table.edges.iter().filter(|edge| edge.origin != Origin::Closure) {
+                if let Action::Step(target) = edge.action
+                    && seen.insert(target)
+                {
+                    waiting.push(target);
+                }
+                let message = protocol.message(edge.message);
+                if message.is_some_and(|message| {
+                    matches!(message.kind, Kind::Request | Kind::Notification)
+                        && message.cancels.is_none()
+                        && message.reports.is_none()
+                }) {
+                    body.later.insert((edge.direction, edge.message));
+                }
+            }
+        }
+        body
+    }
+
+    /// What it may have after its first message, bodies within it included.
+    fn all_later(&self, protocol: &Protocol, role: &Role) -> BTreeSet<(Direction, MessageIndex)> {
+        let mut later = self.later.clone();
+        let mut seen = self.starts.clone();
+        let mut waiting: Vec<StateIndex> = self.starts.iter().copied().collect();
+        while let Some(start) = waiting.pop() {
+            let body = Body::of(protocol, role, start);
+            later.extend(body.later);
+            waiting.extend(body.starts.into_iter().filter(|start| seen.insert(*start)));
+        }
+        later
+    }
+}
+
+fn carries(protocol: &Protocol, message: MessageIndex) -> bool {
+    protocol.message(message).is_some_and(|message| !message.keys.is_empty())
+}
