@@ -101,7 +101,7 @@ struct Body {
     /// Late ones do not count: an uncorrelated step may share its state with a sub-session that has left others, and has
     /// no key.
     later: BTreeSet<(Direction, MessageIndex)>,
-    /// Where the bodies start that can be opened in it.
+    /// Where the bodies start that can be opened in it, late ones left out, too.
     starts: BTreeSet<StateIndex>,
 }
 
@@ -114,15 +114,10 @@ impl Body {
         while let Some(state) = waiting.pop() {
             let Some(table) = role.state(state) else { continue };
             waiting.extend(table.parts.iter().copied().filter(|part| seen.insert(*part)));
-            body.starts.extend(table.edges.iter().filter_map(|edge| match edge.action {
-                Action::Spawn(start) => Some(start),
-                Action::Step(_) => None,
-            }));
             for edge in table.edges.iter().filter(|edge| edge.origin != Origin::Closure) {
-                if let Action::Step(target) = edge.action
-                    && seen.insert(target)
-                {
-                    waiting.push(target);
+                match edge.action {
+                    Action::Spawn(start) => _ = body.starts.insert(start),
+                    Action::Step(target) => waiting.extend(Some(target).filter(|to| seen.insert(*to))),
                 }
                 let message = protocol.message(edge.message);
                 if message.is_some_and(|message| {

@@ -286,3 +286,32 @@ fn what_was_sent_within_a_sub_session_is_late_when_its_value_is_used_again() {
     assert!(is_late(accepted(tell(Receive, output, Some("t"))).kind));
     assert_eq!(accepted(tell(Receive, output, Some("u"))).kind, StepKind::SubSession { ended: false });
 }
+
+#[test]
+fn a_request_that_stands_alone_holds_no_key_whatever_may_open_late_in_its_state() {
+    let mut tables = Tables::default();
+    let (open, last) = (tables.notification("open"), tables.request("last"));
+    let (inner, more) = (tables.notification("inner"), tables.notification("more"));
+    tables.key("session", true, &[open, last.request, inner, more]);
+    tables.key("terminal", false, &[inner, more]);
+    let active = [(Send, open, To::Spawn("Running")), (Send, last.request, To::Spawn("Alone"))];
+    tables.state("Active", StateKind::Replicated, &active);
+    let running = [(Receive, inner, To::Spawn("Inner")), (Send, last.request, To::Step("Alone"))];
+    tables.state("Running", StateKind::Linear, &running);
+    let alone = [
+        (Receive, last.reply, To::Step("End")),
+        (Receive, last.refusal, To::Step("End")),
+        (Receive, inner, To::Spawn("Inner")),
+    ];
+    tables.state("Alone", StateKind::Linear, &alone);
+    tables.state("Inner", StateKind::Linear, &[(Receive, more, To::Step("Inner"))]);
+    tables.state("End", StateKind::End, &[]);
+    let protocol = tables.build_closed(Side::Client, &[("Alone", inner)]);
+    let mut checker = Checker::new(protocol, Side::Client).unwrap();
+    let keys = keys("a", None);
+    let correlation = Correlation::keys(&keys);
+    let alone = accepted(checker.request_correlated(Send, last.request, &id(1), None, correlation, never));
+    assert_eq!(alone.sub_session, None);
+    let opened = checker.notification_correlated(Send, open, About::Nothing, correlation, never);
+    assert!(accepted(opened).sub_session.is_some(), "nothing holds the value");
+}
