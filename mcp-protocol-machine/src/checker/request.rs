@@ -73,7 +73,10 @@ impl Checker {
         let found = match found {
             Judged::Found(found) => found,
             Judged::Later(later) => {
-                if let Later::SubSession(..) = later {
+                // What is late is refused, whatever token it carries.
+                if let Later::SubSession(_, found) = &later
+                    && self.lateness(found, true).is_none()
+                {
                     self.take_token(direction, message, id, token.as_ref())?;
                 }
                 let request = Some((id, token));

@@ -315,3 +315,32 @@ fn a_request_that_stands_alone_holds_no_key_whatever_may_open_late_in_its_state(
     let opened = checker.notification_correlated(Send, open, About::Nothing, correlation, never);
     assert!(accepted(opened).sub_session.is_some(), "nothing holds the value");
 }
+
+#[test]
+fn what_is_late_within_a_sub_session_is_late_whatever_token_it_carries() {
+    let mut tables = Tables::default();
+    let (open, freeze, ask) =
+        (tables.notification("open"), tables.notification("freeze"), tables.request("ask"));
+    tables.key("session", false, &[open, freeze, ask.request]);
+    tables.state("Active", StateKind::Replicated, &[(Send, open, To::Spawn("Open"))]);
+    let opened = [(Send, freeze, To::Step("Frozen")), (Receive, ask.request, To::Spawn("Asked"))];
+    tables.state("Open", StateKind::Linear, &opened);
+    tables.state("Frozen", StateKind::Linear, &[(Receive, ask.request, To::Spawn("Asked"))]);
+    tables.answer("Asked", Send, ask);
+    tables.state("End", StateKind::End, &[]);
+    let protocol = tables.build_closed(Side::Client, &[("Frozen", ask.request)]);
+    let mut checker = Checker::new(protocol, Side::Client).unwrap();
+    let keys = keys("a", None);
+    let correlation = Correlation::keys(&keys);
+    accepted(checker.notification_correlated(Send, open, About::Nothing, correlation, never));
+    let ask = |checker: &mut Checker, number| {
+        let token = Some(id(7));
+        checker.request_correlated(Receive, ask.request, &id(number), token, correlation, never)
+    };
+    accepted(ask(&mut checker, 1));
+    let twice = ask(&mut checker, 2).unwrap_err();
+    assert!(matches!(twice.kind, ViolationKind::TokenInUse { .. }), "{twice}");
+    accepted(checker.notification_correlated(Send, freeze, About::Nothing, correlation, never));
+    let late = accepted(ask(&mut checker, 3));
+    assert!(is_late(late.kind), "{late:?}");
+}
