@@ -95,12 +95,12 @@ impl Checker {
             && self.sub_sessions.get(meant).is_none()
         {
             // Who means it lags the wire, where it is over.
-            let mut ended = match holder {
+            let ended = match holder {
                 Holder::Missing { space, .. } => self.sub_sessions.ended(space, correlation.keys).next(),
                 Holder::Running(_) => None,
             };
             let here = Late { state: StateIndex(0), crossed: None, over: true };
-            return Ok(Some(Later::Late(ended.take().map_or(here, Checker::late_for))));
+            return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
         }
         let open =
             correlation.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
@@ -241,17 +241,17 @@ impl Checker {
         id: Option<&RequestId>,
         correlation: Correlation<'_>,
     ) -> Result<(), Violation> {
+        let held = |key: KeyIndex| outer.and_then(|outer| self.sub_sessions.value(outer, key));
+        if let Some((key, value)) =
+            correlation.keys.iter().find(|(key, value)| held(*key).is_some_and(|held| held != value))
+        {
+            let kind = ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() };
+            return Err(self.violation(direction, message, id, kind));
+        }
         let Some(body) = self.sub_sessions.starts(start) else { return Ok(()) };
         self.complete(direction, message, id, correlation)?;
-        for (key, value) in correlation.keys {
-            match outer.and_then(|outer| self.sub_sessions.value(outer, *key)) {
-                Some(held) if held == value => {}
-                Some(_) => {
-                    let kind = ViolationKind::WrongKey { key: self.key_name(*key), value: value.clone() };
-                    return Err(self.violation(direction, message, id, kind));
-                }
-                None => self.free(Some(Space { body, outer }), direction, message, id, *key, value)?,
-            }
+        for (key, value) in correlation.keys.iter().filter(|(key, _)| held(*key).is_none()) {
+            self.free(Some(Space { body, outer }), direction, message, id, *key, value)?;
         }
         let limit = self.limits.running;
         if self.sub_sessions.len() >= limit {

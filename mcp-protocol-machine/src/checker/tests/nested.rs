@@ -344,3 +344,27 @@ fn what_is_late_within_a_sub_session_is_late_whatever_token_it_carries() {
     let late = accepted(ask(&mut checker, 3));
     assert!(is_late(late.kind), "{late:?}");
 }
+
+#[test]
+fn what_opens_an_exchange_carries_each_value_of_the_sub_session_around_it() {
+    let mut tables = Tables::default();
+    let (open, ask) = (tables.notification("open"), tables.request("ask"));
+    tables.key("session", false, &[open, ask.request]);
+    tables.key("terminal", false, &[open, ask.request]);
+    tables.state("Active", StateKind::Replicated, &[(Send, open, To::Spawn("Open"))]);
+    tables.state("Open", StateKind::Linear, &[(Receive, ask.request, To::Spawn("Asked"))]);
+    tables.answer("Asked", Send, ask);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let opened = keys("a", Some("t"));
+    let correlation = Correlation::keys(&opened);
+    accepted(checker.notification_correlated(Send, open, About::Nothing, correlation, never));
+    let mut ask = |number, terminal| {
+        let keys = keys("a", Some(terminal));
+        let correlation = Correlation::keys(&keys);
+        checker.request_correlated(Receive, ask.request, &id(number), None, correlation, never)
+    };
+    let other = ask(1, "u").unwrap_err();
+    assert!(matches!(other.kind, ViolationKind::WrongKey { .. }), "{other}");
+    accepted(ask(2, "t"));
+}
