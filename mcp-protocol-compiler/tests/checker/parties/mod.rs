@@ -327,10 +327,11 @@ impl Session<'_> {
     ) -> Option<(KeyIndex, RequestId)> {
         let own = *self.around.get(&sub_session?)?;
         let inner = self.held.iter().filter_map(|(number, held)| Some((self.around.get(number)?, held)));
-        let (beside, elsewhere): (Vec<_>, Vec<_>) = inner.partition(|(outer, _)| **outer == own);
-        let beside = |value: &(KeyIndex, RequestId)| beside.iter().any(|(_, held)| held.contains(value));
+        let (same, elsewhere): (Vec<_>, Vec<_>) = inner.partition(|(outer, _)| **outer == own);
+        let in_same = |value: &(KeyIndex, RequestId)| same.iter().any(|(_, held)| held.contains(value));
         let elsewhere = elsewhere.into_iter().flat_map(|(_, held)| held);
-        let elsewhere: Vec<_> = elsewhere.filter(|value| value.0 == key && !beside(value)).cloned().collect();
+        let elsewhere: Vec<_> =
+            elsewhere.filter(|value| value.0 == key && !in_same(value)).cloned().collect();
         random.one(&elsewhere).cloned().filter(|_| random.percent(60))
     }
 

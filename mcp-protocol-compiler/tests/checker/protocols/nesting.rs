@@ -1,11 +1,11 @@
 //! A `*` in the body of another one.
 //!
-//! It is a branch of choices of the body, or stands beside the body's linear channel. Its messages carry the keys of the
+//! It is a branch of choices of the body, or stands next to the body's linear channel. Its messages carry the keys of the
 //! bodies around it, and one of their own where it goes on.
 //!
 //! What is not written: several linear channels in one body, a key that only a later step brings to an outer body or two
 //! keys of one body, an open key of an inner body, one inner body in two outer ones, and a request other than the one
-//! that opens a sub-session which is open where a `*` starts beside its channel.
+//! that opens a sub-session which is open where a `*` starts next to its channel.
 
 use super::{Definition, Draft, sign};
 
@@ -42,13 +42,13 @@ impl Draft<'_> {
             let way = self.random.percent(50);
             branches.push((Some(way), format!("{}{} . {name}", sign(way), self.note(Some(key)))));
         }
-        let beside = self.random.percent(40);
+        let alongside = self.random.percent(40);
         let star = self.inner_star(key);
-        if !beside {
+        if !alongside {
             branches.push((None, star.clone()));
         }
         self.definitions.push(Definition { name: name.clone(), only: false, branches });
-        if beside {
+        if alongside {
             format!("{out}{request} . ( {name}, {star} )")
         } else {
             format!("{out}{request} . {name}")

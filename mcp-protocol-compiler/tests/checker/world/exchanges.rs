@@ -264,8 +264,8 @@ impl World<'_> {
             // What a sub-session had that is over since may be used again.
             let SubSession { body: own, outer, .. } = self.sub_sessions[number];
             let free = |key: &&(KeyIndex, RequestId)| {
-                let beside = |other: &&SubSession| other.over.is_none() && other.outer == outer;
-                let mut running = self.sub_sessions.iter().filter(beside);
+                let in_same = |other: &&SubSession| other.over.is_none() && other.outer == outer;
+                let mut running = self.sub_sessions.iter().filter(in_same);
                 !self.reading.is_key_around(own, key.0)
                     && !running
                         .any(|other| self.reading.shares_keys(other.body, own) && other.keys.contains(key))
