@@ -85,11 +85,27 @@ impl Protocol {
         (0..=u16::MAX).map(MessageIndex).zip(self.messages.iter())
     }
 
-    /// The requests and notifications of one method; several only where conditions tell them apart. This walks
-    /// through all messages: a caller that asks for each message builds a [`crate::Lookup`].
+    /// The requests and notifications of one method, in order; several only where conditions tell them apart. A method
+    /// that none has is that of the longest [pattern](Message::pattern) of each kind. This walks through all messages: a
+    /// caller that asks for each message builds a [`crate::Lookup`].
     pub fn by_method<'a>(&'a self, method: &'a str) -> impl Iterator<Item = (MessageIndex, &'a Message)> {
-        self.indexed().filter(move |(_, message)| {
-            matches!(message.kind, Kind::Request | Kind::Notification) && message.method == method
+        let opening = || {
+            self.indexed().filter(|(_, message)| matches!(message.kind, Kind::Request | Kind::Notification))
+        };
+        let is = move |message: &Message| message.pattern().is_none() && message.method == method;
+        // The length of the pattern that the method fits.
+        let fits = move |message: &Message| {
+            message.pattern().filter(|prefix| method.starts_with(*prefix)).map(str::len)
+        };
+        let longest = |kind| {
+            let of_kind = opening().filter(|(_, message)| message.kind == kind);
+            of_kind.filter_map(|(_, message)| fits(message)).max()
+        };
+        let is_listed = opening().any(|(_, message)| is(message));
+        let (request, notification) = (longest(Kind::Request), longest(Kind::Notification));
+        opening().filter(move |(_, message)| {
+            let longest = if message.kind == Kind::Request { request } else { notification };
+            if is_listed { is(message) } else { longest.is_some() && fits(message) == longest }
         })
     }
 

@@ -79,7 +79,7 @@ pub use session::{CheckedSession, DropReason, Event, Outcome, Report, StepError}
 pub mod call {
     pub use crate::typed::{
         Call, Cancellable, Canceller, InBatch, Notify, Pages, Pending, ReadReply, Responder, Sending,
-        Uncancellable, batch,
+        Uncancellable, WithMethod, batch,
     };
 }
 

@@ -425,6 +425,14 @@ pub fn misplaced_modifier(span: Span, word: &str, what: &str) -> Diagnostic {
         .suggest(format!("remove `{word}`, or declare the message as a {what}"), [Edit::delete(span)])
 }
 
+/// A modifier of a message with one method, where the method is a pattern.
+pub fn modifier_of_one_method(span: Span, word: &str, pattern: &str) -> Diagnostic {
+    let message = format!("`{word}` belongs to a message with one method");
+    Diagnostic::error(MISPLACED_MODIFIER, span, message)
+        .label(format!("`{pattern}` stands for many"))
+        .suggest(format!("remove `{word}`, or write the whole method"), [Edit::delete(span)])
+}
+
 /// `(T)` in a file without `types`.
 pub fn no_types_module(path: &RustPath) -> Diagnostic {
     Diagnostic::error(

@@ -136,6 +136,10 @@ pub(crate) fn described(plan: &Plan, index: MessageIndex) -> String {
     let Some(message) = plan.message(index) else { return String::new() };
     let table = &message.table;
     let when = condition(table);
+    if table.pattern().is_some() {
+        let word = if table.kind == Kind::Request { "request" } else { "notification" };
+        return format!("a {word} whose method fits `{}`{when}", table.method);
+    }
     match table.kind {
         Kind::Request => format!("the request `{}`{when}", table.method),
         Kind::Notification => format!("the notification `{}`{when}", table.method),

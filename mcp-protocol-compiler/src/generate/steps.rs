@@ -340,7 +340,8 @@ impl Generator<'_> {
         let refusal =
             |message: &crate::declarations::Message| matches!(message.table.kind, Kind::Refusal { .. });
         self.plan.message(message).is_none_or(|message| {
-            !refusal(message) && matches!(message.table.payload, Payload::None | Payload::Null)
+            let carries_nothing = matches!(message.table.payload, Payload::None | Payload::Null);
+            carries_nothing && !refusal(message) && message.table.pattern().is_none()
         })
     }
 

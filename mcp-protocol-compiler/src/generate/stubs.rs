@@ -86,10 +86,9 @@ fn module(outline: &Outline, side: Side, states: &[Ident]) -> TokenStream {
             None => snake(&message.table.name),
         };
         let name = fresh([name.as_str()].into_iter(), &mut taken).pop()?;
-        let params = match message.table.payload {
-            Payload::Required | Payload::Optional => Some(quote!(params: super::NotGenerated)),
-            Payload::None | Payload::Null => None,
-        };
+        let is_empty = matches!(message.table.payload, Payload::None | Payload::Null);
+        let params =
+            (!is_empty || message.table.pattern().is_some()).then(|| quote!(params: super::NotGenerated));
         Some(quote! {
             fn #name(&self, context: Context, #params) -> super::NotGenerated {
                 []

@@ -50,8 +50,16 @@ impl Types {
     }
 
     /// The type of a message's payload: `()` where it carries nothing, an `Option` where it may be absent, an
-    /// error where a request is refused.
+    /// error where a request is refused, and the same with the method where that is a pattern.
     pub(crate) fn of(&self, message: &Message, scope: Scope) -> TokenStream {
+        let payload = self.without_method(message, scope);
+        match message.table.pattern() {
+            Some(_) => quote!(typed::WithMethod<#payload>),
+            None => payload,
+        }
+    }
+
+    fn without_method(&self, message: &Message, scope: Scope) -> TokenStream {
         if matches!(message.table.kind, Kind::Refusal { .. }) {
             return quote!(typed::RpcError);
         }

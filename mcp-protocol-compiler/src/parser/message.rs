@@ -56,8 +56,27 @@ impl Parser<'_> {
         Some(ItemKind::Notification(Notification { name, method, condition, payload, modifiers }))
     }
 
-    /// The name and the method, which may stand in the wrong order.
+    /// The name and the method, which may be a pattern.
     fn name_and_method(&mut self, word: &str, help: &str) -> Option<(Name, Name)> {
+        let (name, method) = self.in_either_order(word, help)?;
+        if method.text.strip_suffix('*').unwrap_or(&method.text).contains('*') {
+            let message = "a pattern has one `*`, at its end";
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, method.span, message);
+            let written = self.sources.slice(method.span);
+            let finding = match written.split_once('*') {
+                Some((before, _)) => finding.suggest(
+                    format!("write `{}*\"`, for all methods that begin like this", shorten(before)),
+                    [Edit::replace(method.span, format!("{before}*\""))],
+                ),
+                None => finding,
+            };
+            self.report(finding);
+        }
+        Some((name, method))
+    }
+
+    /// The same, which may stand in the wrong order.
+    fn in_either_order(&mut self, word: &str, help: &str) -> Option<(Name, Name)> {
         if self.kind() == Kind::Text && self.kind_at(1) == Kind::Word && !self.token_at(1).starts_line {
             let (index, written) = (self.index(), self.found());
             let method = self.take_text();

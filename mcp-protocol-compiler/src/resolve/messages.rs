@@ -135,6 +135,15 @@ impl Declare<'_> {
         let request = message.table.kind == Kind::Request;
         let mut requires = Vec::new();
         for modifier in modifiers {
+            let one_method = match modifier {
+                Modifier::Cancels { span, .. } => Some((span, "cancels")),
+                Modifier::Reports { span, .. } => Some((span, "reports")),
+                Modifier::Pages { span, .. } => Some((span, "pages")),
+                _ => None,
+            };
+            if let (Some((span, word)), Some(_)) = (one_method, message.table.pattern()) {
+                self.diagnostics.push(finding::modifier_of_one_method(*span, word, &message.table.method));
+            }
             let mut only_for = |is: bool, span: Span, word: &str, what: &str| {
                 if !is {
                     self.diagnostics.push(finding::misplaced_modifier(span, word, what));

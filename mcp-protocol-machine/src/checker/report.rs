@@ -124,7 +124,9 @@ impl Checker {
 
     /// What a method is, if the sender may send it, but not as this kind of message.
     fn declared_as(&self, direction: Direction, kind: Kind, method: &str) -> Option<Kind> {
-        let mut others = self.protocol.by_method(method).filter(|(_, table)| table.kind != kind);
+        // A pattern does not say that a method is only what it stands for.
+        let other = |table: &Message| table.kind != kind && table.pattern().is_none();
+        let mut others = self.protocol.by_method(method).filter(|(_, table)| other(table));
         // A cancel and a report are in no state: they are permitted while their request runs.
         let is_sent = |index: MessageIndex, table: &Message| {
             table.cancels.is_some()

@@ -10,7 +10,8 @@ pub struct Message {
     pub name: Text,
     /// Request, notification, reply or refusal.
     pub kind: Kind,
-    /// The JSON-RPC method; a reply and a refusal have their request's.
+    /// The JSON-RPC method; a reply and a refusal have their request's. One that ends with `*` is a
+    /// [pattern](Message::pattern).
     pub method: Text,
     /// What stands in `params` or `result`.
     pub payload: Payload,

@@ -9,7 +9,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
 use super::session::CheckedSession;
-use crate::engine::{Answer, Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict, to_be_read};
+use crate::engine::{
+    Answer, Arrived, Body, LinearInput, MailboxId, Notice, Opening, Sent, Turn, Verdict, to_be_read,
+};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::typed::{Session, Wanted, checker_at};
@@ -300,16 +302,16 @@ impl CheckedSession {
                 if let Some(key) = key {
                     self.link.with(|engine| engine.hold(&id, key));
                 }
-                let (method, params) = (self.method_of(message), self.payload(message, payload));
+                let (method, params) = self.opening(message, payload);
                 Event::Request { id, message, method, params }
             }
-            (Body::Payload(payload), None) => {
-                let payload = self.payload(message, payload);
-                match asked {
-                    Some(id) => Event::Reply { id, message, result: payload },
-                    None => Event::Notification { message, method: self.method_of(message), params: payload },
+            (Body::Payload(payload), None) => match asked {
+                Some(id) => Event::Reply { id, message, result: self.payload(message, payload) },
+                None => {
+                    let (method, params) = self.opening(message, payload);
+                    Event::Notification { message, method, params }
                 }
-            }
+            },
         };
         Poll::Ready(Some(Ok(event)))
     }
@@ -317,7 +319,7 @@ impl CheckedSession {
     /// A replicated input.
     fn arrived(&mut self, arrived: Arrived, key: Option<MailboxId>) -> Event {
         let Arrived { message, id, sub_session, payload, epoch, .. } = arrived;
-        let params = self.payload(message, payload);
+        let (method, params) = self.opening(message, payload);
         if let Some((sub_session, state)) = sub_session {
             let open = id.iter().map(|id| (message, id.clone())).collect();
             let session = CheckedSession::of(Session::of_sub_session(
@@ -329,7 +331,6 @@ impl CheckedSession {
             ));
             return Event::Opened { message, id, params, session };
         }
-        let method = self.method_of(message);
         match id {
             Some(id) => {
                 if let Some(key) = key {
@@ -385,8 +386,18 @@ impl CheckedSession {
         }
     }
 
-    fn method_of(&self, message: MessageIndex) -> Text {
-        self.protocol().message(message).map(|message| message.method.clone()).unwrap_or_default()
+    /// The method and the params of a request or notification.
+    fn opening(&self, message: MessageIndex, came: Option<Box<str>>) -> (Text, Payload) {
+        let Some(table) = self.protocol().message(message) else {
+            return (Text::default(), self.payload(message, came));
+        };
+        if table.pattern().is_some()
+            && let Some(came) = &came
+            && let Ok(Opening { method, params }) = Opening::of(table, came)
+        {
+            return (Text::Owned(method.into_owned()), Payload(params.unwrap_or("null").into()));
+        }
+        (table.method.clone(), self.payload(message, came))
     }
 
     fn payload(&self, message: MessageIndex, came: Option<Box<str>>) -> Payload {

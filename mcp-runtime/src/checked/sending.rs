@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use super::named::Name;
 use super::session::CheckedSession;
 use crate::clock::now;
-use crate::engine::{Caller, CancelOutcome, Engine, Moved, id_at};
+use crate::engine::{Caller, CancelOutcome, Engine, Moved, id_at, with_method};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
 use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, permits, room, sub_sessions};
@@ -372,7 +372,12 @@ impl CheckedSession {
             Error::payload(&message.unwrap_or_default(), error)
         })?;
         let message = name.find(&self.link, kind, Some(&written))?;
-        Ok((message, written))
+        let is_pattern = self.protocol().message(message).is_some_and(|table| table.pattern().is_some());
+        match name {
+            // By its index, the payload says which method is meant.
+            Name::Method(method) if is_pattern => Ok((message, with_method(method, &written))),
+            _ => Ok((message, written)),
+        }
     }
 
     pub(super) fn name_of(&self, message: MessageIndex) -> mcp_protocol_machine::protocol::Text {

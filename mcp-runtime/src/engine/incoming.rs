@@ -12,6 +12,7 @@ use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
+use super::rules::method;
 use super::rules::names::applies;
 use super::rules::names::{Names, id_at};
 use super::state::Engine;
@@ -184,7 +185,7 @@ impl Engine {
         self.owed.begin(id.clone(), answered_by, inbound.reply_to());
         let received = self.took_request(inbound);
         self.trace_asked(Direction::Receive, &id, message);
-        let arrived = self.arrived(inbound, message, &step, params);
+        let arrived = self.arrived(inbound, message, &step, method, params);
         let arrived = Arrived { id: Some(id), token, ..arrived };
         if let Some(rate) = self.options.request_rate
             && let Err(wait) = self.rate.take(rate, inbound.now)
@@ -260,7 +261,7 @@ impl Engine {
                 self.progress_came(id, params);
             }
         } else {
-            let arrived = self.arrived(inbound, message, &step, params);
+            let arrived = self.arrived(inbound, message, &step, method, params);
             self.hand_on(&step, arrived, negotiation);
         }
         Received::default()
@@ -272,14 +273,17 @@ impl Engine {
         inbound: Inbound<'_>,
         message: MessageIndex,
         step: &Step,
+        method: &str,
         params: Option<&str>,
     ) -> Arrived {
+        let table = self.rules.message(message);
+        let payload = table.and_then(|table| method::arrived(table, method, params));
         Arrived {
             message,
             id: None,
             token: None,
             sub_session: self.opened(step),
-            payload: params.map(Box::from),
+            payload,
             permit: Permit::default(),
             extension: inbound.extension.cloned(),
             at: inbound.now,

@@ -80,6 +80,7 @@ pub(crate) use owners::rate::Bucket;
 pub(crate) use owners::replicated::Arrived;
 pub(crate) use owners::timers::AlarmKey;
 pub(crate) use owners::wakers::{OnProgress, Waiter};
+pub(crate) use rules::method::{Opening, with_method};
 pub(crate) use rules::names::{id_at, to_be_read};
 pub(crate) use state::Engine;
 pub(crate) use uncorrelated::SubSessionLeft;

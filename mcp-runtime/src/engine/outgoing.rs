@@ -8,6 +8,7 @@ use super::late::is_written;
 use super::owed::CancelOutcome;
 use super::owners::batches::ReplyTo;
 use super::owners::trace::Outcome;
+use super::rules::method::Opening;
 use super::rules::names::applies;
 use super::rules::names::{Names, on_the_wire};
 use super::state::Engine;
@@ -46,16 +47,17 @@ impl Engine {
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
         let number = self.calls.next_id();
         let id = RequestId::Number(number);
-        let mut params = on_the_wire(table, written);
+        let mut opening = Opening::of(table, written)?;
         let with_token;
         let mut token = None;
         if progress && let Some(place) = self.rules.token_path() {
-            with_token = path::set(params, place, &write::id_text(&id))
+            with_token = path::set(opening.params, place, &write::id_text(&id))
                 .map_err(|error| Error::payload(&table.name, error))?;
-            params = Some(&with_token);
+            opening.params = Some(&with_token);
             token = Some(Token::Number(number));
         }
-        self.rules.check_told_apart(message, params)?;
+        self.rules.check_told_apart(message, &opening)?;
+        let Opening { method, params } = opening;
         self.rules.check_asked_version(message, params)?;
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
@@ -75,7 +77,7 @@ impl Engine {
             return Err(self.closed(caller).unwrap_or(Error::Cancelled));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
-        write::request(self.outbox.composing(), self.rules.dialect(), &id, &table.method, params);
+        write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, params);
         if call {
             self.calls.begin(number, message, progress, caller.is_bound());
         }
@@ -132,8 +134,9 @@ impl Engine {
         }
         let protocol = self.rules.protocol().clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
-        let params = on_the_wire(table, written);
-        self.rules.check_told_apart(message, params)?;
+        let opening = Opening::of(table, written)?;
+        self.rules.check_told_apart(message, &opening)?;
+        let Opening { method, params } = opening;
         let keys = Names::keys(&protocol, message, None, params);
         let correlation = Correlation { keys: &keys, meant };
         let step = self.rules.checker_mut().notification_correlated(
@@ -145,7 +148,7 @@ impl Engine {
         )?;
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
-            write::notification(self.outbox.composing(), self.rules.dialect(), &table.method, params);
+            write::notification(self.outbox.composing(), self.rules.dialect(), &method, params);
             self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
             if let About::Request(id) = about
                 && step.kind != StepKind::Reported

@@ -13,6 +13,7 @@ use crate::options::Options;
 
 mod alternatives;
 mod announcements;
+pub(super) mod method;
 pub(super) mod names;
 mod negotiation;
 mod resume;

@@ -38,6 +38,15 @@ pub enum MismatchError {
         /// The versions that this side accepts.
         accepted: Vec<String>,
     },
+    /// The message stands for the methods of a pattern, and the method that was given is none of them.
+    Method {
+        /// The method.
+        method: String,
+        /// The pattern.
+        pattern: Text,
+        /// The message that the peer would read, by its name in the `.session` file.
+        read_as: Option<Text>,
+    },
     /// It reports no more progress than the report before it did.
     NotMore {
         /// What was reported before.
@@ -78,6 +87,15 @@ impl fmt::Display for MismatchError {
                     Excerpt(version),
                     either(accepted)
                 )
+            }
+            MismatchError::Method { method, pattern, read_as } => {
+                write!(formatter, "stands for methods that fit `{pattern}`, ")?;
+                match read_as {
+                    Some(read_as) => {
+                        write!(formatter, "and `{}` would be read as `{read_as}`: send that", Excerpt(method))
+                    }
+                    None => write!(formatter, "and `{}` does not fit it", Excerpt(method)),
+                }
             }
             MismatchError::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")

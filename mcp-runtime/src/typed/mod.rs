@@ -16,7 +16,7 @@
 //!   handlers at the end of a session.
 //! - `sub_sessions.rs`: values of sub-sessions.
 //! - `generated.rs`: what generated code says of its types; `roles.rs` and `tables.rs`: the macros that it calls;
-//!   `reply.rs`: replies as Rust types; `payload_text.rs`: payloads as JSON; `payload.rs`: checks that the types a file
+//!   `reply.rs`: replies as Rust types; `with_method.rs`: payloads of messages whose method is a pattern; `payload_text.rs`: payloads as JSON; `payload.rs`: checks that the types a file
 //!   names can be payloads.
 
 mod batch;
@@ -56,6 +56,7 @@ pub mod tables;
 mod timer;
 mod unhandled;
 mod unread;
+mod with_method;
 mod within;
 
 pub use std::borrow::Cow;
@@ -91,3 +92,4 @@ pub use step::{NotTaken, Step};
 pub(crate) use timer::{LazyTimer, room};
 pub use unhandled::{Unhandled, is_unhandled};
 pub use unread::Unread;
+pub use with_method::WithMethod;

@@ -33,7 +33,11 @@ pub(super) fn read<T: DeserializeOwned>(
 /// The text to read a payload from, as the tables say.
 pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a str>) -> &'a str {
     let table: Option<&Message> = link.protocol().message(message);
-    table.map_or(payload.unwrap_or("null"), |table| to_be_read(table, payload))
+    match table {
+        // It was read as the tables say when it arrived.
+        Some(table) if table.pattern().is_none() => to_be_read(table, payload),
+        _ => payload.unwrap_or("null"),
+    }
 }
 
 /// Reports a payload that does not have its type.

@@ -4,4 +4,5 @@ mod cancelling;
 mod generated;
 mod inner;
 mod note;
+mod patterns;
 mod star_branch;

@@ -5,6 +5,7 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, Capabilities, Violation};
 
 use super::Rules;
+use super::method::Opening;
 use super::names::{applies, fits, on_the_wire};
 
 use crate::error::{Error, MismatchError};
@@ -39,14 +40,15 @@ impl Rules {
     pub(in crate::engine) fn check_told_apart(
         &self,
         message: MessageIndex,
-        payload: Option<&str>,
+        Opening { method, params: payload }: &Opening<'_>,
     ) -> Result<(), Error> {
+        self.check_method(message, method)?;
         if !self.names.has_conditions() {
             return Ok(());
         }
-        let Some(table) = self.message(message) else { return Ok(()) };
+        let (Some(table), payload) = (self.message(message), *payload) else { return Ok(()) };
         let request = table.kind == Kind::Request;
-        let read = self.read_as(Direction::Send, request, &table.method, payload);
+        let read = self.read_as(Direction::Send, request, method, payload);
         self.compare(message, read, payload)
     }
 
@@ -113,7 +115,8 @@ impl Rules {
             // A reply is owed, whatever it needs.
             return Ok(());
         }
-        let params = on_the_wire(table, written);
+        // A payload that cannot be read is refused when it is to be written, and says more there.
+        let Ok(Opening { params, .. }) = Opening::of(table, written) else { return Ok(()) };
         self.checker.permits_if(Direction::Send, message, within, applies(params))
     }
 }

@@ -1,5 +1,7 @@
 //! From methods and payloads to messages, without an allocation per message.
 
+use std::cmp::Reverse;
+
 use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey,
     Path, Payload, Protocol, Side,
@@ -14,6 +16,8 @@ use crate::jsonrpc::path::{find, holds, said};
 pub(crate) struct Names {
     /// Requests and notifications, sorted by method.
     by_method: Box<[MessageIndex]>,
+    /// Those whose method is a pattern, the longest first.
+    patterns: Box<[MessageIndex]>,
     /// Replies and refusals with their request, sorted by request.
     by_request: Box<[(MessageIndex, MessageIndex)]>,
     /// Notifications that report, if there are any at all.
@@ -28,9 +32,15 @@ pub(crate) struct Names {
 impl Names {
     pub(crate) fn new(protocol: &Protocol) -> Names {
         let opening = |message: &Message| matches!(message.kind, Kind::Request | Kind::Notification);
-        let mut by_method: Vec<_> =
-            protocol.indexed().filter(|(_, message)| opening(message)).map(|(index, _)| index).collect();
-        by_method.sort_by_key(|index| protocol.message(*index).map(|message| &message.method));
+        let (patterns, listed): (Vec<_>, Vec<_>) = protocol
+            .indexed()
+            .filter(|(_, message)| opening(message))
+            .partition(|(_, message)| message.pattern().is_some());
+        let sorted = |mut messages: Vec<(MessageIndex, &Message)>| -> Box<[MessageIndex]> {
+            // A longer pattern comes before one that begins it, and those of one pattern stay together.
+            messages.sort_by_key(|(_, message)| (Reverse(message.pattern().map(str::len)), &message.method));
+            messages.into_iter().map(|(index, _)| index).collect()
+        };
         let mut by_request: Vec<_> = protocol
             .indexed()
             .filter_map(|(index, message)| match message.kind {
@@ -47,7 +57,8 @@ impl Names {
         let conditions = protocol.messages.iter().any(|message| message.condition.is_some());
         let sent = |side| if conditions { sent_by(protocol, side) } else { Box::default() };
         Names {
-            by_method: by_method.into(),
+            by_method: sorted(listed),
+            patterns: sorted(patterns),
             by_request: by_request.into(),
             reporting,
             conditions,
@@ -118,16 +129,43 @@ impl Names {
         &self,
         protocol: &'p Protocol,
         request: bool,
-        method: &str,
+        method: &'p str,
     ) -> impl Iterator<Item = (MessageIndex, &'p Message)> {
         let of = |index: &MessageIndex| protocol.message(*index);
         let before = |index: &MessageIndex| of(index).is_some_and(|message| *message.method < *method);
         let start = self.by_method.partition_point(before);
-        let from = self.by_method.get(start..).unwrap_or_default().iter().copied();
-        from.map_while(move |index| {
-            protocol.message(index).filter(|message| message.method == method).map(|message| (index, message))
-        })
-        .filter(move |(_, message)| (message.kind == Kind::Request) == request)
+        let listed = self.by_method.get(start..).unwrap_or_default();
+        let is_listed = listed.first().and_then(of).is_some_and(|message| message.method == method);
+        // A pattern stands for methods that are not listed, not even for the other kind.
+        let (from, wanted) = match is_listed {
+            true => (listed, Some(method)),
+            false => self.of_pattern(protocol, request, method),
+        };
+        from.iter()
+            .copied()
+            .map_while(move |index| {
+                let message = protocol.message(index)?;
+                (Some(&*message.method) == wanted).then_some((index, message))
+            })
+            .filter(move |(_, message)| (message.kind == Kind::Request) == request)
+    }
+
+    /// The messages from the first of the longest pattern on that a method fits, and the pattern.
+    fn of_pattern<'p>(
+        &self,
+        protocol: &'p Protocol,
+        request: bool,
+        method: &str,
+    ) -> (&[MessageIndex], Option<&'p str>) {
+        let fits = |index: &MessageIndex| {
+            let message = protocol.message(*index)?;
+            let is_of_kind = (message.kind == Kind::Request) == request;
+            message.pattern().filter(|prefix| is_of_kind && method.starts_with(prefix))?;
+            Some(&*message.method)
+        };
+        let found = self.patterns.iter().enumerate().find_map(|(place, index)| Some((place, fits(index)?)));
+        let from = found.and_then(|(place, _)| self.patterns.get(place..));
+        (from.unwrap_or_default(), found.map(|(_, pattern)| pattern))
     }
 
     /// Whether one side sends a message in some state; known only where conditions tell messages apart.
@@ -286,5 +324,34 @@ pub(crate) fn to_be_read<'a>(message: &Message, came: Option<&'a str>) -> &'a st
         Payload::Optional => came.unwrap_or("null"),
         // Many peers leave out params that would be an empty object.
         Payload::Required => came.unwrap_or("{}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol_machine::Lookup;
+
+    use super::*;
+
+    /// All protocols of up to three messages out of all short methods.
+    #[test]
+    fn a_method_is_found_where_a_lookup_finds_it() {
+        let methods = ["*", "a*", "ab*", "a", "ab", "b"];
+        let all: Vec<Message> = methods
+            .into_iter()
+            .flat_map(|method| [Message::request("R", method), Message::notification("N", method)])
+            .collect();
+        for code in 0..all.len().pow(3) {
+            let chosen = (0..3).filter_map(|place| all.get(code / all.len().pow(place) % all.len()).cloned());
+            let protocol = Protocol::new("P".into(), chosen.collect());
+            let (names, lookup) = (Names::new(&protocol), Lookup::new(&protocol));
+            for method in ["", "a", "ab", "abc", "b", "ba"] {
+                let found = |request| -> Vec<MessageIndex> {
+                    names.of_method(&protocol, request, method).map(|(index, _)| index).collect()
+                };
+                assert_eq!(found(true), lookup.requests(method), "{code} {method}");
+                assert_eq!(found(false), lookup.notifications(method), "{code} {method}");
+            }
+        }
     }
 }
