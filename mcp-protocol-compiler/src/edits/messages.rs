@@ -94,8 +94,7 @@ impl<'a> Placing<'a, '_> {
             ItemKind::Notification(notification) => notification.method.span,
             _ => return None,
         };
-        let written = self.tree.sources.slice(method).trim_end_matches('"');
-        self.edits.push(Edit::replace(method, format!("{written}/other\"")));
+        self.edits.push(Edit::replace(method, other(self.tree.sources.slice(method))));
         Some(())
     }
 
@@ -231,7 +230,7 @@ impl<'a> Placing<'a, '_> {
             item = replaced(&item, name, &format!("{prefix}{name}"));
         }
         let written = self.tree.sources.slice(method.span);
-        item = item.replacen(written, &format!("{}/other\"", written.trim_end_matches('"')), 1);
+        item = item.replacen(written, &other(written), 1);
         let start = item.find("request ").or_else(|| item.find("notification "))?;
         self.declare(item.get(start..)?.trim_end())?;
         let range = if all { self.channel(at)? } else { at.to(sequence.span) };
@@ -310,5 +309,14 @@ fn end(field: &KeyField) -> Span {
     match field {
         KeyField::Field(field) => field.path.span,
         KeyField::Id(name) => name.span,
+    }
+}
+
+/// Another method than the one that is written here with its quotes; another pattern if it is one.
+fn other(written: &str) -> String {
+    let method = written.trim_end_matches('"');
+    match method.strip_suffix('*') {
+        Some(before) => format!("{before}other/*\""),
+        None => format!("{method}/other\""),
     }
 }

@@ -26,6 +26,14 @@ fn revision() -> impl Strategy<Value = Revision> {
     ]
 }
 
+/// A method, or a pattern, whose one `*` stands at its end.
+fn method() -> impl Strategy<Value = Name> {
+    (text(), any::<bool>()).prop_map(|(Name { text, span }, pattern)| {
+        let text = text.replace('*', "") + if pattern { "*" } else { "" };
+        Name { text, span }
+    })
+}
+
 fn text() -> impl Strategy<Value = Name> {
     prop_oneof!["[a-z/]{0,12}", any::<String>()].prop_map(|text| Name { text, span: span() })
 }
@@ -193,11 +201,11 @@ fn item() -> impl Strategy<Value = Item> {
             ),
             rust_path().prop_map(ItemKind::Types),
             text().prop_map(ItemKind::Import),
-            (name(), text(), condition(), payload(), prop::collection::vec(reply, 1..3), modifiers())
+            (name(), method(), condition(), payload(), prop::collection::vec(reply, 1..3), modifiers())
                 .prop_map(|(name, method, condition, payload, replies, modifiers)| {
                     ItemKind::Request(Request { name, method, condition, payload, replies, modifiers })
                 }),
-            (name(), text(), condition(), payload(), modifiers()).prop_map(
+            (name(), method(), condition(), payload(), modifiers()).prop_map(
                 |(name, method, condition, payload, modifiers)| {
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }

@@ -38,7 +38,7 @@ async fn active() -> (Editor<extensions::Active>, Tool<extensions::Active>) {
 #[tokio::test]
 async fn a_typed_side_says_and_learns_the_method() {
     let (editor, tool) = active().await;
-    let mut queue = tool.incoming();
+    let queue = tool.incoming();
     let serving = async {
         let Incoming::Extension(extension) = queue.next().await.unwrap() else { panic!("no extension") };
         assert_eq!(extension, WithMethod::new("$/setTrace", Some(json!({"value": "off"}))));
@@ -83,7 +83,7 @@ async fn a_handler_learns_the_method_and_the_peer_may_ask_too() {
     let (editor, tool) = active().await;
     let (told, mut heard) = mpsc::unbounded_channel();
     let serving = tokio::spawn(tool.incoming().serve(Echo(told)));
-    let mut asked = editor.incoming();
+    let asked = editor.incoming();
     editor.send_extension(WithMethod::new("$/a", None)).await.unwrap();
     assert_eq!(heard.recv().await.unwrap(), "$/a");
     assert_eq!(editor.vendor(WithMethod::new("_b", json!({}))).await.unwrap(), json!("_b"));
