@@ -185,7 +185,7 @@ impl Observer {
             let capabilities = at(payload, &announcement.field.path);
             let granted =
                 Capabilities::announced(&protocol, announcement, |path| said(at(capabilities, path)));
-            self.checker.announce(announcement.side, granted);
+            self.checker.announced(announcement.side, message, granted);
         }
         let version = protocol.version_field.as_ref().filter(|field| announced(field));
         let version = version.and_then(|field| at(payload, &field.path).as_str());

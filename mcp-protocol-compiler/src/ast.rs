@@ -86,6 +86,8 @@ pub enum ItemKind {
         role: Name,
         /// Where they are announced.
         field: MessageField,
+        /// Where `open until announced` stands: before the announcement every gate of the role is open.
+        open: Option<Span>,
         /// `default elicitation.form | …`: what a capability with nothing in it announces as well.
         defaults: Vec<JsonPath>,
     },

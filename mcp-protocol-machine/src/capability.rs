@@ -203,6 +203,7 @@ mod tests {
             side: Side::Client,
             field: Field { message: MessageIndex(0), path: path(&"capabilities") },
             defaults: vec![GateIndex(u16::try_from(paths.len() - 1).unwrap())].into(),
+            open: false,
         };
         let granted = Capabilities::announced(&protocol, &announcement, |path| said(&path.join(".")));
         let open = granted.gates(paths.len()).map(|gate| protocol.gate(gate).unwrap().to_string());

@@ -68,6 +68,11 @@ impl Receipts {
         Fence(self.written.saturating_add(1))
     }
 
+    /// The fence of the request that was written last.
+    pub(crate) fn last(&self) -> Fence {
+        Fence(self.written)
+    }
+
     /// The reply to a request has come.
     pub(crate) fn reply(&mut self, request: Fence) {
         self.answered = self.answered.max(request.0.min(self.written));

@@ -19,6 +19,7 @@ mod bodies;
 mod capability;
 mod channels;
 mod checker;
+mod closed;
 mod condition;
 mod endings;
 mod excerpt;

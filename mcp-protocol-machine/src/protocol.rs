@@ -80,6 +80,11 @@ impl Protocol {
         self.gates.get(usize::from(index.0))
     }
 
+    /// Whether the gates of a side are open until it has announced what it can do.
+    pub fn is_open_until_announced(&self, side: Side) -> bool {
+        self.announcements.iter().any(|announcement| announcement.side == side && announcement.open)
+    }
+
     /// Every message with its index, in order.
     pub fn indexed(&self) -> impl Iterator<Item = (MessageIndex, &Message)> {
         (0..=u16::MAX).map(MessageIndex).zip(self.messages.iter())
@@ -184,6 +189,8 @@ pub struct Announcement {
     pub field: Field,
     /// What is announced as well by a capability with nothing in it: `elicitation.form` by `elicitation: {}`.
     pub defaults: List<GateIndex>,
+    /// The gates of this side are open until it has announced what it can do.
+    pub open: bool,
 }
 
 /// A place in the payload of one message.

@@ -190,9 +190,10 @@ impl fmt::Display for Report {
                 if let Some(crossed) = crossed {
                     write!(formatter, ": it crossed `{crossed}`")?;
                 }
-                match over {
-                    true => write!(formatter, ", with which the sub-session in `{state}` ended"),
-                    false => write!(formatter, ", and `{state}` does not accept it"),
+                match (over, crossed) {
+                    (true, _) => write!(formatter, ", with which the sub-session in `{state}` ended"),
+                    (false, Some(_)) => write!(formatter, ", after which `{state}` does not accept it"),
+                    (false, None) => write!(formatter, ", and `{state}` does not accept it"),
                 }
             }
             Report::Unhandled { capability, methods } => {

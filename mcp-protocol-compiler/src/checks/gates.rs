@@ -114,6 +114,10 @@ impl<'a> GateWalk<'a> {
                 Side::Server => silent.server = false,
             }
         }
+        // What is open until it is announced is never closed by the text alone.
+        for announced in declarations.announcements.iter().filter(|announced| announced.table.open) {
+            silent = silent.with(announced.table.side);
+        }
         let mut ways =
             GateWalk { machine, declarations, places: BTreeSet::new(), parallel: silent, anywhere: silent };
         // What is announced only grows, so this ends after a few rounds.

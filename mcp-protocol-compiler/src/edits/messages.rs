@@ -133,17 +133,18 @@ impl<'a> Placing<'a, '_> {
 
     pub(super) fn delete_default(&mut self, at: Span) -> Option<()> {
         let defaults = self.items().find_map(|item| match &item.kind {
-            ItemKind::Capabilities { defaults, field, .. } => {
+            ItemKind::Capabilities { defaults, field, open, .. } => {
                 let index = defaults.iter().position(|default| default.span == at)?;
-                Some((field, defaults, index))
+                let before = open.filter(|open| open.start < at.start).unwrap_or(field.path.span);
+                Some((before, defaults, index))
             }
             _ => None,
         });
-        let (field, defaults, index) = defaults?;
+        let (before_all, defaults, index) = defaults?;
         let edit = match (index.checked_sub(1).and_then(|before| defaults.get(before)), defaults.get(1)) {
             (Some(before), _) => Edit::delete(before.span.after().to(at)),
             (None, Some(next)) => Edit::delete(Span { end: next.span.start, ..at }),
-            (None, None) => Edit::delete(field.path.span.after().to(at)),
+            (None, None) => Edit::delete(before_all.after().to(at)),
         };
         self.edits.push(edit);
         Some(())

@@ -113,8 +113,9 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             out.text(&message("notification", &one.name, &one.method, &one.condition, &one.payload));
             modifiers(out, &one.modifiers, false);
         }
-        ItemKind::Capabilities { role, field, defaults } => {
-            out.text(&format!("capabilities {} = {}", role.text, message_field(field)));
+        ItemKind::Capabilities { role, field, open, defaults } => {
+            let open = if open.is_some() { " open until announced" } else { "" };
+            out.text(&format!("capabilities {} = {}{open}", role.text, message_field(field)));
             // A path never begins a line, for its first key may be the word of an item.
             for (index, path) in defaults.iter().enumerate() {
                 let text = format!("{} {}", if index == 0 { "default" } else { "|" }, json_path(path));

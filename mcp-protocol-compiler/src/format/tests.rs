@@ -210,8 +210,9 @@ fn item() -> impl Strategy<Value = Item> {
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }
             ),
-            (name(), field(), prop::collection::vec(path(), 0..9))
-                .prop_map(|(role, field, defaults)| ItemKind::Capabilities { role, field, defaults }),
+            (name(), field(), mark(), prop::collection::vec(path(), 0..9)).prop_map(
+                |(role, field, open, defaults)| ItemKind::Capabilities { role, field, open, defaults }
+            ),
             field().prop_map(ItemKind::Version),
             (name(), operator, prop::collection::vec(member, 1..30))
                 .prop_map(|(name, operator, members)| ItemKind::Group { name, operator, members }),

@@ -221,7 +221,8 @@ fn announcement(announcement: &Announcement, names: &ConstantNames) -> TokenStre
         let gates = announcement.defaults.iter().map(|gate| names.capability(*gate));
         quote!(.defaults(&[#(#gates.gate),*]))
     });
-    quote!(Announcement::new(#who, #place)#defaults)
+    let open = announcement.open.then(|| quote!(.open_until_announced()));
+    quote!(Announcement::new(#who, #place)#defaults #open)
 }
 
 fn message(message: &Message, names: &ConstantNames) -> TokenStream {

@@ -103,6 +103,8 @@ impl Parser<'_> {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, sign, message);
                     self.report_at(index, finding.suggest("write `|`", [Edit::replace(sign, "|")]));
                 }
+                // Behind the defaults of capabilities.
+                Kind::Word if self.word() == "open" && self.word_at(1) == "until" => return Some(all),
                 Kind::Word if !starts_line && !self.at_item() => {
                     let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), "`|` is missing");
                     let edit = Edit::before(self.span(), "| ");

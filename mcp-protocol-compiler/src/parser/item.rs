@@ -6,7 +6,7 @@ use super::codes::{
 use super::cursor::Parser;
 use super::cursor::is_short;
 use super::words;
-use crate::ast::{Choice, Item, ItemKind, JsonPath, Name, Revision, RoleSide, Sequence, Tail};
+use crate::ast::{Choice, Item, ItemKind, JsonPath, MessageField, Name, Revision, RoleSide, Sequence, Tail};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
 use crate::format;
@@ -298,11 +298,31 @@ impl Parser<'_> {
             let (role_name, path) = (shorten(&role.text), self.sources.slice(span.to(self.previous())));
             let help = format!("write `capabilities {role_name} = {}`", shorten(path));
             self.report_at(index, finding.suggest(help, [Edit::before(span, "= ")]));
-            return Some(ItemKind::Capabilities { role, field, defaults: self.defaults() });
+            return Some(self.announced(role, field));
         }
         self.equals(example)?;
         let field = self.message_field("Message.capabilities")?;
-        Some(ItemKind::Capabilities { role, field, defaults: self.defaults() })
+        Some(self.announced(role, field))
+    }
+
+    /// What stands behind `capabilities role = field`: `open until announced` and defaults, in any order.
+    fn announced(&mut self, role: Name, field: MessageField) -> ItemKind {
+        let mut open = self.open_until_announced();
+        let defaults = self.defaults();
+        open = open.or_else(|| self.open_until_announced());
+        ItemKind::Capabilities { role, field, open, defaults }
+    }
+
+    /// `open until announced`, if it is there.
+    fn open_until_announced(&mut self) -> Option<Span> {
+        if self.word() != "open" || self.at_item() {
+            return None;
+        }
+        let start = self.bump();
+        if self.demand("until", " announced") {
+            self.demand("announced", "");
+        }
+        Some(start.to(self.previous()))
     }
 
     /// `default elicitation.form | …`, if it is there.

@@ -218,7 +218,7 @@ impl Parser<'_> {
     }
 
     /// Takes a word, or reports that it is missing. `rest` is what has to follow it. Returns whether to read on.
-    fn demand(&mut self, word: &str, rest: &str) -> bool {
+    pub(super) fn demand(&mut self, word: &str, rest: &str) -> bool {
         if self.eat_word(word).is_some() {
             return true;
         }

@@ -127,7 +127,7 @@ pub(super) fn announce(
                 declarations.without_jsonrpc = without_jsonrpc.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);
             }
-            ItemKind::Capabilities { role, field, defaults } => {
+            ItemKind::Capabilities { role, field, open, defaults } => {
                 let Some(side) = sides.side(&role.text) else {
                     diagnostics.push(finding::unknown_role(role, sides.names()));
                     continue;
@@ -142,6 +142,7 @@ pub(super) fn announce(
                 if let Some(field) = message_field(field, resolution, diagnostics) {
                     let mut table = machine::Announcement::new(side, field);
                     table.defaults = defaults.into();
+                    table.open = open.is_some();
                     resolution.declarations.announcements.push(Announced { table, message });
                 }
             }

@@ -80,7 +80,8 @@ impl Event {
             .iter()
             .any(|announced| announced.side == self.from && announced.field.message == message);
         if announces && !step.kind.is_dropped() {
-            checker.announce(self.from, Capabilities::from_gates(self.grants.iter().copied()));
+            let granted = Capabilities::from_gates(self.grants.iter().copied());
+            checker.announced(self.from, message, granted);
         }
         Ok(step)
     }

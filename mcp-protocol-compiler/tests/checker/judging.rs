@@ -13,7 +13,7 @@ use mcp_protocol_machine::{Checker, Step, StepKind};
 use crate::event::Event;
 use crate::mistakes::{plant, plant_cancel};
 use crate::parties::{Seat, talk};
-use crate::protocols::{self, CancelKinds, NESTED};
+use crate::protocols::{self, CancelKinds, GateKinds, NESTED};
 use crate::random::Random;
 use crate::reading::Reading;
 use crate::sources::Source;
@@ -48,6 +48,8 @@ pub(crate) struct Counts {
     pub(crate) nested: u64,
     pub(crate) within: u64,
     pub(crate) deep: u64,
+    /// Messages that came through a gate which had closed behind them.
+    pub(crate) behind_gates: u64,
     pub(crate) endings: u64,
     pub(crate) mistaken: u64,
     pub(crate) wrong: BTreeMap<String, u64>,
@@ -277,6 +279,7 @@ impl Followed<'_> {
         }
         counts.uncorrelated += pair.world.uncorrelated;
         counts.within += pair.world.within;
+        counts.behind_gates += pair.world.behind_gates;
         counts.deep += pair.world.deep;
         Ok(())
     }
@@ -307,14 +310,19 @@ impl Followed<'_> {
 }
 
 /// Runs many cases. After a failure further seeds are tried, and the smallest failure is reported.
-fn random_protocols(seeds: std::ops::Range<u64>, cancels: CancelKinds, nested: usize) -> Counts {
+fn random_protocols(
+    seeds: std::ops::Range<u64>,
+    cancels: CancelKinds,
+    nested: usize,
+    gates: GateKinds,
+) -> Counts {
     let mut counts = Counts::default();
     let mut smallest: Option<String> = None;
     let mut failures = 0;
     let mut seed = seeds.start;
     while counts.protocols < seeds.end - seeds.start {
         let mut random = Random::new(seed);
-        let text = protocols::write(&mut random, cancels, nested);
+        let text = protocols::write(&mut random, cancels, nested, gates);
         match Source::new(&text) {
             Err(findings) => {
                 counts.refused_texts += 1;
@@ -376,13 +384,13 @@ fn what_failed_once_is_judged_right() {
         600_000_510,
         600_001_347,
     ] {
-        random_protocols(seed..seed + 1, CancelKinds::Ending, 0);
+        random_protocols(seed..seed + 1, CancelKinds::Ending, 0, GateKinds::Opening);
     }
 }
 
 #[test]
 fn the_checker_is_sound_prompt_and_transparent() {
-    let counts = random_protocols(budget("CHECKER_CASES", 150), CancelKinds::All, NESTED);
+    let counts = random_protocols(budget("CHECKER_CASES", 150), CancelKinds::All, NESTED, GateKinds::All);
     // A few cases are asked for to look into them, not to count what they see.
     if counts.protocols < 100 {
         return;
@@ -393,6 +401,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
     );
     assert!(counts.uncorrelated > 20, "hardly anything was uncorrelated: {counts:?}");
     assert!(counts.nested > 10 && counts.within > 50, "hardly anything was nested: {counts:?}");
+    assert!(counts.behind_gates > 5, "hardly any gate closed behind a message: {counts:?}");
     assert!(counts.mistaken > 500, "{counts:?}");
     for kind in [
         "NotPermitted",

@@ -49,6 +49,17 @@ fn a_gate_that_opens_on_some_way_is_fine() {
 }
 
 #[test]
+fn a_gate_that_is_open_until_announced_can_be_passed_first() {
+    let open = GATED.replace("= Welcome.capabilities", "= Welcome.capabilities open until announced");
+    for guest in ["!Tip . !Hello . ?Welcome . End", "!Wine . ?Bottle . !Hello . ?Welcome . !Tip . End"] {
+        says(&format!("{open}Guest = {guest}\n"), &[]);
+    }
+    // The other side has to announce what it can do all the same.
+    let other = open.replace("server.tip", "client.tip");
+    says(&format!("{other}Guest = !Tip . !Hello . ?Welcome . End\n"), &["S0113"]);
+}
+
+#[test]
 fn a_gate_that_only_its_own_consequence_opens_is_an_error() {
     gated("Guest = !Tip . !Hello . ?Welcome . End", &["S0120"]);
     gated("Guest = !Tip . !Hello . ?Welcome . !Tip . End", &["S0120"]);

@@ -47,7 +47,10 @@ impl Choices<'_> {
             self.messages();
         }
         match self.below(4) {
-            3 => self.put("capabilities client = R0.capabilities\ncapabilities server = A0.capabilities\n"),
+            3 => self.put(
+                "capabilities client = R0.capabilities\n\
+                 capabilities server = A0.capabilities open until announced\n",
+            ),
             2 => self.put(
                 "capabilities client = R0.capabilities default roots.list\n\
                  notification Gated \"gated\" requires client.roots.list if x\n",

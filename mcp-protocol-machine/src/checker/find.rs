@@ -21,6 +21,15 @@ pub(super) struct Found {
     /// The message shows that its sender takes the channel to be in this state. One that opens a sub-session, or is
     /// uncorrelated, shows nothing if it may have been sent for a sub-session before, wherever the channel was.
     pub(super) shows_state: bool,
+    /// It came through a gate that has closed, and its sender may not have received what closed it.
+    pub(super) closed_gate: Option<ClosedGate>,
+}
+
+/// A gate that has closed behind a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ClosedGate {
+    /// The message that closed it, if one did.
+    pub(super) by: Option<MessageIndex>,
 }
 
 impl Checker {
@@ -59,6 +68,7 @@ impl Checker {
                 origin: edge.origin,
                 crossed: None,
                 shows_state: true,
+                closed_gate: None,
             };
             if edge.origin != Origin::Closure {
                 return Some(found);
@@ -90,7 +100,7 @@ impl Checker {
             Action::Step(to) if to != state => Origin::Written,
             Action::Step(_) | Action::Spawn(_) => Origin::Closure,
         };
-        Some(Found { place, channel, state, action, origin, crossed, shows_state: true })
+        Some(Found { place, channel, state, action, origin, crossed, shows_state: true, closed_gate: None })
     }
 
     /// Whether the peer of the followed role has a message in some state. The tables of a role without its peer do not

@@ -4,11 +4,11 @@ use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::endings::Space;
 use crate::id::RequestId;
-use crate::protocol::{Action, Condition, Direction, Holder, Kind, MessageIndex, Origin, Side};
+use crate::protocol::{Action, Condition, Direction, GateIndex, Holder, Kind, MessageIndex, Origin, Side};
 use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
-use super::find::Found;
+use super::find::{ClosedGate, Found};
 use super::keyed::{Later, Otherwise};
 use super::state::Checker;
 
@@ -102,7 +102,8 @@ impl Checker {
             return later.map(Judged::Later);
         }
         let Some(found) = found else { return not_permitted() };
-        self.gates(direction, message, &Capabilities::unknown(), applies)
+        let closed_gate = self
+            .gates_on_arrival(direction, message, applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         let mut shows_state = true;
         if let Action::Spawn(start) = found.action {
@@ -112,7 +113,7 @@ impl Checker {
                 before.and_then(|body| self.late_before(Space::of(body), direction, message, correlation));
             shows_state = before.is_none();
         }
-        Ok(Judged::Found(Found { shows_state, ..found }))
+        Ok(Judged::Found(Found { shows_state, closed_gate, ..found }))
     }
 
     /// The gates of a message that is permitted otherwise.
@@ -122,8 +123,38 @@ impl Checker {
         message: MessageIndex,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<(), Violation> {
-        self.gates(direction, message, &Capabilities::unknown(), applies)
+        self.gates_on_arrival(direction, message, applies)
+            .map(drop)
             .map_err(|kind| self.violation(direction, message, None, kind))
+    }
+
+    /// The gates of a message as its receiver, or an observer, judges them: one that has closed is still open for a
+    /// message whose sender may not have received what closed it.
+    pub(super) fn gates_on_arrival(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Option<ClosedGate>, ViolationKind> {
+        let Err(kind) = self.gates(direction, message, &Capabilities::unknown(), applies) else {
+            return Ok(None);
+        };
+        let requires = self.protocol.message(message).map(|table| &*table.requires).unwrap_or_default();
+        let mut closed = None;
+        for requirement in requires.iter().filter(|requirement| requirement.is_needed(applies)) {
+            let holder = self.holder(direction, requirement.holder);
+            if self.grants(direction, holder, requirement.gate, &self.tolerated) {
+                continue;
+            }
+            // A side knows of what it has announced itself.
+            let by = self.sent_by(holder);
+            let excuse = self.closed_gates.excuse(holder, requirement.gate, |fence| self.is_past(by, fence));
+            match excuse.filter(|_| by != direction || !self.ordered) {
+                Some(by) => closed = Some(ClosedGate { by }),
+                None => return Err(kind),
+            }
+        }
+        Ok(closed)
     }
 
     /// The first gate of a message that is closed: neither announced nor tolerated, or not in `within`.
@@ -172,8 +203,7 @@ impl Checker {
                 continue;
             }
             let holder = self.holder(direction, requirement.holder);
-            let announced = self.capabilities(holder).grants(requirement.gate)
-                || (direction == Direction::Receive && tolerated.grants(requirement.gate));
+            let announced = self.grants(direction, holder, requirement.gate, tolerated);
             if announced && within.grants(requirement.gate) {
                 continue;
             }
@@ -186,6 +216,11 @@ impl Checker {
             });
         }
         Ok(())
+    }
+
+    /// Whether a gate of a side is open for what goes in a direction.
+    fn grants(&self, direction: Direction, holder: Side, gate: GateIndex, tolerated: &Capabilities) -> bool {
+        self.capabilities(holder).grants(gate) || (direction == Direction::Receive && tolerated.grants(gate))
     }
 
     fn holder(&self, direction: Direction, holder: Holder) -> Side {

@@ -6,7 +6,6 @@
 //! what ended the sub-session. Several sub-sessions may have held the value one after the other; then one of them is
 //! enough.
 
-use crate::capability::Capabilities;
 use crate::endings::Space;
 use crate::exchange::Place;
 use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
@@ -72,9 +71,15 @@ impl Checker {
         let body = self.sub_sessions.later(direction, message)?;
         let sought = Sought { direction, message, id, correlation };
         let found = self.find_later(body, sought, otherwise).and_then(|later| {
-            self.gates(direction, message, &Capabilities::unknown(), applies)
+            let closed_gate = self
+                .gates_on_arrival(direction, message, applies)
                 .map_err(|kind| self.violation(direction, message, id, kind))?;
-            Ok(later)
+            Ok(match later {
+                Some(Later::SubSession(sub_session, found)) => {
+                    Some(Later::SubSession(sub_session, Found { closed_gate, ..found }))
+                }
+                other => other,
+            })
         });
         found.transpose()
     }

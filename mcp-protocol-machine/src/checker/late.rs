@@ -47,7 +47,7 @@ impl Checker {
     }
 
     /// Whether the step in a direction that has this fence is known to be received.
-    fn is_past(&self, by: Direction, fence: Fence) -> bool {
+    pub(super) fn is_past(&self, by: Direction, fence: Fence) -> bool {
         self.evidence().is_past(by, fence)
     }
 
@@ -102,9 +102,18 @@ impl Checker {
 
     /// What is late about a message that takes an edge of a linear channel.
     ///
+    /// Where a gate has closed, only what opens an instance of its own is late. Any other message has moved its sender, so
+    /// it moves its receiver, too.
+    ///
     /// A notification that opens a sub-session which goes on is taken all the same: its sender has no way to learn that
     /// nothing was opened.
     pub(super) fn lateness(&self, found: &Found, request: bool) -> Option<Late> {
+        if let Some(closed) = found.closed_gate
+            && let Action::Spawn(start) = found.action
+            && self.sub_sessions.starts(start).is_none()
+        {
+            return Some(Late { state: found.state, crossed: closed.by, over: false });
+        }
         if found.origin != Origin::Closure {
             return None;
         }

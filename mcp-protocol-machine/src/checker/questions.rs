@@ -95,14 +95,35 @@ impl Checker {
         self.permits_if(Direction::Send, message, within, applies)
     }
 
-    /// Whether every capability that a message needs was announced, whatever the state says.
+    /// Whether every capability that a message needs was announced, whatever the state says, or was when the sender of the
+    /// message may have sent it.
     pub fn gates_open(
         &self,
         direction: Direction,
         message: MessageIndex,
         applies: impl Fn(&Condition) -> bool,
     ) -> bool {
-        self.gates(direction, message, &Capabilities::unknown(), &applies).is_ok()
+        self.gates_on_arrival(direction, message, &applies).is_ok()
+    }
+
+    /// A message of the followed role that passes a gate only because its peer, or an observer, cannot know that the role
+    /// has received what closed it. An endpoint does not send it.
+    ///
+    /// # Errors
+    /// The [`Violation`] that the message would be.
+    pub fn check_closed_gates(
+        &self,
+        message: MessageIndex,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Result<(), Violation> {
+        match self.gates_on_arrival(Direction::Send, message, &applies) {
+            Ok(Some(_)) => {
+                let within = Capabilities::unknown();
+                self.gates(Direction::Send, message, &within, &applies)
+                    .map_err(|kind| self.violation(Direction::Send, message, None, kind))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether a running sub-session may take a step now, as far as the states of the linear channels say; what the

@@ -1,6 +1,7 @@
 //! A session that is begun once more, with a peer that knows nothing of what was before.
 
 use super::state::Checker;
+use crate::closed::ClosedGates;
 use crate::exchange::{Exchange, Exchanges, Place};
 use crate::id::RequestId;
 use crate::protocol::Direction;
@@ -18,6 +19,7 @@ impl Checker {
             return None;
         }
         self.received = Exchanges::default();
+        self.closed_gates = ClosedGates::default();
         let (sub_sessions, limits) = (&self.sub_sessions, self.limits);
         let kept = |id: &RequestId, exchange: &Exchange| match exchange.place {
             Place::Linear(_) => true,

@@ -3,10 +3,11 @@
 use crate::bodies::Bodies;
 use crate::capability::Capabilities;
 use crate::channels::Channels;
+use crate::closed::ClosedGates;
 use crate::exchange::Exchanges;
 use crate::fence::Receipts;
 use crate::id::{Limits, RequestId, SubSessionNumber};
-use crate::protocol::{Direction, Protocol, Role, Side, State, StateIndex, StateKind};
+use crate::protocol::{Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind};
 use crate::sub_sessions::SubSessions;
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::trail::Trail;
@@ -57,6 +58,8 @@ pub struct Checker {
     pub(super) ended: Vec<SubSessionNumber>,
     pub(super) client: Capabilities,
     pub(super) server: Capabilities,
+    /// What the gates let through before they closed.
+    pub(super) closed_gates: ClosedGates,
     /// What the peer may use though it was not announced.
     pub(super) tolerated: Capabilities,
     pub(super) limits: Limits,
@@ -109,6 +112,11 @@ impl Checker {
         let next = Receipts::default().next();
         let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };
         let bodies = protocol.role(side).map(|role| Bodies::new(&protocol, role)).unwrap_or_default();
+        let initial = |side| match protocol.is_open_until_announced(side) {
+            true => Capabilities::unknown(),
+            false => Capabilities::none(),
+        };
+        let (client, server) = (initial(Side::Client), initial(Side::Server));
         let mut checker = Checker {
             protocol,
             side,
@@ -118,8 +126,9 @@ impl Checker {
             sub_sessions: SubSessions::new(bodies),
             left: Vec::new(),
             ended: Vec::new(),
-            client: Capabilities::none(),
-            server: Capabilities::none(),
+            client,
+            server,
+            closed_gates: ClosedGates::default(),
             tolerated: Capabilities::none(),
             limits: Limits::default(),
             closed: false,
@@ -142,8 +151,27 @@ impl Checker {
         self
     }
 
-    /// One side has announced what it can do; an announcement replaces an earlier one. The caller says so when it has
-    /// seen the payload that announces.
+    /// A message has announced what its sender can do; an announcement replaces an earlier one. The caller says so right
+    /// after the checker has accepted the message, when it has seen the payload.
+    ///
+    /// Where the announcement closes a gate, what the other side sends through it is late until it is known to have
+    /// received the announcement.
+    pub fn announced(&mut self, side: Side, message: MessageIndex, capabilities: Capabilities) {
+        let by = self.sent_by(side);
+        let receipts = self.asked(by).receipts();
+        let is_request = self.protocol.message(message).is_some_and(|table| table.kind == Kind::Request);
+        let fence = if is_request { receipts.last() } else { receipts.next() };
+        let mut closed = std::mem::take(&mut self.closed_gates);
+        let change = (self.capabilities(side), &capabilities);
+        closed.change(side, change, Some(message), fence, |side, fence| {
+            self.is_past(self.sent_by(side), fence)
+        });
+        self.closed_gates = closed;
+        self.announce(side, capabilities);
+    }
+
+    /// Sets what one side has announced, as it is known from elsewhere: nothing is on its way through a gate that this
+    /// closes. What a message announces is [`announced`](Self::announced).
     pub fn announce(&mut self, side: Side, capabilities: Capabilities) {
         match side {
             Side::Client => self.client = capabilities,
@@ -210,6 +238,11 @@ impl Checker {
             Direction::Send => &mut self.sent,
             Direction::Receive => &mut self.received,
         }
+    }
+
+    /// Which way goes what a side sends.
+    pub(super) fn sent_by(&self, side: Side) -> Direction {
+        if side == self.side { Direction::Send } else { Direction::Receive }
     }
 
     /// Who sends what goes in a direction.

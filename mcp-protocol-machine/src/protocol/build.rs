@@ -113,7 +113,14 @@ impl Protocol {
 impl Announcement {
     /// A side announces its capabilities in a field.
     pub const fn new(side: Side, field: Field) -> Announcement {
-        Announcement { side, field, defaults: Cow::Borrowed(&[]) }
+        Announcement { side, field, defaults: Cow::Borrowed(&[]), open: false }
+    }
+
+    /// The gates of this side are open until it has announced what it can do.
+    #[must_use]
+    pub const fn open_until_announced(mut self) -> Announcement {
+        self.open = true;
+        self
     }
 
     /// Sets what is announced as well by a capability with nothing in it.

@@ -59,6 +59,7 @@ impl Engine {
         self.rules.check_told_apart(message, &opening)?;
         let Opening { method, params } = opening;
         self.rules.check_asked_version(message, params)?;
+        self.rules.checker().check_closed_gates(message, applies(params))?;
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.calls.use_id();
@@ -137,6 +138,7 @@ impl Engine {
         let opening = Opening::of(table, written)?;
         self.rules.check_told_apart(message, &opening)?;
         let Opening { method, params } = opening;
+        self.rules.checker().check_closed_gates(message, applies(params))?;
         let keys = Names::keys(&protocol, message, None, params);
         let correlation = Correlation { keys: &keys, meant };
         let step = self.rules.checker_mut().notification_correlated(

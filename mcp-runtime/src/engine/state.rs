@@ -233,7 +233,7 @@ impl Engine {
             if incoming && !is_own {
                 failed.extend(self.rules.missing_capabilities(announcement, payload, &capabilities));
             }
-            self.rules.checker_mut().announce(announcement.side, capabilities);
+            self.rules.checker_mut().announced(announcement.side, message, capabilities);
             if is_own {
                 self.report_unhandled();
             }

@@ -8,6 +8,10 @@ pub(crate) mod restrictions {
     mcp_runtime::protocol!("tests/sessions/restrictions.session");
 }
 
+pub(crate) mod cellar {
+    mcp_runtime::protocol!("tests/sessions/cellar.session");
+}
+
 pub(crate) mod help_desk {
     mcp_runtime::protocol!("tests/sessions/help_desk.session");
 }

@@ -14,6 +14,7 @@ fn the_machine() {
             "capability",
             "condition",
             "fence",
+            "closed",
             "history",
             "endings",
             "exchange",

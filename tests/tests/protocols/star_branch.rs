@@ -52,7 +52,7 @@ async fn what_crosses_the_end_of_the_choice_is_late() {
     // Both send at once: neither has read the other's message.
     let (asker, logged) = tokio::join!(asker.send_stop(), answerer.send_log(json!("late")));
     logged.unwrap();
-    let late = "`Log` is late: it crossed `Stop`, and `Stopping` does not accept it";
+    let late = "`Log` is late: it crossed `Stop`, after which `Stopping` does not accept it";
     assert_eq!(reports.recv().await.as_deref(), Some(late));
     drop(asker);
 }

@@ -73,6 +73,7 @@ const PIECES: &[&str] = &[
     " if ",
     " unless ",
     " default ",
+    " open until announced ",
     "as ",
     "must",
     "should",

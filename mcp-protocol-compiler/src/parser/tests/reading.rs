@@ -162,6 +162,8 @@ fn item_words_are_keys_of_json_paths() {
     );
     correct("key k = A.version | B.group.if | C.\"\"");
     correct("capabilities client = A.default default if.default | unless.if\nB = End");
+    correct("capabilities client = A.open open until announced default open.until\nopen key k = A.open");
+    correct("capabilities client = A.open default open.until open until announced\nopen key k = A.open");
     correct(
         "notification A \"a\" requires client.unless.default unless unless requires own.if if if = \"x\"",
     );

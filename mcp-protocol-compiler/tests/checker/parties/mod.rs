@@ -136,7 +136,7 @@ pub(crate) fn talk(
         sub_sessions: BTreeMap::new(),
         owed: Vec::new(),
         dead: Vec::new(),
-        granted: HashMap::new(),
+        granted: party::open_at_first(protocol),
         cancelled: HashSet::new(),
         offered: HashMap::new(),
     };
@@ -296,7 +296,9 @@ impl Session<'_> {
         }
         if self.protocol.announcements.iter().any(|announced| announced.field.message == message) {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
-            event.grants = gates.filter(|_| random.percent(70)).collect();
+            // Where capabilities are announced again and again, gates close as often as they open.
+            let again = self.protocol.announcements.len() > 2;
+            event.grants = gates.filter(|_| random.percent(if again { 50 } else { 70 })).collect();
         }
         let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
         event.urgent = (random.percent(30) || !open(false)) && open(true);

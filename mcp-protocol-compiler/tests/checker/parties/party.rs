@@ -344,6 +344,13 @@ fn awaited(program: &Program, id: &RequestId) -> bool {
     asked.any(|asked| asked.direction == Direction::Send && asked.id == *id)
 }
 
+/// The gates that are open before anything is announced.
+pub(super) fn open_at_first(protocol: &Protocol) -> HashMap<Side, Vec<GateIndex>> {
+    let all: Vec<GateIndex> = (0_u16..).take(protocol.gates.len()).map(GateIndex).collect();
+    let open = protocol.announcements.iter().filter(|announced| announced.open);
+    open.map(|announced| (announced.side, all.clone())).collect()
+}
+
 fn announce(protocol: &Protocol, granted: &mut HashMap<Side, Vec<GateIndex>>, event: &Event) {
     let here = |side: Side| {
         let mut fields = protocol.announcements.iter();

@@ -85,6 +85,14 @@ pub(crate) enum CancelKinds {
     All,
 }
 
+/// How the gates of a random protocol open and close.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GateKinds {
+    /// All open once, by a first exchange.
+    Opening,
+    All,
+}
+
 /// What the states of one channel share.
 struct Pool {
     notes: Vec<String>,
@@ -130,8 +138,11 @@ fn operator(send: bool) -> char {
 /// How many random protocols in a hundred may have a `*` in the body of another one.
 pub(crate) const NESTED: usize = 40;
 
+/// Where the sides announce again and again what they can do.
+const ANNOUNCED_AGAIN: &str = "*( !Init . ?Inited . End ), *( !Told . End ), *( ?Said . End )";
+
 /// Writes a random protocol, in which a `*` stands in the body of another one with a chance in a hundred.
-pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize) -> String {
+pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, gates: GateKinds) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
@@ -139,6 +150,8 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize) ->
     let keys_random = random.fork();
     let cancels = Cancels::new(keys_random.fork(), cancels);
     let nests = keys_random.fork().percent(nested);
+    let mut gates_random = keys_random.fork().fork();
+    let changing = gated && gates == GateKinds::All && gates_random.percent(75);
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -155,11 +168,22 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize) ->
         inner: HashSet::new(),
     };
     let main = draft.top();
-    let start = if gated { format!("!Init . ?Inited . ( {main} )") } else { main };
+    let start = match gated {
+        true if changing => format!("( {main}, {ANNOUNCED_AGAIN} )"),
+        true => format!("!Init . ?Inited . ( {main} )"),
+        false => main,
+    };
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
     if gated {
-        text += "request Init \"init\" (P) -> Inited (P)\n\
-                 capabilities client = Init.capabilities\ncapabilities server = Inited.capabilities\n";
+        text += "request Init \"init\" (P) -> Inited (P)\n";
+        for (role, message, again) in [("client", "Init", "Told"), ("server", "Inited", "Said")] {
+            let open = if changing && gates_random.percent(50) { " open until announced" } else { "" };
+            writeln!(text, "capabilities {role} = {message}.capabilities{open}").unwrap();
+            if changing {
+                writeln!(text, "notification {again} \"{again}\" (P)").unwrap();
+                writeln!(text, "capabilities {role} = {again}.capabilities").unwrap();
+            }
+        }
     }
     text += draft.cancels.notification();
     text += "notification Progress \"progress\" (P) reports progressToken of _meta.progressToken\n";

@@ -132,7 +132,8 @@ pub(crate) struct World<'a> {
     /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
-    granted: HashMap<Side, Vec<GateIndex>>,
+    /// What each side has granted, one after the other, and which of all messages it said so in.
+    granted: HashMap<Side, Vec<(u64, Vec<GateIndex>)>>,
     /// How many messages were seen, and the last request of each direction that was answered.
     seen: u64,
     answered: [u64; 2],
@@ -143,6 +144,8 @@ pub(crate) struct World<'a> {
     /// How many sub-sessions were opened within others, and within those.
     pub(crate) within: u64,
     pub(crate) deep: u64,
+    /// How many messages came through a gate that had closed behind them.
+    pub(crate) behind_gates: u64,
     /// Where a sender is may be less certain for the checker than for the text.
     is_vague: bool,
     /// The rules that the last message may have broken, with `None` where it broke none.
@@ -170,6 +173,9 @@ impl<'a> World<'a> {
     ) -> World<'a> {
         let start = reading.start();
         let config = Config { programs: [start.clone(), start], inbox: Default::default() };
+        let all: Vec<GateIndex> = (0_u16..).take(protocol.gates.len()).map(GateIndex).collect();
+        let open = protocol.announcements.iter().filter(|announced| announced.open);
+        let granted = open.map(|announced| (announced.side, vec![(0, all.clone())])).collect();
         World {
             reading,
             protocol,
@@ -180,13 +186,14 @@ impl<'a> World<'a> {
             exchanges: HashMap::new(),
             refused: HashMap::new(),
             tokens: HashSet::new(),
-            granted: HashMap::new(),
+            granted,
             seen: 0,
             answered: [0; 2],
             written: Default::default(),
             uncorrelated: 0,
             within: 0,
             deep: 0,
+            behind_gates: 0,
             is_vague: false,
             advice: RefCell::default(),
             torn: Cell::new(false),
@@ -231,6 +238,7 @@ impl<'a> World<'a> {
             Kind::Reply { request } => self.reply(event, direction, request, false),
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
+        self.behind_gates += u64::from(!matches!(verdict, Verdict::Wrong(_)) && self.is_behind_gate(event));
         let verdict = match (verdict, kind) {
             (Verdict::Wrong("NotPermitted"), Kind::Request | Kind::Notification)
                 if self.is_far_behind(direction) || self.is_vague =>
@@ -253,7 +261,7 @@ impl<'a> World<'a> {
             .iter()
             .any(|announced| announced.side == event.from && announced.field.message == event.message);
         if announces && verdict == Verdict::Fine {
-            self.granted.insert(event.from, event.grants.clone());
+            self.granted.entry(event.from).or_default().push((self.seen, event.grants.clone()));
         }
         verdict
     }
@@ -273,7 +281,42 @@ impl<'a> World<'a> {
                 Holder::Receiver => event.from.other(),
             };
             required.condition.is_some() && event.urgent == required.unless
-                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+                || self.may_take_for_granted(event.from, holder, required.gate, false)
+        })
+    }
+
+    /// Whether a side may take a gate to be open. What the other side has said since it last answered a request of it, it
+    /// may not have received.
+    fn may_take_for_granted(&self, side: Side, holder: Side, gate: GateIndex, now: bool) -> bool {
+        let Some(granted) = self.granted.get(&holder) else { return false };
+        let by = if holder == self.side { Direction::Send } else { Direction::Receive };
+        let mut next = None;
+        for (at, gates) in granted.iter().rev() {
+            // The newest, and those before whose successor may not have been received.
+            if next.is_some_and(|next| now || holder == side || self.answered[index(by)] >= next) {
+                return false;
+            }
+            if gates.contains(&gate) {
+                return true;
+            }
+            next = Some(*at);
+        }
+        // Before the first there was nothing.
+        false
+    }
+
+    /// Whether a message came through a gate that has closed behind it.
+    fn is_behind_gate(&self, event: &Event) -> bool {
+        let requires = self.protocol.message(event.message).unwrap().requires.iter();
+        let mut needed =
+            requires.filter(|required| required.condition.is_none() || event.urgent != required.unless);
+        needed.any(|required| {
+            let holder = match required.holder {
+                Holder::Side(side) => side,
+                Holder::Sender => event.from,
+                Holder::Receiver => event.from.other(),
+            };
+            !self.may_take_for_granted(event.from, holder, required.gate, true)
         })
     }
 
@@ -386,6 +429,9 @@ impl<'a> World<'a> {
             let openers = self.reading.openers(&self.caught_up(config, sender));
             openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
         });
+        // What opens an instance of its own has moved nothing, so it is dropped behind a gate that has closed.
+        let behind_gate = self.is_behind_gate(event);
+        let late = late || behind_gate && !keyed;
         let past = self.past_of(event, &item);
         let is_past = !past.is_empty();
         // The checker does not follow what is said late in a sub-session that is over, and takes this to be possible.

@@ -62,6 +62,10 @@ impl Rules {
             Holder::Sender => false,
         });
         let granted = self.checker.capabilities(self.side);
+        if granted.is_unknown() && self.protocol.is_open_until_announced(self.side) {
+            // Everything is open, and nothing was said yet.
+            return None;
+        }
         let mut last = None;
         for requirement in own {
             if !granted.grants(requirement.gate) {

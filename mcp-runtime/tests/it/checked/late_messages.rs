@@ -26,7 +26,7 @@ fn cancel() -> Value {
     json!({"jsonrpc": "2.0", "method": "cancel"})
 }
 
-const LATE: &str = "`Cancel` is late: it crossed `Done`, and `Idle` does not accept it";
+const LATE: &str = "`Cancel` is late: it crossed `Done`, after which `Idle` does not accept it";
 
 #[tokio::test]
 async fn a_cancel_that_crosses_the_end_of_a_turn_is_not_an_event_of_the_next_one() {

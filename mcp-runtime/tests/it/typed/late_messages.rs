@@ -94,7 +94,7 @@ async fn a_cancel_that_crosses_the_end_of_a_turn_does_not_cancel_the_next_one() 
     );
     assert_eq!(
         reported.first().map(ToString::to_string).as_deref(),
-        Some("`Cancel` is late: it crossed `Done`, and `Idle` does not accept it")
+        Some("`Cancel` is late: it crossed `Done`, after which `Idle` does not accept it")
     );
     editor.say(notification("cancel", json!(null))).await;
     let mut second = second;
@@ -112,7 +112,10 @@ async fn an_untaken_cancel_of_the_last_turn_does_not_cancel_the_next_one() {
     let idle = done(first, &mut editor).await;
     let second = turn(idle, &mut editor, 2).await;
     assert!(!at_once(second.readable()).await);
-    assert_eq!(reports.texts(), ["`Cancel` is late: it crossed `Done`, and `Idle` does not accept it"]);
+    assert_eq!(
+        reports.texts(),
+        ["`Cancel` is late: it crossed `Done`, after which `Idle` does not accept it"]
+    );
 }
 
 #[tokio::test]

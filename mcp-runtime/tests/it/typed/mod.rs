@@ -8,6 +8,7 @@ mod cancelling_calls;
 mod cancelling_steps;
 mod conditions;
 mod ending;
+mod gates;
 mod keys;
 mod late_messages;
 mod nesting;
@@ -24,7 +25,7 @@ mod timing;
 mod versions;
 
 use crate::protocols::help_desk::{Clerk, Open, Visitor};
-use crate::protocols::{garden, help_desk, kitchen, restaurant, turns, watching, workbench};
+use crate::protocols::{cellar, garden, help_desk, kitchen, restaurant, turns, watching, workbench};
 use mcp_runtime::Options;
 use mcp_runtime::transport::duplex;
 use serde_json::json;

@@ -93,7 +93,7 @@ async fn a_guest_who_has_asked_for_the_bill_orders_nothing_and_receives_what_was
         panic!()
     };
     assert!(violation.to_string().contains("is suspended in `Leaving`"), "{violation}");
-    let late = ["`Cooked` is late: it crossed `Change`, and `AwaitingChanged` does not accept it"];
+    let late = ["`Cooked` is late: it crossed `Change`, after which `AwaitingChanged` does not accept it"];
     assert_eq!(*reports.lock().unwrap(), late);
     let guest = guest.send_leave().await.unwrap();
     // Of all that was refused nothing was written.
