@@ -114,6 +114,9 @@ pub(crate) struct Lead {
     /// Which of its linear channels.
     pub(crate) place: usize,
     pub(crate) to: StateIndex,
+    /// The message shows that its sender knows the state it leads from. One that may have been sent before its sender
+    /// knew of the sub-session, because its key is open, shows nothing.
+    pub(crate) shows_state: bool,
 }
 
 /// A step of a sub-session.
@@ -267,8 +270,10 @@ impl SubSessions {
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) {
-        let Lead { place, to } = lead;
-        self.said(sub_session, place, step.by, step.message, evidence);
+        let Lead { place, to, shows_state } = lead;
+        if shows_state {
+            self.said(sub_session, place, step.by, step.message, evidence);
+        }
         if let Some(running) = self.running.get_mut(&sub_session)
             && running.channels.state(place) != Some(to)
         {

@@ -181,6 +181,12 @@ impl<'a> Refuser<'a> {
                 self.refusal(number, key, open, reply, &mut edges, findings);
             }
         }
+        // The request that opened a sub-session may be refused as long as it is open: nothing of it is left to undo.
+        if let Some(opener) = key.opener
+            && !answered(&place.edges, self.declarations).contains_key(&opener)
+        {
+            self.refusal(number, RefusalKey { last: None, ..key }, opener, place.span, &mut edges, findings);
+        }
         let parts = place.parts.iter().map(|part| self.state(RefusalKey::start(*part), None)).collect();
         if let Some(state) = self.states.get_mut(number) {
             state.edges = edges;

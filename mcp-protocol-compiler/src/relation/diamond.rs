@@ -142,9 +142,18 @@ fn fault(
 ) -> Option<Fault> {
     let (client, server) = (walk.client, walk.server);
     let (sent, answered) = (from_client.event(), from_server.event());
-    // A sub-session that the one message ends swallows the other, which would have changed nothing.
+    // A sub-session that the one message ends swallows the other, if the sub-session ends in either order.
     let over = |after: &(Locations, Locations)| client.is_over(&after.0) && server.is_over(&after.1);
-    if over(after_client) && from_server.is_loop() || over(after_server) && from_client.is_loop() {
+    let ends = |machine: &Machine<'_>, before: &Locations, event: Event| {
+        let step = machine.find(before, event);
+        step.is_some_and(|step| machine.is_over(&machine.step(before, &step)))
+    };
+    let end_after = |before: &(Locations, Locations), event: Event| {
+        ends(client, &before.0, event) && ends(server, &before.1, event)
+    };
+    if over(after_client) && (from_server.is_loop() || end_after(after_server, sent))
+        || over(after_server) && (from_client.is_loop() || end_after(after_client, answered))
+    {
         return None;
     }
     let Some(client_accepts) = client.find(&after_client.0, answered) else {

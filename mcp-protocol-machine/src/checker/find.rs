@@ -2,6 +2,7 @@
 
 use crate::channels::Channels;
 use crate::protocol::{Action, Direction, MessageIndex, Origin, StateIndex};
+use crate::sub_sessions::Lead;
 
 use super::state::Checker;
 
@@ -30,6 +31,13 @@ pub(super) struct Found {
 pub(super) struct ClosedGate {
     /// The message that closed it, if one did.
     pub(super) by: Option<MessageIndex>,
+}
+
+impl Found {
+    /// A step that takes the edge to a state.
+    pub(super) fn leads(&self, to: StateIndex) -> Lead {
+        Lead { place: self.place, to, shows_state: self.shows_state }
+    }
 }
 
 impl Checker {

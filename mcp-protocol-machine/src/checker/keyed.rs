@@ -187,11 +187,12 @@ impl Checker {
         }
         self.fitting(sub_session, direction, message, id, correlation)?;
         let Some(running) = self.sub_sessions.get(sub_session) else { return Ok(None) };
-        if let Some(found) = self.find_among(&running.channels, direction, message, |_| true) {
-            return Ok(Some(Later::SubSession(sub_session, found)));
-        }
         // It may cross the message that opened the sub-session.
         let unknown = correlation.meant == Meant::Anything && running.may_be_unknown(direction);
+        if let Some(found) = self.find_among(&running.channels, direction, message, |_| true) {
+            let found = Found { shows_state: found.shows_state && !(unknown && alone), ..found };
+            return Ok(Some(Later::SubSession(sub_session, found)));
+        }
         if unknown && alone {
             return Ok(None);
         }
@@ -366,8 +367,7 @@ impl Checker {
             self.sub_sessions.asked(sub_session, direction, id);
         }
         let step = self.sub_session_step(direction, message, id);
-        let ended =
-            self.move_sub_session(sub_session, Lead { place: found.place, to }, step, correlation.keys);
+        let ended = self.move_sub_session(sub_session, found.leads(to), step, correlation.keys);
         let kind = StepKind::SubSession { ended };
         Step { kind, message: Some(message), sub_session: Some(sub_session), advice }
     }
@@ -595,8 +595,7 @@ impl Checker {
             false => self.asked_mut(asker).finish(id),
         }
         self.sub_sessions.answered(sub_session, asker, id);
-        let lead = Lead { place: found.place, to };
-        let ended = self.move_sub_session(sub_session, lead, step, correlation.keys);
+        let ended = self.move_sub_session(sub_session, found.leads(to), step, correlation.keys);
         let kind = StepKind::SubSession { ended };
         Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
     }

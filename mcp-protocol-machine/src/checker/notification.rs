@@ -3,7 +3,7 @@
 use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
-use crate::sub_sessions::{Correlation, Lead, SubSessionStep};
+use crate::sub_sessions::{Correlation, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::judge::Judged;
@@ -211,7 +211,7 @@ impl Checker {
         self.asked_mut(direction).cancel(id, &limits);
         self.sub_sessions.answered(sub_session, direction, id);
         let step = self.sub_session_step(direction, message, None);
-        let ended = self.move_sub_session(sub_session, Lead { place: found.place, to }, step, &[]);
+        let ended = self.move_sub_session(sub_session, found.leads(to), step, &[]);
         let kind = StepKind::SubSession { ended };
         Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
     }

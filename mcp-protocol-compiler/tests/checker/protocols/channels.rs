@@ -92,6 +92,34 @@ impl Draft<'_> {
         pool.states[0].clone()
     }
 
+    /// A body whose first request has its reply after other steps, in each of which it may be refused.
+    pub(super) fn answered_late(&mut self, send: bool, cancellable: &str, key: &str) -> String {
+        let (out, back) = (sign(send), sign(!send));
+        let (request, _) = self.request(Some(key), cancellable);
+        let names: Vec<String> = (0..1 + self.random.below(3)).map(|_| self.fresh("L")).collect();
+        for (place, name) in names.iter().enumerate() {
+            let rest = match self.random.percent(50) {
+                true => "End".to_owned(),
+                false => self.channel(0, Some(key.to_owned())),
+            };
+            let mut branches = Vec::new();
+            let next = names.get(place + 1);
+            if let Some(next) = next {
+                let way = self.random.percent(50);
+                branches.push((Some(way), format!("{}{} . {next}", sign(way), self.note(Some(key)))));
+            }
+            if next.is_none() || self.random.percent(30) {
+                branches.push((Some(!send), format!("{back}reply . {rest}")));
+            }
+            if self.random.percent(40) {
+                let way = self.random.percent(50);
+                branches.push((Some(way), format!("{}{} . {name}", sign(way), self.note(Some(key)))));
+            }
+            self.definitions.push(Definition { name: name.clone(), only: false, branches });
+        }
+        format!("{out}{request} . {}", names[0])
+    }
+
     fn state(&mut self, pool: &mut Pool, name: String) {
         let mut branches: Vec<(Option<bool>, String)> = Vec::new();
         let send = self.random.percent(50);

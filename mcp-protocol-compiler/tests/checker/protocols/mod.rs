@@ -416,7 +416,7 @@ impl Draft<'_> {
         let key = self.fresh("k");
         let (out, back) = (sign(send), sign(!send));
         let nests = self.nests();
-        let first = match self.random.below(3) {
+        let first = match self.random.below(4) {
             _ if nests && self.random.percent(35) => self.waiting(send, cancellable, &key),
             0 => {
                 let note = self.note(Some(&key));
@@ -426,6 +426,7 @@ impl Draft<'_> {
                 let (request, _) = self.request(Some(&key), cancellable);
                 format!("{out}{request} . {back}reply . {}", self.body(&key, nests))
             }
+            2 => self.answered_late(send, cancellable, &key),
             _ => {
                 // The reply names the value of the sub-session.
                 let (request, replies) = self.request(None, cancellable);

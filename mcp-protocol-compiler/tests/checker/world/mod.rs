@@ -548,7 +548,11 @@ impl<'a> World<'a> {
             let goes_on = !self.stays(number, &item);
             let known = self.sub_sessions[number].known || goes_on;
             let late = self.crosses(&self.sub_sessions[number].configs, &item);
-            self.sub_sessions[number].configs = after;
+            let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
+            let configs = &mut self.sub_sessions[number].configs;
+            // Who may have sent it alone, before it had heard of the sub-session, may be anywhere in it.
+            let before = std::mem::take(configs).into_iter();
+            configs.extend(before.filter(|_| unheard && uncorrelated.is_some() && !goes_on).chain(after));
             self.main = awake;
             if late {
                 return (Verdict::Late, None);
