@@ -333,6 +333,8 @@ impl Channel {
         };
         match kind {
             Some(Kind::Refusal { request: refused }) if request == Some(refused) => Verdict::Take,
+            // The request that opened the sub-session is refused, whatever the value waits for.
+            Some(Kind::Refusal { .. }) if self.ends_in(target) => Verdict::Take,
             _ if target == self.state => Verdict::Skip,
             _ => {
                 let name =
@@ -356,7 +358,13 @@ impl Channel {
 
     /// Whether the value stands for a sub-session of which nothing is left.
     fn is_over(&self) -> bool {
-        self.sub_session.is_some() && self.table().is_none_or(|state| state.kind == StateKind::End)
+        self.ends_in(self.state)
+    }
+
+    /// Whether the value stands for a sub-session of which nothing is left in a state.
+    fn ends_in(&self, state: StateIndex) -> bool {
+        let table = self.role().and_then(|role| role.state(state));
+        self.sub_session.is_some() && table.is_none_or(|state| state.kind == StateKind::End)
     }
 
     fn peer_may_close(&self) -> bool {

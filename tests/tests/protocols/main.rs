@@ -3,6 +3,7 @@
 mod cancelling;
 mod generated;
 mod inner;
+mod late_refusals;
 mod note;
 mod patterns;
 mod star_branch;
