@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
-    Condition, Direction, Field, KeyIndex, KeyPlace, MessageIndex, Protocol, Side, Text,
+    Condition, Direction, KeyIndex, KeyPlace, MessageIndex, Protocol, Side, Text,
 };
 use mcp_protocol_machine::{
     About, Awaiting, Capabilities, Checker, Correlation, KeyValue, Lookup, RequestId, Said, Step, StepKind,
@@ -97,7 +97,8 @@ impl Observer {
             };
         };
         let keys = self.keys(message, id, params);
-        let correlation = Correlation::keys(&keys);
+        let announces = id.and_then(|_| self.announces(direction, params));
+        let correlation = Correlation::keys(&keys).announcing(announces.as_ref());
         let step = match id {
             Some(id) => {
                 let token = self.token(params);
@@ -177,17 +178,26 @@ impl Observer {
         reports.flat_map(|reports| reports.of.iter()).find_map(|path| id_of(at(params, path)))
     }
 
+    /// What a request announces for as long as it runs, where each request of its sender does that.
+    fn announces(&self, direction: Direction, params: &Value) -> Option<Capabilities> {
+        let side = self.checker.side();
+        let side = if direction == Direction::Send { side } else { side.other() };
+        let mut places = self.protocol.announcements.iter();
+        let place = places.find(|place| place.side == side && place.message.is_none())?;
+        let capabilities = at(params, &place.path);
+        Some(Capabilities::announced(&self.protocol, place, |path| said(at(capabilities, path))))
+    }
+
     /// Takes the capabilities and the version that a message announces.
     fn note_announcements(&mut self, message: MessageIndex, payload: &Value) {
         let protocol = self.protocol.clone();
-        let announced = |field: &Field| field.message == message;
-        for announcement in protocol.announcements.iter().filter(|place| announced(&place.field)) {
-            let capabilities = at(payload, &announcement.field.path);
+        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
+            let capabilities = at(payload, &announcement.path);
             let granted =
                 Capabilities::announced(&protocol, announcement, |path| said(at(capabilities, path)));
             self.checker.announced(announcement.side, message, granted);
         }
-        let version = protocol.version_field.as_ref().filter(|field| announced(field));
+        let version = protocol.version_field.as_ref().filter(|field| field.message == message);
         let version = version.and_then(|field| at(payload, &field.path).as_str());
         let older = |revision: &&&Protocol| revision.version.as_deref() == version;
         if let Some(revision) = self.revisions.iter().find(older)

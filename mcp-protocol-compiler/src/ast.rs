@@ -85,7 +85,7 @@ pub enum ItemKind {
         /// Whose: `client`, `server` or a role's name.
         role: Name,
         /// Where they are announced.
-        field: MessageField,
+        field: AnnouncedField,
         /// Where `open until announced` stands: before the announcement every gate of the role is open.
         open: Option<Span>,
         /// `default elicitation.form | …`: what a capability with nothing in it announces as well.
@@ -295,6 +295,30 @@ pub struct MessageField {
     pub message: Name,
     /// The path in its payload.
     pub path: JsonPath,
+}
+
+/// Where capabilities are announced.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AnnouncedField {
+    /// `Message.a.b`
+    Message(MessageField),
+    /// `each request.a.b`: in the params of every request of that role.
+    EachRequest {
+        /// The path in the params.
+        path: JsonPath,
+        /// From `each` on.
+        span: Span,
+    },
+}
+
+impl AnnouncedField {
+    /// The path in the payload.
+    pub fn path(&self) -> &JsonPath {
+        match self {
+            AnnouncedField::Message(field) => &field.path,
+            AnnouncedField::EachRequest { path, .. } => path,
+        }
+    }
 }
 
 /// One alternative of a key.

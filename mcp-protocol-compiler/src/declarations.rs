@@ -109,12 +109,12 @@ pub struct Key {
     pub span: Span,
 }
 
-/// `capabilities ROLE = Message.path`
+/// `capabilities ROLE = Message.path`, `capabilities ROLE = each request.path`
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Announced {
     /// What goes into the tables.
     pub table: machine::Announcement,
-    /// Where the message is named.
+    /// Where the message is named, or from `each` on.
     pub message: Span,
 }
 

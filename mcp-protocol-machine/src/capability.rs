@@ -128,6 +128,11 @@ impl Capabilities {
                 && self.words.iter().zip(&other.words).all(|(one, two)| one & !two == 0))
     }
 
+    /// The gates that are open one by one; none where every gate is.
+    pub(crate) fn each(&self) -> impl Iterator<Item = GateIndex> {
+        self.gates(self.words.len() * 64)
+    }
+
     /// The open gates among the first `count`, in order.
     pub fn gates(&self, count: usize) -> impl Iterator<Item = GateIndex> {
         (0..=u16::MAX).take(count).map(GateIndex).filter(|gate| self.grants(*gate))
@@ -166,7 +171,7 @@ fn position(gate: GateIndex) -> (usize, u64) {
 mod tests {
     use super::*;
     use crate::checker::tests::random::Random;
-    use crate::protocol::{Field, Gate, MessageIndex, Side};
+    use crate::protocol::{Gate, MessageIndex, Side};
 
     fn set(gates: &[u16]) -> Capabilities {
         gates.iter().copied().map(GateIndex).collect()
@@ -201,7 +206,8 @@ mod tests {
         };
         let announcement = Announcement {
             side: Side::Client,
-            field: Field { message: MessageIndex(0), path: path(&"capabilities") },
+            message: Some(MessageIndex(0)),
+            path: path(&"capabilities"),
             defaults: vec![GateIndex(u16::try_from(paths.len() - 1).unwrap())].into(),
             open: false,
         };

@@ -2,8 +2,10 @@
 //!
 //! There is one table for each side that asks: the ids of the two directions have nothing to do with one another.
 
+use crate::capability::Capabilities;
 use crate::endings::{Ended, Space};
 use crate::fence::{Fence, Receipts};
+use crate::grants::Grants;
 use crate::hash::SteadyTable;
 use crate::history::{Recent, Used};
 use crate::id::{Limits, RequestId, SubSessionNumber, Token};
@@ -24,6 +26,8 @@ pub(crate) struct Exchange {
     pub(crate) token: Option<Token>,
     /// What its reply proves.
     pub(crate) fence: Fence,
+    /// What it announces for as long as it is not over.
+    pub(crate) grants: Option<Box<Capabilities>>,
 }
 
 impl Exchange {
@@ -108,6 +112,8 @@ pub(crate) struct Exchanges {
     used_tokens: Used,
     /// What the replies have proven.
     receipts: Receipts,
+    /// What those that are not over announce.
+    grants: Grants,
 }
 
 impl Exchanges {
@@ -183,9 +189,14 @@ impl Exchanges {
         message: MessageIndex,
         place: Place,
         token: Option<Token>,
+        announces: Option<&Capabilities>,
         limits: &Limits,
     ) {
         self.used.insert(id, limits);
+        let grants = announces.filter(|grants| !grants.is_none()).map(|grants| Box::new(grants.clone()));
+        if let Some(grants) = &grants {
+            self.grants.add(grants);
+        }
         if let Some(token) = &token {
             self.used_tokens.insert(token, limits);
             self.tokens.insert(token.clone(), id.clone());
@@ -196,8 +207,18 @@ impl Exchanges {
         // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
         self.past.remove(id);
         let fence = self.receipts.request();
-        let exchange = Exchange { message, place, reply: None, cancelled: false, token, fence };
+        let exchange = Exchange { message, place, reply: None, cancelled: false, token, fence, grants };
         self.running.insert(id.clone(), exchange);
+    }
+
+    /// What those that are not over announce.
+    pub(crate) fn grants(&self) -> Capabilities {
+        self.grants.all()
+    }
+
+    /// What those announced that are over since the last call.
+    pub(crate) fn take_released(&mut self) -> Capabilities {
+        self.grants.take_released()
     }
 
     /// What replies to these requests have proven.
@@ -263,6 +284,9 @@ impl Exchanges {
     /// An exchange is over.
     pub(crate) fn finish(&mut self, id: &RequestId) {
         let Some(exchange) = self.running.remove(id) else { return };
+        if let Some(grants) = &exchange.grants {
+            self.grants.remove(grants);
+        }
         if exchange.is_answered() {
             self.answered -= 1;
         }
@@ -328,6 +352,9 @@ impl Exchanges {
                 if before.tokens.get(token) == Some(&id) {
                     self.tokens.insert(token.clone(), id.clone());
                 }
+            }
+            if let Some(grants) = &exchange.grants {
+                self.grants.add(grants);
             }
             self.answered += usize::from(exchange.is_answered());
             self.running.insert(id, exchange);

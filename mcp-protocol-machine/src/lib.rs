@@ -25,6 +25,7 @@ mod endings;
 mod excerpt;
 mod exchange;
 mod fence;
+mod grants;
 mod hash;
 mod history;
 mod id;

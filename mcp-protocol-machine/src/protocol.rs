@@ -85,6 +85,13 @@ impl Protocol {
         self.announcements.iter().any(|announcement| announcement.side == side && announcement.open)
     }
 
+    /// Whether each request of a side announces what the side can do during this request.
+    pub fn announces_in_each_request(&self, side: Side) -> bool {
+        self.announcements
+            .iter()
+            .any(|announcement| announcement.side == side && announcement.message.is_none())
+    }
+
     /// Every message with its index, in order.
     pub fn indexed(&self) -> impl Iterator<Item = (MessageIndex, &Message)> {
         (0..=u16::MAX).map(MessageIndex).zip(self.messages.iter())
@@ -185,8 +192,10 @@ pub struct KeyIndex(pub u16);
 pub struct Announcement {
     /// Who announces.
     pub side: Side,
-    /// In which message, and where in it.
-    pub field: Field,
+    /// In which message; nothing if each request of that side announces what the side can do during this request.
+    pub message: Option<MessageIndex>,
+    /// Where in the payload.
+    pub path: Path,
     /// What is announced as well by a capability with nothing in it: `elicitation.form` by `elicitation: {}`.
     pub defaults: List<GateIndex>,
     /// The gates of this side are open until it has announced what it can do.

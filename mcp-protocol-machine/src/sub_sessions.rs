@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::bodies::Bodies;
+use crate::capability::Capabilities;
 use crate::channels::Channels;
 use crate::endings::{Ended, Endings, Space};
 use crate::exchange::Opened;
@@ -23,6 +24,8 @@ pub struct Correlation<'a> {
     pub keys: &'a [(KeyIndex, KeyValue)],
     /// What the message is meant for, if its sender knows.
     pub meant: Meant,
+    /// What a request announces for as long as it runs, where each request of its side does that.
+    pub announces: Option<&'a Capabilities>,
 }
 
 /// What a message is meant for.
@@ -42,7 +45,19 @@ pub enum Meant {
 impl<'a> Correlation<'a> {
     /// The values of keys, as they were read from a message.
     pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Correlation<'a> {
-        Correlation { keys, meant: Meant::Anything }
+        Correlation { keys, meant: Meant::Anything, announces: None }
+    }
+
+    /// The same for what a side means for something.
+    pub const fn meant(keys: &'a [(KeyIndex, KeyValue)], meant: Meant) -> Correlation<'a> {
+        Correlation { keys, meant, announces: None }
+    }
+
+    /// Sets what a request announces for as long as it runs.
+    #[must_use]
+    pub const fn announcing(mut self, capabilities: Option<&'a Capabilities>) -> Correlation<'a> {
+        self.announces = capabilities;
+        self
     }
 }
 

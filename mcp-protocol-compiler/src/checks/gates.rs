@@ -20,9 +20,24 @@ pub const NEVER_SENT: Code = Code("S0119");
 /// A message that comes only where its gate is still closed.
 pub const NEVER_OPEN: Code = Code("S0120");
 
+/// A notification that needs what only requests of its own side announce.
+pub const OWN_NOTIFICATION: Code = Code("S0121");
+
+/// A side that announces both in a message and in each request.
+pub const ANNOUNCED_BOTH_WAYS: Code = Code("S0122");
+
 /// Looks at the announcements first: what is announced nowhere opens nothing.
 pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     let declarations = &compiled.declarations;
+    let both: Vec<Diagnostic> = declarations
+        .announcements
+        .iter()
+        .filter(|announced| announced.table.message.is_none())
+        .filter_map(|each| announced_both_ways(each, declarations))
+        .collect();
+    if !both.is_empty() {
+        return both;
+    }
     let machines = || compiled.client.iter().chain(&compiled.server);
     let mut said: BTreeSet<(Side, MessageIndex)> = BTreeSet::new();
     for machine in machines() {
@@ -32,8 +47,16 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     if said.is_empty() {
         return Vec::new();
     }
-    let unsaid =
-        |announced: &&Announced| !said.contains(&(announced.table.side, announced.table.field.message));
+    let requests = |side: Side| {
+        said.iter().any(|(by, index)| {
+            let kind = declarations.message(*index).map(|message| message.table.kind);
+            *by == side && kind == Some(Kind::Request)
+        })
+    };
+    let unsaid = |announced: &&Announced| match announced.table.message {
+        Some(message) => !said.contains(&(announced.table.side, message)),
+        None => !requests(announced.table.side),
+    };
     let found: Vec<Diagnostic> = declarations
         .announcements
         .iter()
@@ -42,6 +65,11 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         .collect();
     if !found.is_empty() || declarations.gates.is_empty() {
         return found;
+    }
+    let found: BTreeMap<Span, Diagnostic> =
+        machines().flat_map(|machine| own_notifications(machine, declarations)).collect();
+    if !found.is_empty() {
+        return found.into_values().collect();
     }
     let mut closed: BTreeMap<Span, (Diagnostic, bool)> = BTreeMap::new();
     for machine in machines() {
@@ -54,6 +82,58 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         }
     }
     closed.into_values().map(|(finding, _)| finding).collect()
+}
+
+/// `capabilities client = each request.…` next to another announcement of the client.
+fn announced_both_ways(each: &Announced, declarations: &Declarations) -> Option<Diagnostic> {
+    let side = each.table.side;
+    let mut others = declarations.announcements.iter().filter(|other| other.table.side == side);
+    let other = others.find(|other| other.message != each.message)?;
+    // Two of this kind are reported once.
+    if other.table.message.is_none() && other.message.start > each.message.start {
+        return None;
+    }
+    let word = side_word(side);
+    let message =
+        format!("each request of the {word} announces its capabilities, and another item does, too");
+    let finding = Diagnostic::error(ANNOUNCED_BOTH_WAYS, each.message, message)
+        .also(other.message, format!("the {word} announces them here as well"));
+    Some(finding.help(format!("delete one of the `capabilities {word}` items")))
+}
+
+/// Notifications that require a capability of their sender, which each of its requests announces: no request says what
+/// holds for them.
+fn own_notifications<'a>(
+    machine: &'a Automaton,
+    declarations: &'a Declarations,
+) -> impl Iterator<Item = (Span, Diagnostic)> + 'a {
+    let each = |side: Side| {
+        declarations
+            .announcements
+            .iter()
+            .find(move |announced| announced.table.side == side && announced.table.message.is_none())
+    };
+    let edges = machine.states.iter().flat_map(|state| &state.edges);
+    edges.flat_map(move |edge| {
+        let message = declarations
+            .message(edge.message)
+            .filter(|message| message.table.kind == Kind::Notification);
+        let gates = message.into_iter().flat_map(|message| message.table.requires.iter().zip(&message.requires));
+        gates.filter_map(move |(gate, place)| {
+            let side = sender(machine, edge.direction);
+            let announced = each(side).filter(|_| holder(machine, edge.direction, gate.holder) == side)?;
+            let word = side_word(side);
+            let name = message.map_or("?", |message| &message.table.name);
+            let text = format!(
+                "the notification `{name}` requires a capability of the {word}, which each of its requests announces"
+            );
+            let finding = Diagnostic::error(OWN_NOTIFICATION, *place, text)
+                .label("no request says whether this is open")
+                .also(announced.message, "announced here")
+                .suggest("delete this gate", [Edit::delete(*place)]);
+            Some((*place, finding))
+        })
+    })
 }
 
 fn sender(machine: &Automaton, direction: Direction) -> Side {
@@ -114,8 +194,9 @@ impl<'a> GateWalk<'a> {
                 Side::Server => silent.server = false,
             }
         }
-        // What is open until it is announced is never closed by the text alone.
-        for announced in declarations.announcements.iter().filter(|announced| announced.table.open) {
+        // What is open until it is announced is never closed by the text alone, nor is what each request announces.
+        let changes = |announced: &&Announced| announced.table.open || announced.table.message.is_none();
+        for announced in declarations.announcements.iter().filter(changes) {
             silent = silent.with(announced.table.side);
         }
         let mut ways =
@@ -152,7 +233,7 @@ impl<'a> GateWalk<'a> {
                 }
                 let says = |side: Side| {
                     let mut all = self.declarations.announcements.iter().map(|announced| &announced.table);
-                    all.any(|table| table.side == side && table.field.message == edge.message)
+                    all.any(|table| table.side == side && table.message == Some(edge.message))
                 };
                 let mut after = announced;
                 for side in [Side::Client, Side::Server].into_iter().filter(|side| says(*side)) {
@@ -278,7 +359,14 @@ fn never_sent(
     said: &BTreeSet<(Side, MessageIndex)>,
     declarations: &Declarations,
 ) -> Diagnostic {
-    let (side, index) = (announced.table.side, announced.table.field.message);
+    let side = announced.table.side;
+    let Some(index) = announced.table.message else {
+        let word = side_word(side);
+        let message =
+            format!("the {word} never sends a request, in which it is to announce its capabilities");
+        let finding = Diagnostic::error(NEVER_SENT, announced.message, message);
+        return finding.help(format!("name a message that the {word} sends, and that has a payload"));
+    };
     let (word, name) = (side_word(side), declarations.message_name(index));
     let message = format!("the {word} never sends `{name}`, in which it is to announce its capabilities");
     let label = match said.contains(&(side.other(), index)) {
@@ -298,7 +386,7 @@ fn never_sent(
     });
     match instead.map(|instead| declarations.message_name(instead)) {
         Some(instead) => finding.suggest(
-            format!("write `capabilities {word} = {instead}.{}`", dotted(&announced.table.field.path)),
+            format!("write `capabilities {word} = {instead}.{}`", dotted(&announced.table.path)),
             [Edit::replace(announced.message, instead)],
         ),
         None => finding.help(format!("name a message that the {word} sends, and that has a payload")),

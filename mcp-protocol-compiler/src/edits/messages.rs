@@ -135,7 +135,7 @@ impl<'a> Placing<'a, '_> {
         let defaults = self.items().find_map(|item| match &item.kind {
             ItemKind::Capabilities { defaults, field, open, .. } => {
                 let index = defaults.iter().position(|default| default.span == at)?;
-                let before = open.filter(|open| open.start < at.start).unwrap_or(field.path.span);
+                let before = open.filter(|open| open.start < at.start).unwrap_or(field.path().span);
                 Some((before, defaults, index))
             }
             _ => None,

@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 90] = pages! {
+static PAGES: [Page; 92] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -175,6 +175,8 @@ static PAGES: [Page; 90] = pages! {
     findings::declarations::REPLY_AMONG_REQUESTS, "S0118", "a group with both replies and requests";
     checks::gates::NEVER_SENT, "S0119", "capabilities in a message that their side never sends";
     checks::gates::NEVER_OPEN, "S0120", "a gate that cannot open before its message";
+    checks::gates::OWN_NOTIFICATION, "S0121", "a notification that needs what only requests announce";
+    checks::gates::ANNOUNCED_BOTH_WAYS, "S0122", "capabilities in each request and somewhere else";
     findings::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";

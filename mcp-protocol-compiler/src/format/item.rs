@@ -4,8 +4,8 @@ use super::parts::{condition, json_path, levels, message_field, modifier, payloa
 use super::session::lay_out;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{
-    Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyField, Modifier, Name, Payload,
-    Reply, RoleSide,
+    AnnouncedField, Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyField, Modifier,
+    Name, Payload, Reply, RoleSide,
 };
 use crate::lexer::quote;
 use crate::source::Span;
@@ -115,7 +115,11 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
         }
         ItemKind::Capabilities { role, field, open, defaults } => {
             let open = if open.is_some() { " open until announced" } else { "" };
-            out.text(&format!("capabilities {} = {}{open}", role.text, message_field(field)));
+            let field = match field {
+                AnnouncedField::Message(field) => message_field(field),
+                AnnouncedField::EachRequest { path, .. } => format!("each request.{}", json_path(path)),
+            };
+            out.text(&format!("capabilities {} = {field}{open}", role.text));
             // A path never begins a line, for its first key may be the word of an item.
             for (index, path) in defaults.iter().enumerate() {
                 let text = format!("{} {}", if index == 0 { "default" } else { "|" }, json_path(path));

@@ -59,6 +59,15 @@ fn field() -> impl Strategy<Value = MessageField> {
     (name(), path()).prop_map(|(message, path)| MessageField { message, path })
 }
 
+/// Where capabilities are announced, and whether they are open until then.
+fn announced_field() -> impl Strategy<Value = (AnnouncedField, Option<Span>)> {
+    prop_oneof![
+        (field(), prop::option::of(Just(span())))
+            .prop_map(|(field, open)| (AnnouncedField::Message(field), open)),
+        path().prop_map(|path| (AnnouncedField::EachRequest { path, span: span() }, None)),
+    ]
+}
+
 fn rust_path() -> impl Strategy<Value = RustPath> {
     let texts = ["u8", "String", "a::b::C", "::a::B", "Vec<String>", "HashMap<String,Vec<a::B>>"];
     prop::sample::select(texts.to_vec()).prop_map(|text| RustPath { text: text.to_owned(), span: span() })
@@ -210,8 +219,8 @@ fn item() -> impl Strategy<Value = Item> {
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }
             ),
-            (name(), field(), mark(), prop::collection::vec(path(), 0..9)).prop_map(
-                |(role, field, open, defaults)| ItemKind::Capabilities { role, field, open, defaults }
+            (name(), announced_field(), prop::collection::vec(path(), 0..9)).prop_map(
+                |(role, (field, open), defaults)| ItemKind::Capabilities { role, field, open, defaults }
             ),
             field().prop_map(ItemKind::Version),
             (name(), operator, prop::collection::vec(member, 1..30))

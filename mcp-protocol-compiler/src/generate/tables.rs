@@ -216,13 +216,19 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
 }
 
 fn announcement(announcement: &Announcement, names: &ConstantNames) -> TokenStream {
-    let (who, place) = (side(announcement.side), field(&announcement.field, names));
+    let (who, at) = (side(announcement.side), path(&announcement.path));
     let defaults = (!announcement.defaults.is_empty()).then(|| {
         let gates = announcement.defaults.iter().map(|gate| names.capability(*gate));
         quote!(.defaults(&[#(#gates.gate),*]))
     });
     let open = announcement.open.then(|| quote!(.open_until_announced()));
-    quote!(Announcement::new(#who, #place)#defaults #open)
+    match announcement.message {
+        Some(message) => {
+            let message = names.message(message);
+            quote!(Announcement::new(#who, Field::of(m::#message, #at))#defaults #open)
+        }
+        None => quote!(Announcement::in_each_request_at(#who, #at)#defaults),
+    }
 }
 
 fn message(message: &Message, names: &ConstantNames) -> TokenStream {

@@ -1,12 +1,15 @@
 //! Items other than messages.
 
 use super::codes::{
-    BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MISSING_TYPE, MISSPELT_ITEM, UNOPENED,
+    BARE_CHANNELS, EXPECTED_ITEM, MALFORMED_DECLARATION, MALFORMED_PATH, MISSING_TYPE, MISSPELT_ITEM,
+    UNOPENED,
 };
 use super::cursor::Parser;
 use super::cursor::is_short;
 use super::words;
-use crate::ast::{Choice, Item, ItemKind, JsonPath, MessageField, Name, Revision, RoleSide, Sequence, Tail};
+use crate::ast::{
+    AnnouncedField, Choice, Item, ItemKind, JsonPath, Name, Revision, RoleSide, Sequence, Tail,
+};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
 use crate::format;
@@ -298,18 +301,47 @@ impl Parser<'_> {
             let (role_name, path) = (shorten(&role.text), self.sources.slice(span.to(self.previous())));
             let help = format!("write `capabilities {role_name} = {}`", shorten(path));
             self.report_at(index, finding.suggest(help, [Edit::before(span, "= ")]));
-            return Some(self.announced(role, field));
+            return Some(self.announced(role, AnnouncedField::Message(field)));
         }
         self.equals(example)?;
-        let field = self.message_field("Message.capabilities")?;
+        let field = match self.word() == "each" && self.kind_at(1) == Kind::Word {
+            true => self.each_request()?,
+            false => AnnouncedField::Message(self.message_field("Message.capabilities")?),
+        };
         Some(self.announced(role, field))
     }
 
+    /// `each request.a.b`
+    fn each_request(&mut self) -> Option<AnnouncedField> {
+        let start = self.bump();
+        if self.word() != "request" {
+            let message = format!("expected `request`, found {}", self.found());
+            let edit = Edit::replace(self.span(), "request");
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
+            self.report(finding.suggest("write `request`: every request of a role announces alike", [edit]));
+        }
+        self.bump();
+        let help = "write `each request._meta.capabilities`";
+        if self.eat(Kind::Dot).is_none() {
+            self.expected(MALFORMED_PATH, "`.` and a path", help);
+            return None;
+        }
+        let path = self.json_path(help)?;
+        Some(AnnouncedField::EachRequest { path, span: start.to(self.previous()) })
+    }
+
     /// What stands behind `capabilities role = field`: `open until announced` and defaults, in any order.
-    fn announced(&mut self, role: Name, field: MessageField) -> ItemKind {
+    fn announced(&mut self, role: Name, field: AnnouncedField) -> ItemKind {
         let mut open = self.open_until_announced();
         let defaults = self.defaults();
         open = open.or_else(|| self.open_until_announced());
+        if let (Some(span), AnnouncedField::EachRequest { .. }) = (open, &field) {
+            let message = "`open until announced` with capabilities that each request announces";
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, span, message);
+            let finding = finding.label("no request is without an announcement");
+            self.report(finding.suggest("delete it", [Edit::delete(span)]));
+            open = None;
+        }
         ItemKind::Capabilities { role, field, open, defaults }
     }
 

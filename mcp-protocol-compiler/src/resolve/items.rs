@@ -8,7 +8,7 @@ use super::defaults::Required;
 use super::load::LoadedFile;
 use super::placed::Placed;
 use super::references;
-use crate::ast::{Item, ItemKind, MessageField, Name, RoleSide};
+use crate::ast::{AnnouncedField, Item, ItemKind, MessageField, Name, RoleSide};
 use crate::declarations::{Announced, Definition, Meaning, Resolution, Role, path};
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::limit::LIMIT;
@@ -138,9 +138,16 @@ pub(super) fn announce(
                     let required = required.get_or_insert_with(|| Required::of(resolution));
                     required.defaults(side, defaults, resolution, diagnostics)
                 };
-                let message = field.message.span;
-                if let Some(field) = message_field(field, resolution, diagnostics) {
-                    let mut table = machine::Announcement::new(side, field);
+                let (message, table) = match field {
+                    AnnouncedField::Message(field) => {
+                        let found = message_field(field, resolution, diagnostics);
+                        (field.message.span, found.map(|field| machine::Announcement::new(side, field)))
+                    }
+                    AnnouncedField::EachRequest { path: field, span } => {
+                        (*span, Some(machine::Announcement::in_each_request(side, path(field))))
+                    }
+                };
+                if let Some(mut table) = table {
                     table.defaults = defaults.into();
                     table.open = open.is_some();
                     resolution.declarations.announcements.push(Announced { table, message });

@@ -45,7 +45,10 @@ impl Event {
     /// Asks a checker.
     pub(crate) fn feed(&self, checker: &mut Checker, protocol: &Protocol) -> Result<Step, Violation> {
         let direction = self.direction(checker.side());
-        let (message, correlation) = (self.message, Correlation::keys(&self.keys));
+        let announces = Capabilities::from_gates(self.grants.iter().copied());
+        let in_each = protocol.announces_in_each_request(self.from);
+        let correlation = Correlation::keys(&self.keys).announcing(in_each.then_some(&announces));
+        let message = self.message;
         let applies = |_: &Condition| self.urgent;
         let kind = protocol.message(message).unwrap().kind;
         let step = match kind {
@@ -78,7 +81,7 @@ impl Event {
         let announces = protocol
             .announcements
             .iter()
-            .any(|announced| announced.side == self.from && announced.field.message == message);
+            .any(|announced| announced.side == self.from && announced.message == Some(message));
         if announces && !step.kind.is_dropped() {
             let granted = Capabilities::from_gates(self.grants.iter().copied());
             checker.announced(self.from, message, granted);

@@ -1,14 +1,13 @@
 //! Whether a message may come: the id first, then the state, then the gates.
 
-use crate::capability::Capabilities;
-use crate::condition::dotted;
 use crate::endings::Space;
 use crate::id::RequestId;
-use crate::protocol::{Action, Condition, Direction, GateIndex, Holder, Kind, MessageIndex, Origin, Side};
+use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
 use crate::sub_sessions::Correlation;
 use crate::violation::{Violation, ViolationKind};
 
-use super::find::{ClosedGate, Found};
+use super::find::Found;
+use super::gates::{During, NOTHING};
 use super::keyed::{Later, Otherwise};
 use super::state::Checker;
 
@@ -102,8 +101,12 @@ impl Checker {
             return later.map(Judged::Later);
         }
         let Some(found) = found else { return not_permitted() };
+        let during = match id {
+            Some(_) => During::Opening(Some(correlation.announces.unwrap_or(&NOTHING))),
+            None => During::Any,
+        };
         let closed_gate = self
-            .gates_on_arrival(direction, message, applies)
+            .gates_on_arrival(direction, message, during, applies)
             .map_err(|kind| self.violation(direction, message, id, kind))?;
         let mut shows_state = true;
         if let Action::Spawn(start) = found.action {
@@ -114,120 +117,5 @@ impl Checker {
             shows_state = before.is_none();
         }
         Ok(Judged::Found(Found { shows_state, closed_gate, ..found }))
-    }
-
-    /// The gates of a message that is permitted otherwise.
-    pub(super) fn judge_gates(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<(), Violation> {
-        self.gates_on_arrival(direction, message, applies)
-            .map(drop)
-            .map_err(|kind| self.violation(direction, message, None, kind))
-    }
-
-    /// The gates of a message as its receiver, or an observer, judges them: one that has closed is still open for a
-    /// message whose sender may not have received what closed it.
-    pub(super) fn gates_on_arrival(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<Option<ClosedGate>, ViolationKind> {
-        let Err(kind) = self.gates(direction, message, &Capabilities::unknown(), applies) else {
-            return Ok(None);
-        };
-        let requires = self.protocol.message(message).map(|table| &*table.requires).unwrap_or_default();
-        let mut closed = None;
-        for requirement in requires.iter().filter(|requirement| requirement.is_needed(applies)) {
-            let holder = self.holder(direction, requirement.holder);
-            if self.grants(direction, holder, requirement.gate, &self.tolerated) {
-                continue;
-            }
-            // A side knows of what it has announced itself.
-            let by = self.sent_by(holder);
-            let excuse = self.closed_gates.excuse(holder, requirement.gate, |fence| self.is_past(by, fence));
-            match excuse.filter(|_| by != direction || !self.ordered) {
-                Some(by) => closed = Some(ClosedGate { by }),
-                None => return Err(kind),
-            }
-        }
-        Ok(closed)
-    }
-
-    /// The first gate of a message that is closed: neither announced nor tolerated, or not in `within`.
-    pub(super) fn gates(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        within: &Capabilities,
-        applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<(), ViolationKind> {
-        self.gates_with(direction, message, within, &self.tolerated, applies)
-    }
-
-    /// A message of the peer that is accepted only because what it needs is tolerated: what would be wrong with it
-    /// otherwise.
-    pub fn tolerated(
-        &self,
-        message: MessageIndex,
-        applies: impl Fn(&Condition) -> bool,
-    ) -> Option<Violation> {
-        if self.tolerated.is_none() {
-            return None;
-        }
-        let (within, none) = (Capabilities::unknown(), Capabilities::none());
-        let kind = self.gates_with(Direction::Receive, message, &within, &none, &applies).err()?;
-        let mut details = self.violation(Direction::Receive, message, None, kind).into_details();
-        details.answerable = false;
-        Some(Violation::new(details))
-    }
-
-    fn gates_with(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        within: &Capabilities,
-        tolerated: &Capabilities,
-        applies: &impl Fn(&Condition) -> bool,
-    ) -> Result<(), ViolationKind> {
-        let Some(table) = self.protocol.message(message) else { return Ok(()) };
-        if matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. }) {
-            // A reply is owed, whatever it needs; its request had gates of its own.
-            return Ok(());
-        }
-        for requirement in table.requires.iter() {
-            if !requirement.is_needed(applies) {
-                continue;
-            }
-            let holder = self.holder(direction, requirement.holder);
-            let announced = self.grants(direction, holder, requirement.gate, tolerated);
-            if announced && within.grants(requirement.gate) {
-                continue;
-            }
-            let capability =
-                self.protocol.gate(requirement.gate).map(|gate| dotted(&gate.path)).unwrap_or_default();
-            return Err(if announced {
-                ViolationKind::Restricted { capability }
-            } else {
-                ViolationKind::NotNegotiated { holder, capability }
-            });
-        }
-        Ok(())
-    }
-
-    /// Whether a gate of a side is open for what goes in a direction.
-    fn grants(&self, direction: Direction, holder: Side, gate: GateIndex, tolerated: &Capabilities) -> bool {
-        self.capabilities(holder).grants(gate) || (direction == Direction::Receive && tolerated.grants(gate))
-    }
-
-    fn holder(&self, direction: Direction, holder: Holder) -> Side {
-        match holder {
-            Holder::Side(side) => side,
-            Holder::Sender => self.sender(direction),
-            Holder::Receiver => self.sender(direction).other(),
-        }
     }
 }

@@ -14,6 +14,7 @@ use crate::sub_sessions::{Correlation, Holder, Lead, Meant, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::find::Found;
+use super::gates::{During, NOTHING};
 use super::state::Checker;
 use super::step::{Late, Step, StepKind};
 
@@ -71,8 +72,15 @@ impl Checker {
         let body = self.sub_sessions.later(direction, message)?;
         let sought = Sought { direction, message, id, correlation };
         let found = self.find_later(body, sought, otherwise).and_then(|later| {
+            let own = id.map(|_| correlation.announces.unwrap_or(&NOTHING));
+            let during = match later {
+                Some(Later::SubSession(sub_session, _)) => During::SubSession(sub_session, own),
+                Some(Later::Late(_)) => During::Over,
+                // It opens a sub-session, or is uncorrelated: that is judged next.
+                None => return Ok(None),
+            };
             let closed_gate = self
-                .gates_on_arrival(direction, message, applies)
+                .gates_on_arrival(direction, message, during, applies)
                 .map_err(|kind| self.violation(direction, message, id, kind))?;
             Ok(match later {
                 Some(Later::SubSession(sub_session, found)) => {
@@ -363,7 +371,14 @@ impl Checker {
         let advice = self.advice(direction, message, found.state, id);
         if let Some((id, token)) = request {
             let place = Place::Keyed(sub_session, found.channel);
-            self.asked_mut(direction).open_exchange(id, message, place, token, &limits);
+            self.asked_mut(direction).open_exchange(
+                id,
+                message,
+                place,
+                token,
+                correlation.announces,
+                &limits,
+            );
             self.sub_sessions.asked(sub_session, direction, id);
         }
         let step = self.sub_session_step(direction, message, id);
@@ -393,7 +408,7 @@ impl Checker {
         if let Some((id, token)) = request {
             let place = sub_session.map_or(Place::SubSession(start), |inner| Place::Keyed(inner, 0));
             let asked = self.asked_mut(direction);
-            asked.open_exchange(id, message, place, token, &limits);
+            asked.open_exchange(id, message, place, token, correlation.announces, &limits);
             if ended {
                 asked.finish(id);
             }

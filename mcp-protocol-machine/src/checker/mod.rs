@@ -9,7 +9,7 @@
 //!
 //! - `state.rs`: the type, and what it remembers. `step.rs`: what a message did.
 //! - `moves.rs`: how the linear channels move.
-//! - `find.rs`: the edge that a message takes. `judge.rs`: whether a message may come.
+//! - `find.rs`: the edge that a message takes. `judge.rs`: whether a message may come. `gates.rs`: whether what it needs was announced.
 //! - `request.rs`, `notification.rs`, `reply.rs`: messages by their kind.
 //! - `early.rs`: messages that come before a step that they wait for.
 //! - `keyed.rs`: sub-sessions with a correlation key.
@@ -20,6 +20,7 @@
 
 mod early;
 mod find;
+mod gates;
 mod judge;
 mod keyed;
 mod late;

@@ -6,6 +6,7 @@ use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
 use crate::sub_sessions::{Correlation, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
+use super::gates::During;
 use super::judge::Judged;
 use super::keyed::Said;
 use super::state::Checker;
@@ -42,6 +43,19 @@ impl Checker {
         correlation: Correlation<'_>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
+        let step = self.take_notification(direction, message, about, correlation, &applies)?;
+        self.note_grants(direction, message);
+        Ok(step)
+    }
+
+    fn take_notification(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        about: About<'_>,
+        correlation: Correlation<'_>,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
         }
@@ -50,11 +64,11 @@ impl Checker {
             .message(message)
             .map_or((false, false), |table| (table.cancels.is_some(), table.reports.is_some()));
         match about {
-            About::Request(id) if cancels => self.cancellation(direction, message, id, &applies),
-            About::Token(token) if reports => self.report(direction, message, token, &applies),
+            About::Request(id) if cancels => self.cancellation(direction, message, id, applies),
+            About::Token(token) if reports => self.report(direction, message, token, applies),
             _ => {
                 let found = self
-                    .judge(direction, message, Kind::Notification, correlation, &applies)
+                    .judge(direction, message, Kind::Notification, correlation, applies)
                     .map_err(|violation| {
                         // A notification about a request that says not which: the state is not what is wrong with it.
                         let unnamed = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
@@ -129,7 +143,7 @@ impl Checker {
         let limits = self.limits;
         match place {
             Place::SubSession(state) => {
-                self.judge_gates(direction, message, applies)?;
+                self.judge_gates(direction, message, During::Any, applies)?;
                 let advice = self.advice(direction, message, state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
                 Ok(Step {
@@ -144,7 +158,7 @@ impl Checker {
                     let place = (sub_session, channel);
                     return self.cancellation_within(place, direction, message, id, applies);
                 }
-                self.judge_gates(direction, message, applies)?;
+                self.judge_gates(direction, message, During::Any, applies)?;
                 let state = self.sub_session_state(sub_session);
                 let advice = state.and_then(|state| self.advice(direction, message, state, Some(id)));
                 let step = SubSessionStep { cuts: true, ..self.sub_session_step(direction, message, None) };
@@ -157,7 +171,7 @@ impl Checker {
                 let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
                     return refuse(self, ViolationKind::NotPermitted);
                 };
-                self.judge_gates(direction, message, applies)?;
+                self.judge_gates(direction, message, During::Any, applies)?;
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
                 let kind = self.step(found, to, direction, message, None);
@@ -175,7 +189,7 @@ impl Checker {
         request: MessageIndex,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
-        self.judge_gates(direction, message, applies)?;
+        self.judge_gates(direction, message, During::Any, applies)?;
         if !self.asked_mut(direction).cancel_running(id) {
             let request =
                 self.protocol.message(request).map(|table| table.method.clone()).unwrap_or_default();
@@ -205,7 +219,7 @@ impl Checker {
         let Some((found, Action::Step(to))) = found.map(|found| (found, found.action)) else {
             return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
         };
-        self.judge_gates(direction, message, applies)?;
+        self.judge_gates(direction, message, During::Any, applies)?;
         let advice = self.advice(direction, message, found.state, Some(id));
         let limits = self.limits;
         self.asked_mut(direction).cancel(id, &limits);
@@ -243,7 +257,7 @@ impl Checker {
                 return Err(self.violation(direction, message, None, kind));
             }
         };
-        self.judge_gates(direction, message, applies)?;
+        self.judge_gates(direction, message, During::Report(token), applies)?;
         let reported = Ok(Step::plain(StepKind::Reported, message));
         match place {
             Place::Linear(channel) => {

@@ -75,6 +75,9 @@ impl Checker {
         let proof = self.asked(asker).proof(heard.id);
         let step = judge(self, heard)?;
         self.asked_mut(asker).prove(proof);
+        if let Some(message) = step.message {
+            self.note_grants(heard.direction, message);
+        }
         Ok(step)
     }
 

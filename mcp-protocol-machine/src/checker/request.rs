@@ -59,10 +59,23 @@ impl Checker {
         correlation: Correlation<'_>,
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
+        let step = self.take_request(direction, message, (id, token), correlation, &applies)?;
+        self.note_grants(direction, message);
+        Ok(step)
+    }
+
+    fn take_request(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        (id, token): (&RequestId, Option<Token>),
+        correlation: Correlation<'_>,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step::plain(StepKind::Closed, message));
         }
-        let found = match self.judge_request(direction, message, id, correlation, &applies) {
+        let found = match self.judge_request(direction, message, id, correlation, applies) {
             Ok(found) => found,
             Err(violation) => {
                 let limits = self.limits;
@@ -101,7 +114,14 @@ impl Checker {
         let kind = match found.action {
             Action::Step(to) => {
                 let place = Place::Linear(found.channel);
-                self.asked_mut(direction).open_exchange(id, message, place, token, &limits);
+                self.asked_mut(direction).open_exchange(
+                    id,
+                    message,
+                    place,
+                    token,
+                    correlation.announces,
+                    &limits,
+                );
                 self.step(found, to, direction, message, Some(id))
             }
             Action::Spawn(state) => {
@@ -113,7 +133,7 @@ impl Checker {
                     sub_sessions.start(state, None, direction, opener(), correlation.keys, &evidence);
                 let place = sub_session.map_or(Place::SubSession(state), |opened| Place::Keyed(opened, 0));
                 let asked = self.asked_mut(direction);
-                asked.open_exchange(id, message, place, token, &limits);
+                asked.open_exchange(id, message, place, token, correlation.announces, &limits);
                 if ended {
                     asked.finish(id);
                 }

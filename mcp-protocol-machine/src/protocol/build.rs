@@ -112,8 +112,21 @@ impl Protocol {
 
 impl Announcement {
     /// A side announces its capabilities in a field.
-    pub const fn new(side: Side, field: Field) -> Announcement {
-        Announcement { side, field, defaults: Cow::Borrowed(&[]), open: false }
+    pub const fn new(side: Side, mut field: Field) -> Announcement {
+        let path = mem::replace(&mut field.path, Cow::Borrowed(&[]));
+        let message = Some(field.message);
+        mem::forget(field);
+        Announcement { side, message, path, defaults: Cow::Borrowed(&[]), open: false }
+    }
+
+    /// Each request of a side announces at a path of its params what the side can do during this request.
+    pub const fn in_each_request(side: Side, path: Path) -> Announcement {
+        Announcement { side, message: None, path, defaults: Cow::Borrowed(&[]), open: false }
+    }
+
+    /// The same at a constant path.
+    pub const fn in_each_request_at(side: Side, path: &'static [Text]) -> Announcement {
+        Announcement::in_each_request(side, Cow::Borrowed(path))
     }
 
     /// The gates of this side are open until it has announced what it can do.

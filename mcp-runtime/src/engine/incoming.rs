@@ -152,7 +152,8 @@ impl Engine {
         }
         let token = self.rules.token(params);
         let keys = Names::keys(self.rules.protocol(), message, Some(&id), params);
-        let correlation = Correlation::keys(&keys);
+        let announces = self.rules.announces(self.rules.side().other(), params);
+        let correlation = Correlation::keys(&keys).announcing(announces.as_ref());
         let judged = self.rules.checker_mut().request_correlated(
             Direction::Receive,
             message,

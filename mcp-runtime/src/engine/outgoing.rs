@@ -64,7 +64,8 @@ impl Engine {
         // A refused request has used its id up as far as the checker is concerned.
         self.calls.use_id();
         let keys = Names::keys(&protocol, message, Some(&id), params);
-        let correlation = Correlation { keys: &keys, meant };
+        let announces = self.rules.announces(self.rules.side(), params);
+        let correlation = Correlation::meant(&keys, meant).announcing(announces.as_ref());
         let step = self.rules.checker_mut().request_correlated(
             Direction::Send,
             message,
@@ -140,7 +141,7 @@ impl Engine {
         let Opening { method, params } = opening;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         let keys = Names::keys(&protocol, message, None, params);
-        let correlation = Correlation { keys: &keys, meant };
+        let correlation = Correlation::meant(&keys, meant);
         let step = self.rules.checker_mut().notification_correlated(
             Direction::Send,
             message,

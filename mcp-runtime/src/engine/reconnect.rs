@@ -89,7 +89,7 @@ impl Engine {
         };
         let asked = self.rules.own_request(&method, params);
         let Some(reply) = asked.and_then(|asked| self.rules.reply_of(asked, result)) else { return };
-        for announcement in protocol.announcements.iter().filter(|place| place.field.message == reply) {
+        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(reply)) {
             let capabilities = announced(&protocol, announcement, Some(result));
             let is_own = announcement.side == self.rules.side();
             let missing = self.rules.missing_capabilities(announcement, Some(result), &capabilities);

@@ -45,7 +45,7 @@ impl Engine {
             self.rules.message(message).is_some_and(|table| table.kind == Kind::Reply { request })
         };
         let mut places =
-            self.rules.protocol().announcements.iter().map(|announcement| announcement.field.message);
+            self.rules.protocol().announcements.iter().filter_map(|announcement| announcement.message);
         places.any(announces)
             || self.rules.protocol().version_field.as_ref().is_some_and(|field| announces(field.message))
     }

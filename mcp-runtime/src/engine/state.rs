@@ -227,7 +227,7 @@ impl Engine {
                 protocol = self.rules.protocol().clone();
             }
         }
-        for announcement in protocol.announcements.iter().filter(|place| place.field.message == message) {
+        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
             let capabilities = announced(&protocol, announcement, payload);
             let is_own = announcement.side == self.rules.side();
             if incoming && !is_own {

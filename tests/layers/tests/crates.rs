@@ -15,6 +15,7 @@ fn the_machine() {
             "condition",
             "fence",
             "closed",
+            "grants",
             "history",
             "endings",
             "exchange",

@@ -12,7 +12,9 @@ mod party;
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
+use mcp_protocol_machine::protocol::{
+    Direction, GateIndex, Holder, KeyIndex, Kind, MessageIndex, Protocol, Side,
+};
 
 use crate::event::Event;
 use crate::random::Random;
@@ -81,6 +83,8 @@ struct Party<'a> {
     /// Requests that came too late for their sub-session: the answer is an error.
     dead: Vec<(RequestId, MessageIndex)>,
     granted: HashMap<Side, Vec<GateIndex>>,
+    /// What each request of the other side announced that it has received.
+    announced: HashMap<RequestId, Vec<GateIndex>>,
     /// Its requests that it has cancelled and that still get their reply.
     cancelled: HashSet<RequestId>,
     /// The body that each message opened where it last could: an opening may cross what left the choice.
@@ -137,6 +141,7 @@ pub(crate) fn talk(
         owed: Vec::new(),
         dead: Vec::new(),
         granted: party::open_at_first(protocol),
+        announced: HashMap::new(),
         cancelled: HashSet::new(),
         offered: HashMap::new(),
     };
@@ -294,13 +299,26 @@ impl Session<'_> {
                 event.keys.push(value);
             }
         }
-        if self.protocol.announcements.iter().any(|announced| announced.field.message == message) {
+        if self.protocol.announcements.iter().any(|announced| announced.message == Some(message)) {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             // Where capabilities are announced again and again, gates close as often as they open.
             let again = self.protocol.announcements.len() > 2;
             event.grants = gates.filter(|_| random.percent(if again { 50 } else { 70 })).collect();
         }
-        let open = |urgent| self.parties[who].open(self.protocol, message, urgent);
+        let within = match &choice {
+            Choice::Open(outer, ..) => *outer,
+            Choice::SubSession(number, ..) => Some(*number),
+            _ => None,
+        };
+        if table.kind == Kind::Request && self.protocol.announces_in_each_request(side) {
+            let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
+            let needs = |gate: &GateIndex| {
+                let mut own = table.requires.iter().filter(|required| required.holder == Holder::Sender);
+                own.any(|required| required.gate == *gate)
+            };
+            event.grants = gates.filter(|gate| needs(gate) || random.percent(50)).collect();
+        }
+        let open = |urgent| self.parties[who].open(self.protocol, message, urgent, within);
         event.urgent = (random.percent(30) || !open(false)) && open(true);
         self.parties[who].say(self.protocol, choice, &event, sub_session);
         let outer = sub_session.and_then(|number| self.around.get(&number).copied());

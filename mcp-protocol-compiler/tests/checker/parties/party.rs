@@ -14,17 +14,48 @@ impl Party<'_> {
         if from == self.side { Direction::Send } else { Direction::Receive }
     }
 
-    /// Whether it may send a message, with a payload that fits the conditions of gates or with one that does not.
-    pub(super) fn open(&self, protocol: &Protocol, message: MessageIndex, urgent: bool) -> bool {
+    /// Whether it may send a message in the session or in a sub-session, with a payload that fits the conditions of gates
+    /// or with one that does not.
+    pub(super) fn open(
+        &self,
+        protocol: &Protocol,
+        message: MessageIndex,
+        urgent: bool,
+        within: Option<usize>,
+    ) -> bool {
         protocol.message(message).unwrap().requires.iter().all(|required| {
             let holder = match required.holder {
                 Holder::Side(side) => side,
                 Holder::Sender => self.side,
                 Holder::Receiver => self.side.other(),
             };
-            required.condition.is_some() && urgent == required.unless
-                || self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate))
+            let granted = match protocol.announces_in_each_request(holder) {
+                // Its own requests announce what they need.
+                true if holder == self.side => true,
+                true => self.is_announced(required.gate, within),
+                false => self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate)),
+            };
+            required.condition.is_some() && urgent == required.unless || granted
         })
+    }
+
+    /// Whether the request announces a gate that opened a sub-session, or else one that goes on.
+    fn is_announced(&self, gate: GateIndex, within: Option<usize>) -> bool {
+        let theirs = |copied: &Copied| {
+            let opener = copied.opener.as_ref().filter(|(side, ..)| *side != self.side);
+            opener.map(|(_, id, _)| id.clone())
+        };
+        let around = std::iter::successors(within, |number| self.sub_sessions[number].outer);
+        let opener = around.filter_map(|number| theirs(&self.sub_sessions[&number])).next();
+        let announces = |id: &RequestId| self.announced.get(id).is_some_and(|gates| gates.contains(&gate));
+        match opener {
+            Some(id) => announces(&id),
+            None => {
+                let going_on = self.sub_sessions.values().filter(|copied| copied.program.is_some());
+                let mut ids = going_on.filter_map(theirs).chain(self.owed.iter().map(|owed| owed.id.clone()));
+                ids.any(|id| announces(&id))
+            }
+        }
     }
 
     /// Remembers which body each message opens here.
@@ -40,8 +71,12 @@ impl Party<'_> {
         let mut choices = Vec::new();
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
-        let open = |message| self.open(protocol, message, false) || self.open(protocol, message, true);
-        let may = |step: &Move| step.direction == Direction::Send && open(step.message);
+        let may_within = |step: &Move, within: Option<usize>| {
+            step.direction == Direction::Send
+                && (self.open(protocol, step.message, false, within)
+                    || self.open(protocol, step.message, true, within))
+        };
+        let may = |step: &Move| may_within(step, None);
         let running = cancels.filter(|(cancel, _)| reply_follows(protocol, *cancel));
         let cancels = cancels.filter(|_| running.is_none());
         let request = |request: MessageIndex| protocol.message(request).unwrap();
@@ -72,6 +107,7 @@ impl Party<'_> {
         for (number, sub_session) in &self.sub_sessions {
             let Some(program) = &sub_session.program else { continue };
             if more_sub_sessions && !self.program.suspended[way(Direction::Send)] {
+                let may = |step: &Move| may_within(step, Some(*number));
                 let openers = self.reading.openers(program).into_iter().filter(|(_, step)| may(step));
                 choices.extend(openers.map(|(body, step)| Choice::Open(Some(*number), body, step)));
             }
@@ -81,6 +117,7 @@ impl Party<'_> {
                     !self.program.suspended[way(Direction::Send)]
                         || matches!(kind, Kind::Reply { .. } | Kind::Refusal { .. })
                 };
+                let may = |step: &Move| may_within(step, Some(*number));
                 let moves = self.reading.moves(thread).into_iter().filter(may).filter(awake);
                 choices.extend(moves.map(|step| Choice::SubSession(*number, place, step)));
                 if let Some((cancel, _)) = running {
@@ -105,7 +142,7 @@ impl Party<'_> {
                 choices.push(Choice::EndSubSession(*number, cancel, id.clone()));
             }
         }
-        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false)) {
+        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false, None)) {
             let tokens = self.owed.iter().filter_map(|owed| owed.token.clone());
             choices.extend(tokens.map(|token| Choice::Report(report, token)));
         }
@@ -154,6 +191,7 @@ impl Party<'_> {
         }
         if table.kind == Kind::Request {
             let (id, token) = (event.id.clone().unwrap(), event.token.clone());
+            self.announced.insert(id.clone(), event.grants.clone());
             self.owed.push(Owed { id, token, sub_session: *sub_session });
         }
         match sub_session {
@@ -354,7 +392,7 @@ pub(super) fn open_at_first(protocol: &Protocol) -> HashMap<Side, Vec<GateIndex>
 fn announce(protocol: &Protocol, granted: &mut HashMap<Side, Vec<GateIndex>>, event: &Event) {
     let here = |side: Side| {
         let mut fields = protocol.announcements.iter();
-        fields.any(|announced| announced.side == side && announced.field.message == event.message)
+        fields.any(|announced| announced.side == side && announced.message == Some(event.message))
     };
     if here(event.from) {
         granted.insert(event.from, event.grants.clone());

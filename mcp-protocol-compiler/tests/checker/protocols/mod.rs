@@ -26,6 +26,8 @@ struct Draft<'r> {
     keys: String,
     definitions: Vec<Definition>,
     gated: bool,
+    /// Whether each request of some side announces what it can do.
+    each: bool,
     /// Small ones show best what is wrong, large ones find most.
     small: bool,
     next: usize,
@@ -151,13 +153,16 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
     let cancels = Cancels::new(keys_random.fork(), cancels);
     let nests = keys_random.fork().percent(nested);
     let mut gates_random = keys_random.fork().fork();
-    let changing = gated && gates == GateKinds::All && gates_random.percent(75);
+    let changing = gated && gates == GateKinds::All && gates_random.percent(80);
+    // Whose requests announce each what the side can do meanwhile.
+    let each = [50, 50].map(|chance| changing && gates_random.percent(chance));
     let mut draft = Draft {
         random,
         declarations: String::new(),
         keys: String::new(),
         definitions: Vec::new(),
         gated,
+        each: each.contains(&true),
         small,
         next: 0,
         suspends,
@@ -176,7 +181,13 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
     if gated {
         text += "request Init \"init\" (P) -> Inited (P)\n";
-        for (role, message, again) in [("client", "Init", "Told"), ("server", "Inited", "Said")] {
+        let roles = [("client", "Init", "Told"), ("server", "Inited", "Said")];
+        for ((role, message, again), each) in roles.into_iter().zip(each) {
+            if each {
+                writeln!(text, "notification {again} \"{again}\" (P)").unwrap();
+                writeln!(text, "capabilities {role} = each request._meta.can").unwrap();
+                continue;
+            }
             let open = if changing && gates_random.percent(50) { " open until announced" } else { "" };
             writeln!(text, "capabilities {role} = {message}.capabilities{open}").unwrap();
             if changing {
@@ -239,7 +250,7 @@ impl Draft<'_> {
         if self.small && self.random.percent(70) { 0 } else { self.random.below(limit) }
     }
 
-    fn gate(&mut self) -> String {
+    fn gate(&mut self, request: bool) -> String {
         if !self.gated || !self.random.percent(50) {
             return String::new();
         }
@@ -249,7 +260,13 @@ impl Draft<'_> {
             4..6 => " unless urgent",
             _ => "",
         };
-        format!(" requires {}.g{}{condition}", holders[self.random.below(4)], self.random.below(3))
+        // No message says what holds for the own notifications of a side that announces in each request.
+        let holder = match holders[self.random.below(4)] {
+            "client" | "own" if self.each && request => "own",
+            _ if self.each => "peer",
+            holder => holder,
+        };
+        format!(" requires {holder}.g{}{condition}", self.random.below(3))
     }
 
     /// What advises against an action.
@@ -264,7 +281,7 @@ impl Draft<'_> {
     /// Declares a notification.
     fn note(&mut self, key: Option<&str>) -> String {
         let name = self.fresh("N");
-        let gate = self.gate();
+        let gate = self.gate(false);
         if self.random.percent(25) {
             // One of several messages of one method, which only the payload tells apart.
             let (group, name) = (self.next % 2, &name);
@@ -311,7 +328,7 @@ impl Draft<'_> {
             write!(line, " | {name}B (P) if late").unwrap();
             replies.push(format!("{name}B"));
         }
-        let gate = self.gate();
+        let gate = self.gate(true);
         let modifiers = self.cancels.of_request(modifiers);
         writeln!(self.declarations, "{line}{gate}{modifiers}").unwrap();
         self.tie_within(&name, key);

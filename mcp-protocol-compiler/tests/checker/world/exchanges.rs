@@ -124,7 +124,10 @@ impl World<'_> {
             }
             None => self.main = after,
         }
-        self.exchanges.get_mut(&place).unwrap().standing = Standing::Owed;
+        let seen = self.seen;
+        let exchange = self.exchanges.get_mut(&place).unwrap();
+        exchange.standing = Standing::Owed;
+        exchange.ended = exchange.ended.or(Some((direction, seen)));
         Verdict::Fine
     }
 
@@ -209,6 +212,11 @@ impl World<'_> {
                 self.let_go(number, direction);
             }
             None => self.main = after,
+        }
+        if !self.opened(&self.exchanges[&place], place.0) {
+            let seen = self.seen;
+            let exchange = self.exchanges.get_mut(&place).unwrap();
+            exchange.ended = exchange.ended.or(Some((direction, seen)));
         }
         self.hear(direction, at);
         Verdict::Fine

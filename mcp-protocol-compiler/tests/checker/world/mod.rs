@@ -117,6 +117,19 @@ struct Exchange {
     reply_at: Option<u64>,
     /// It was cancelled, and still gets its reply.
     cancelled: bool,
+    /// What its sender announced for as long as it goes on.
+    announces: Vec<GateIndex>,
+    /// Once nothing of it goes on: which way the message went that ended it, and which of all messages that was.
+    ended: Option<(Direction, u64)>,
+}
+
+/// What a message is part of.
+#[derive(Clone, Copy)]
+pub(crate) enum Part {
+    Session,
+    SubSession(usize),
+    /// A sub-session that is over.
+    Over,
 }
 
 /// What was seen so far, for one role.
@@ -238,7 +251,6 @@ impl<'a> World<'a> {
             Kind::Reply { request } => self.reply(event, direction, request, false),
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
-        self.behind_gates += u64::from(!matches!(verdict, Verdict::Wrong(_)) && self.is_behind_gate(event));
         let verdict = match (verdict, kind) {
             (Verdict::Wrong("NotPermitted"), Kind::Request | Kind::Notification)
                 if self.is_far_behind(direction) || self.is_vague =>
@@ -259,7 +271,7 @@ impl<'a> World<'a> {
             .protocol
             .announcements
             .iter()
-            .any(|announced| announced.side == event.from && announced.field.message == event.message);
+            .any(|announced| announced.side == event.from && announced.message == Some(event.message));
         if announces && verdict == Verdict::Fine {
             self.granted.entry(event.from).or_default().push((self.seen, event.grants.clone()));
         }
@@ -273,27 +285,50 @@ impl<'a> World<'a> {
         self.written[other].iter().rev().take_while(|at| **at > self.answered[other]).count() > STATES_KEPT
     }
 
-    fn gates(&self, event: &Event) -> bool {
-        self.protocol.message(event.message).unwrap().requires.iter().all(|required| {
+    fn gates(&self, event: &Event, part: Part) -> bool {
+        self.needed(event).all(|(holder, gate)| self.may_take_for_granted(event, holder, gate, part, false))
+    }
+
+    /// Whether a message came through a gate that has closed behind it.
+    fn is_behind_gate(&self, event: &Event, part: Part) -> bool {
+        self.needed(event).any(|(holder, gate)| !self.may_take_for_granted(event, holder, gate, part, true))
+    }
+
+    /// What a message needs, and of whom.
+    fn needed(&self, event: &Event) -> impl Iterator<Item = (Side, GateIndex)> {
+        let requires = self.protocol.message(event.message).unwrap().requires.iter();
+        let needed =
+            requires.filter(|required| required.condition.is_none() || event.urgent != required.unless);
+        needed.map(|required| {
             let holder = match required.holder {
                 Holder::Side(side) => side,
                 Holder::Sender => event.from,
                 Holder::Receiver => event.from.other(),
             };
-            required.condition.is_some() && event.urgent == required.unless
-                || self.may_take_for_granted(event.from, holder, required.gate, false)
+            (holder, required.gate)
         })
     }
 
-    /// Whether a side may take a gate to be open. What the other side has said since it last answered a request of it, it
-    /// may not have received.
-    fn may_take_for_granted(&self, side: Side, holder: Side, gate: GateIndex, now: bool) -> bool {
-        let Some(granted) = self.granted.get(&holder) else { return false };
+    /// Whether the sender of a message may take a gate to be open. What the other side has said since it last answered a
+    /// request of it, it may not have received; `now` looks at what was said last.
+    fn may_take_for_granted(
+        &self,
+        event: &Event,
+        holder: Side,
+        gate: GateIndex,
+        part: Part,
+        now: bool,
+    ) -> bool {
         let by = if holder == self.side { Direction::Send } else { Direction::Receive };
+        let unheard = |at: u64| !now && holder != event.from && self.answered[index(by)] < at;
+        if self.protocol.announces_in_each_request(holder) {
+            return self.some_request_grants(event, holder, gate, part, unheard);
+        }
+        let Some(granted) = self.granted.get(&holder) else { return false };
         let mut next = None;
         for (at, gates) in granted.iter().rev() {
             // The newest, and those before whose successor may not have been received.
-            if next.is_some_and(|next| now || holder == side || self.answered[index(by)] >= next) {
+            if next.is_some_and(|next| !unheard(next)) {
                 return false;
             }
             if gates.contains(&gate) {
@@ -305,19 +340,32 @@ impl<'a> World<'a> {
         false
     }
 
-    /// Whether a message came through a gate that has closed behind it.
-    fn is_behind_gate(&self, event: &Event) -> bool {
-        let requires = self.protocol.message(event.message).unwrap().requires.iter();
-        let mut needed =
-            requires.filter(|required| required.condition.is_none() || event.urgent != required.unless);
-        needed.any(|required| {
-            let holder = match required.holder {
-                Holder::Side(side) => side,
-                Holder::Sender => event.from,
-                Holder::Receiver => event.from.other(),
-            };
-            !self.may_take_for_granted(event.from, holder, required.gate, true)
-        })
+    /// The same where each request of a side announces what the side can do meanwhile.
+    fn some_request_grants(
+        &self,
+        event: &Event,
+        holder: Side,
+        gate: GateIndex,
+        part: Part,
+        unheard: impl Fn(u64) -> bool,
+    ) -> bool {
+        let by = if holder == self.side { Direction::Send } else { Direction::Receive };
+        let is_request = self.protocol.message(event.message).unwrap().kind == Kind::Request;
+        let opener = match part {
+            Part::Over => return true,
+            _ if holder == event.from && is_request => return event.grants.contains(&gate),
+            Part::SubSession(number) => self.with_those_around(number).find_map(|number| {
+                self.sub_sessions[number].opener.clone().filter(|(direction, _)| *direction == by)
+            }),
+            Part::Session => None,
+        };
+        match opener {
+            Some(opener) => self.exchanges[&opener].announces.contains(&gate),
+            None => self.exchanges.iter().any(|((direction, _), exchange)| {
+                let goes_on = exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at));
+                *direction == by && goes_on && exchange.announces.contains(&gate)
+            }),
+        }
     }
 
     fn request(&mut self, event: &Event, direction: Direction) -> Verdict {
@@ -338,7 +386,22 @@ impl<'a> World<'a> {
                 let standing = Standing::Running;
                 let (message, token) = (event.message, event.token.clone());
                 let (at, reply_at, cancelled) = (self.seen, None, false);
-                let exchange = Exchange { message, sub_session, standing, token, at, reply_at, cancelled };
+                let mut announces = Vec::new();
+                if self.protocol.announces_in_each_request(event.from) {
+                    announces.clone_from(&event.grants);
+                }
+                let ended = None;
+                let exchange = Exchange {
+                    message,
+                    sub_session,
+                    standing,
+                    token,
+                    at,
+                    reply_at,
+                    cancelled,
+                    announces,
+                    ended,
+                };
                 self.exchanges.insert(place, exchange);
             }
             Verdict::Late | Verdict::Stale => {
@@ -363,9 +426,10 @@ impl<'a> World<'a> {
         };
         let after = self.sent(&self.main, &item);
         if !after.is_empty() {
-            if !self.gates(event) {
+            if !self.gates(event, Part::Session) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
+            self.behind_gates += u64::from(self.is_behind_gate(event, Part::Session));
             let late = self.crosses(&self.main, &item);
             self.main = after;
             return (if late { Verdict::Late } else { Verdict::Fine }, None);
@@ -418,9 +482,10 @@ impl<'a> World<'a> {
     ) -> (Verdict, Option<usize>) {
         let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
         let free = if keyed { self.free(event, body, None, outer) } else { Ok(()) };
+        let part = outer.map_or(Part::Session, Part::SubSession);
         match free {
             Err(kind) if outer.is_some() => return (Verdict::Wrong(kind), None),
-            _ if !self.gates(event) => return (Verdict::Wrong("NotNegotiated"), None),
+            _ if !self.gates(event, part) => return (Verdict::Wrong("NotNegotiated"), None),
             Err(kind) => return (Verdict::Wrong(kind), None),
             Ok(()) => {}
         }
@@ -430,7 +495,8 @@ impl<'a> World<'a> {
             openers.iter().all(|(_, step)| (step.direction, step.message) != (direction, item.message))
         });
         // What opens an instance of its own has moved nothing, so it is dropped behind a gate that has closed.
-        let behind_gate = self.is_behind_gate(event);
+        let behind_gate = self.is_behind_gate(event, part);
+        self.behind_gates += u64::from(behind_gate);
         let late = late || behind_gate && !keyed;
         let past = self.past_of(event, &item);
         let is_past = !past.is_empty();
@@ -542,9 +608,11 @@ impl<'a> World<'a> {
                     },
                 };
             }
-            if !self.gates(event) {
+            let part = Part::SubSession(number);
+            if !self.gates(event, part) {
                 return (Verdict::Wrong("NotNegotiated"), None);
             }
+            self.behind_gates += u64::from(self.is_behind_gate(event, part));
             let goes_on = !self.stays(number, &item);
             let known = self.sub_sessions[number].known || goes_on;
             let late = self.crosses(&self.sub_sessions[number].configs, &item);

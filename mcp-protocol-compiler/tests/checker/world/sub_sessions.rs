@@ -3,7 +3,7 @@
 
 use mcp_protocol_machine::protocol::Direction;
 
-use super::{Config, Item, Over, Past, Standing, SubSession, Verdict, World, index};
+use super::{Config, Item, Over, Part, Past, Standing, SubSession, Verdict, World, index};
 use crate::event::Event;
 use crate::reading::{Place, way};
 
@@ -89,7 +89,7 @@ impl World<'_> {
             return (stale || !unheard.is_empty()).then_some(Verdict::Stale);
         }
         // Lateness does not excuse a message whose capability was never negotiated.
-        if !self.gates(event) {
+        if !self.gates(event, Part::Over) {
             return Some(Verdict::Wrong("NotNegotiated"));
         }
         let sure = after.len() == 1;
@@ -141,6 +141,7 @@ impl World<'_> {
     pub(super) fn end(&mut self, number: usize, over: Over) {
         self.sub_sessions[number].over = Some(over);
         for exchange in self.exchanges.values_mut().filter(|exchange| exchange.sub_session == Some(number)) {
+            exchange.ended = exchange.ended.or(Some((over.by, self.seen)));
             if exchange.standing == Standing::Running {
                 exchange.standing = Standing::Owed;
             }

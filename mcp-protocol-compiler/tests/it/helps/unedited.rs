@@ -6,6 +6,7 @@ use super::corpus;
 
 /// What stands in such a suggestion, and why no edit follows it.
 const WITHOUT: &[(&str, &str)] = &[
+    ("delete one of the `capabilities", "which of the two is meant is the author's choice"),
     ("name a message that the", "no message that the side sends has a payload"),
     ("start a name with a letter", "which letter is the author's choice"),
     ("write at most 255 characters", "what is left out is the author's choice"),

@@ -58,7 +58,8 @@ fn what_is_announced_by_default_is_what_the_revision_says() {
     let announces = |protocol: &mut Protocol, defaults: Vec<GateIndex>| {
         let path = vec!["can".into()].into();
         let field = Field { message: protocol.by_name("initialize").unwrap().0, path };
-        let announcement = Announcement { side: Side::Server, field, defaults: defaults.into(), open: false };
+        let announcement =
+            Announcement { defaults: defaults.into(), ..Announcement::new(Side::Server, field) };
         protocol.announcements = vec![announcement].into();
     };
     let (small, mut older) = (small(), older());

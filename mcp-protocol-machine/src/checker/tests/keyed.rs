@@ -250,7 +250,7 @@ fn a_sender_that_means_another_sub_session_gets_a_violation() {
     let mut watching = watching();
     let (a, _) = (watching.subscribe(1, "a"), watching.subscribe(2, "b"));
     let keys = [(URI, KeyValue::from("b"))];
-    let correlation = Correlation { keys: &keys, meant: Meant::SubSession(a) };
+    let correlation = Correlation::meant(&keys, Meant::SubSession(a));
     let message = watching.unsubscribe.request;
     let wrong =
         watching.checker.request_correlated(Send, message, &id(3), None, correlation, never).unwrap_err();
@@ -283,7 +283,7 @@ fn what_is_to_stand_alone_is_none_of_a_sub_session_s() {
     let mut watching = watching_with(true);
     watching.subscribe(1, "a");
     let keys = [(URI, KeyValue::from("a"))];
-    let correlation = Correlation { keys: &keys, meant: Meant::New };
+    let correlation = Correlation::meant(&keys, Meant::New);
     let message = watching.unsubscribe.request;
     let taken =
         watching.checker.request_correlated(Send, message, &id(2), None, correlation, never).unwrap_err();

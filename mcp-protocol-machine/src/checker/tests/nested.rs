@@ -85,7 +85,7 @@ impl Turns {
         meant: Meant,
     ) -> Result<Step, Violation> {
         let keys = keys(session, terminal);
-        let correlation = Correlation { keys: &keys, meant };
+        let correlation = Correlation::meant(&keys, meant);
         self.checker.notification_correlated(direction, message, About::Nothing, correlation, never)
     }
 
@@ -177,7 +177,7 @@ fn a_value_that_a_program_means_is_held_to_its_sub_session() {
     let (a, b) = (turns.prompt("a"), turns.prompt("b"));
     let keys = keys("a", None);
     let mut ask = |number, meant| {
-        let correlation = Correlation { keys: &keys, meant };
+        let correlation = Correlation::meant(&keys, meant);
         turns.checker.request_correlated(Receive, turns.ask.request, &id(number), None, correlation, never)
     };
     assert!(matches!(ask(1, Meant::NewWithin(b)).unwrap_err().kind, ViolationKind::WrongKey { .. }));

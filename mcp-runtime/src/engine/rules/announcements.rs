@@ -1,9 +1,12 @@
 //! What each side announces that it can do: whether that is enough for the program, and whether it is handled.
 
 use mcp_protocol_machine::Capabilities;
-use mcp_protocol_machine::protocol::{Announcement, GateIndex, Holder, Kind, Message, MessageIndex, Text};
+use mcp_protocol_machine::protocol::{
+    Announcement, GateIndex, Holder, Kind, Message, MessageIndex, Side, Text,
+};
 
 use super::Rules;
+use super::names::announced;
 use crate::error::Error;
 use crate::jsonrpc::path::{find, holds};
 
@@ -18,7 +21,7 @@ impl Rules {
         if self.options.required().is_empty() {
             return None;
         }
-        let announced = payload.and_then(|payload| find(payload, &announcement.field.path));
+        let announced = payload.and_then(|payload| find(payload, &announcement.path));
         // What is a gate is granted or not; anything else is there or not, by its parts.
         let there = |written: &str| match self.gate(written) {
             Some(gate) => granted.grants(gate),
@@ -33,6 +36,13 @@ impl Rules {
             return None;
         }
         Some(Error::MissingCapabilities { side: announcement.side, missing })
+    }
+
+    /// What a request of a side announces for as long as it runs; nothing if that side announces in other messages.
+    pub(in crate::engine) fn announces(&self, side: Side, params: Option<&str>) -> Option<Capabilities> {
+        let mut places = self.protocol.announcements.iter();
+        let place = places.find(|place| place.side == side && place.message.is_none())?;
+        Some(announced(&self.protocol, place, params))
     }
 
     /// The gate that is written so.

@@ -301,7 +301,7 @@ pub(crate) fn announced(
     announcement: &Announcement,
     payload: Option<&str>,
 ) -> Capabilities {
-    let all = payload.and_then(|payload| find(payload, &announcement.field.path));
+    let all = payload.and_then(|payload| find(payload, &announcement.path));
     Capabilities::announced(protocol, announcement, |path| all.map_or(Said::Nothing, |all| said(all, path)))
 }
 

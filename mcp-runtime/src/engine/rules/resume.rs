@@ -47,7 +47,7 @@ impl Rules {
         let announced = || {
             let field = self.protocol.version_field.as_ref()?;
             let place =
-                self.protocol.announcements.iter().find(|place| place.field.message == field.message)?;
+                self.protocol.announcements.iter().find(|place| place.message == Some(field.message))?;
             match if place.side == Side::Client { &resumed.client } else { &resumed.server } {
                 Announced::Said(payload) => {
                     self.version_at(field, Some(payload)).as_deref().map(str::to_owned)

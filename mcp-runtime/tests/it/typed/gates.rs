@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex};
 use super::cellar::{Guest, Start, Waiter, server};
 use super::late_messages::{notification, request};
 use super::raw::{Raw, raw};
+use super::tasting;
 
 type Reports = Arc<Mutex<Vec<String>>>;
 
@@ -104,4 +105,88 @@ async fn an_unannounced_capability_is_not_reported_as_unhandled() {
     guest.say(request(1, "shop/wine", json!({}))).await;
     assert_eq!(guest.hear().await.unwrap()["error"]["code"], -32601);
     assert_eq!(*reports.lock().unwrap(), [""; 0]);
+}
+
+fn can(capabilities: Value) -> Value {
+    json!({"_meta": {"can": capabilities, "token": "t1"}})
+}
+
+fn tasting_waiter() -> (tasting::Waiter<tasting::Start>, Raw, Reports) {
+    let (wire, guest) = raw();
+    let (options, reports) = reporting();
+    (tasting::Waiter::with_options(wire, options), guest, reports)
+}
+
+fn lacks(error: &Error, capability: &str) {
+    let Error::NotPermitted(violation) = error else { panic!("{error}") };
+    assert_eq!(violation.missing_capability(), Some(capability));
+}
+
+#[tokio::test]
+async fn what_the_peer_may_be_sent_is_what_its_running_requests_announce() {
+    let (waiter, mut guest, _) = tasting_waiter();
+    lacks(&waiter.send_seen(json!(1)).await.unwrap_err(), "partial");
+    guest.say(request(1, "shop/search", can(json!({"partial": {}, "questions": {}})))).await;
+    let Some(tasting::server::Incoming::Search(_, first)) = waiter.incoming().next().await else { panic!() };
+    waiter.send_seen(json!(1)).await.unwrap();
+    assert_eq!(guest.hear().await.unwrap()["method"], "shop/seen");
+    let asking = waiter.taste(json!("?"));
+    let (verdict, ()) = tokio::join!(asking, answer(&mut guest, "shop/taste", json!("good")));
+    assert_eq!(verdict.unwrap(), "good");
+    guest.say(request(2, "shop/search", json!({"_meta": {"token": "t2"}}))).await;
+    let Some(tasting::server::Incoming::Search(_, second)) = waiter.incoming().next().await else { panic!() };
+    // What is about one request needs what that one announces.
+    first.context().report(tasting::messages::LOOKED, &json!({})).await.unwrap();
+    assert_eq!(guest.hear().await.unwrap()["params"]["token"], "t1");
+    let report = second.context().report(tasting::messages::LOOKED, &json!({})).await;
+    lacks(&report.unwrap_err(), "partial");
+    first.respond(&json!([])).unwrap();
+    assert_eq!(guest.hear().await.unwrap()["id"], 1);
+    lacks(&waiter.send_seen(json!(1)).await.unwrap_err(), "partial");
+    lacks(&waiter.taste(json!(1)).await.unwrap_err(), "questions.spoken");
+}
+
+#[tokio::test]
+async fn a_request_is_judged_by_what_it_announces_itself() {
+    let (wire, mut waiter) = raw();
+    let guest = tasting::Guest::new(wire);
+    lacks(&guest.deliver(can(json!({}))).await.unwrap_err(), "address");
+    let delivering = guest.deliver(can(json!({"address": true})));
+    let (delivered, ()) = tokio::join!(delivering, answer(&mut waiter, "shop/deliver", json!("soon")));
+    assert_eq!(delivered.unwrap(), "soon");
+}
+
+#[tokio::test]
+async fn what_crosses_the_cancel_of_the_request_that_permits_it_is_late() {
+    let (wire, mut waiter) = raw();
+    let (options, reports) = reporting();
+    let guest = tasting::Guest::with_options(wire, options);
+    let mut call = guest.search(can(json!({"partial": {}})));
+    let canceller = call.canceller();
+    let cancelling = async {
+        assert_eq!(waiter.hear().await.unwrap()["method"], "shop/search");
+        canceller.cancel().unwrap();
+    };
+    let (cancelled, ()) = tokio::join!(call, cancelling);
+    assert!(cancelled.is_err());
+    assert_eq!(waiter.hear().await.unwrap()["method"], "shop/cancel");
+    waiter.say(notification("shop/seen", json!(1))).await;
+    let (delivered, ()) = tokio::join!(
+        guest.deliver(can(json!({"address": true}))),
+        answer(&mut waiter, "shop/deliver", json!(1))
+    );
+    delivered.unwrap();
+    waiter.say(notification("shop/seen", json!(2))).await;
+    let (delivered, ()) = tokio::join!(
+        guest.deliver(can(json!({"address": true}))),
+        answer(&mut waiter, "shop/deliver", json!(2))
+    );
+    delivered.unwrap();
+    assert_eq!(
+        *reports.lock().unwrap(),
+        [
+            "`Seen` is late: it crossed `Cancel`, after which `Start` does not accept it",
+            "`shop/seen` needs the capability `partial`, which the client has not announced",
+        ]
+    );
 }

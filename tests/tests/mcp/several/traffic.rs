@@ -99,9 +99,9 @@ impl Observer {
     }
 
     fn announce(&mut self, message: MessageIndex, payload: &Value) {
-        for announcement in self.protocol.announcements.iter().filter(|place| place.field.message == message)
+        for announcement in self.protocol.announcements.iter().filter(|place| place.message == Some(message))
         {
-            let announced = at(payload, &announcement.field.path);
+            let announced = at(payload, &announcement.path);
             let says = |path: &[Text]| says_of(path.iter().fold(announced, |value, key| &value[&**key]));
             let capabilities = Capabilities::announced(self.protocol, announcement, says);
             self.checker.announce(announcement.side, capabilities);

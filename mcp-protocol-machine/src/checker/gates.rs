@@ -1,0 +1,233 @@
+//! Gates: whether the capabilities that a message needs are announced where it looks for them.
+
+use crate::capability::Capabilities;
+use crate::condition::dotted;
+use crate::exchange::Exchange;
+use crate::id::{RequestId, SubSessionNumber, Token};
+use crate::protocol::{Condition, Direction, GateIndex, Holder, Kind, MessageIndex, Requirement, Side};
+use crate::violation::{Violation, ViolationKind};
+
+use super::find::ClosedGate;
+use super::state::Checker;
+
+/// What a request announces that announces nothing.
+pub(super) static NOTHING: Capabilities = Capabilities::none();
+
+/// What a message is part of, where each request of a side announces what that side can do.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum During<'a> {
+    /// Of none in particular: a request that runs has to announce what the message needs.
+    Any,
+    /// Of none, for it is a request, which announces this; nothing if that is not known.
+    Opening(Option<&'a Capabilities>),
+    /// Of a sub-session, in which it may be a request, which announces this.
+    SubSession(SubSessionNumber, Option<&'a Capabilities>),
+    /// It reports on the request of the receiver that has this token.
+    Report(&'a Token),
+    /// Of a sub-session that is over. What the request announced that opened it is not remembered.
+    Over,
+}
+
+impl Checker {
+    /// The gates of a message that is permitted otherwise.
+    pub(super) fn judge_gates(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        during: During<'_>,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<(), Violation> {
+        self.gates_on_arrival(direction, message, during, applies)
+            .map(drop)
+            .map_err(|kind| self.violation(direction, message, None, kind))
+    }
+
+    /// The gates of a message as its receiver, or an observer, judges them: one that has closed is still open for a
+    /// message whose sender may not have received what closed it.
+    pub(super) fn gates_on_arrival(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        during: During<'_>,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Option<ClosedGate>, ViolationKind> {
+        let mut closed = None;
+        for requirement in self.needed(message, applies) {
+            let holder = self.holder(direction, requirement.holder);
+            if self.is_open(direction, holder, requirement.gate, &self.tolerated, during) {
+                continue;
+            }
+            // A side knows of what it has announced itself, and what is part of one request needs what that announces.
+            let by = self.sent_by(holder);
+            let each = self.protocol.announces_in_each_request(holder);
+            let crosses =
+                (by != direction || !self.ordered) && !(each && self.exchange_of(holder, during).is_some());
+            let excuse = self.closed_gates.excuse(holder, requirement.gate, |fence| self.is_past(by, fence));
+            match excuse.filter(|_| crosses) {
+                Some(by) => closed = Some(ClosedGate { by }),
+                None => return Err(self.not_negotiated(holder, requirement.gate)),
+            }
+        }
+        Ok(closed)
+    }
+
+    /// The first gate of a message that is closed: neither announced nor tolerated, or not in `within`.
+    pub(super) fn gates(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        within: &Capabilities,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<(), ViolationKind> {
+        self.gates_with(direction, message, within, &self.tolerated, applies)
+    }
+
+    /// A message of the peer that is accepted only because what it needs is tolerated: what would be wrong with it
+    /// otherwise.
+    pub fn tolerated(
+        &self,
+        message: MessageIndex,
+        applies: impl Fn(&Condition) -> bool,
+    ) -> Option<Violation> {
+        if self.tolerated.is_none() {
+            return None;
+        }
+        let (within, none) = (Capabilities::unknown(), Capabilities::none());
+        let kind = self.gates_with(Direction::Receive, message, &within, &none, &applies).err()?;
+        let mut details = self.violation(Direction::Receive, message, None, kind).into_details();
+        details.answerable = false;
+        Some(Violation::new(details))
+    }
+
+    fn gates_with(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        within: &Capabilities,
+        tolerated: &Capabilities,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<(), ViolationKind> {
+        for requirement in self.needed(message, applies) {
+            let (holder, gate) = (self.holder(direction, requirement.holder), requirement.gate);
+            if !self.is_open(direction, holder, gate, tolerated, self.during(message)) {
+                return Err(self.not_negotiated(holder, gate));
+            }
+            if !within.grants(gate) {
+                return Err(ViolationKind::Restricted { capability: self.capability(gate) });
+            }
+        }
+        Ok(())
+    }
+
+    /// What a message is part of that is not there yet. What a request will announce is not known then.
+    pub(super) fn during(&self, message: MessageIndex) -> During<'static> {
+        match self.protocol.message(message).map(|table| table.kind) {
+            Some(Kind::Request) => During::Opening(None),
+            _ => During::Any,
+        }
+    }
+
+    /// The capabilities that a payload needs. A reply is owed, whatever it needs: its request had gates of its own.
+    fn needed(
+        &self,
+        message: MessageIndex,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> impl Iterator<Item = &Requirement> {
+        let table = self.protocol.message(message);
+        let table = table.filter(|table| matches!(table.kind, Kind::Request | Kind::Notification));
+        let requires = table.map(|table| &*table.requires).unwrap_or_default();
+        requires.iter().filter(move |requirement| requirement.is_needed(applies))
+    }
+
+    fn not_negotiated(&self, holder: Side, gate: GateIndex) -> ViolationKind {
+        ViolationKind::NotNegotiated { holder, capability: self.capability(gate) }
+    }
+
+    fn capability(&self, gate: GateIndex) -> String {
+        self.protocol.gate(gate).map(|gate| dotted(&gate.path)).unwrap_or_default()
+    }
+
+    /// Whether a gate of a side is open for what goes in a direction.
+    fn is_open(
+        &self,
+        direction: Direction,
+        holder: Side,
+        gate: GateIndex,
+        tolerated: &Capabilities,
+        during: During<'_>,
+    ) -> bool {
+        if direction == Direction::Receive && tolerated.grants(gate) {
+            return true;
+        }
+        if !self.protocol.announces_in_each_request(holder) {
+            return self.capabilities(holder).grants(gate);
+        }
+        match during {
+            During::Over => true,
+            During::Opening(own) if holder == self.sender(direction) => {
+                own.is_none_or(|own| own.grants(gate))
+            }
+            During::SubSession(_, Some(own)) if holder == self.sender(direction) => own.grants(gate),
+            During::Any | During::Opening(_) | During::SubSession(..) | During::Report(_) => {
+                match self.exchange_of(holder, during) {
+                    Some(exchange) => exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate)),
+                    None => self.capabilities(holder).grants(gate),
+                }
+            }
+        }
+    }
+
+    /// The request of a side that a message is part of.
+    fn exchange_of(&self, holder: Side, during: During<'_>) -> Option<&Exchange> {
+        let by = self.sent_by(holder);
+        let id = match during {
+            During::SubSession(sub_session, _) => self.opener_of(sub_session, by),
+            During::Report(token) => self.asked(by).token(token).1,
+            During::Any | During::Opening(_) | During::Over => None,
+        };
+        self.asked(by).running_under(id?)
+    }
+
+    /// The request of a side that opened a sub-session, or one around it.
+    fn opener_of(&self, sub_session: SubSessionNumber, by: Direction) -> Option<&RequestId> {
+        let mut next = Some(sub_session);
+        while let Some(running) = next.and_then(|number| self.sub_sessions.get(number)) {
+            if let Some((direction, id)) = &running.opener
+                && *direction == by
+            {
+                return Some(id);
+            }
+            next = running.space().outer;
+        }
+        None
+    }
+
+    fn holder(&self, direction: Direction, holder: Holder) -> Side {
+        match holder {
+            Holder::Side(side) => side,
+            Holder::Sender => self.sender(direction),
+            Holder::Receiver => self.sender(direction).other(),
+        }
+    }
+
+    /// After a message: what the running requests of each side grant now, where each request announces that.
+    pub(super) fn note_grants(&mut self, direction: Direction, message: MessageIndex) {
+        for side in [Side::Client, Side::Server] {
+            if !self.protocol.announces_in_each_request(side) {
+                continue;
+            }
+            let by = self.sent_by(side);
+            let released = self.asked_mut(by).take_released();
+            let after = self.asked(by).grants();
+            // A reply has ended a request for its sender, who knows that. A side that has ended its own request does so
+            // behind the back of the other one, also where another request still grants the same.
+            if !released.is_none() && (direction == by || !self.ordered) {
+                self.announce(side, released);
+                self.announced(side, message, Capabilities::none());
+            }
+            if after != *self.capabilities(side) {
+                self.announce(side, after);
+            }
+        }
+    }
+}
