@@ -12,8 +12,8 @@ pub(crate) struct Bodies {
     starts: HashMap<StateIndex, u32>,
     /// The body that has a message as a later step, the innermost one.
     later: HashMap<(Direction, MessageIndex), u32>,
-    /// For each body, the one in which its `*` stands; nothing for a `*` of the session itself.
-    outer: Vec<Option<u32>>,
+    /// For each body, the bodies around it and the body itself, the outermost first.
+    ways: Vec<Vec<u32>>,
 }
 
 impl Bodies {
@@ -21,13 +21,13 @@ impl Bodies {
         let mut bodies = Bodies::default();
         if !protocol.keys.is_empty() {
             let session = Body::of(protocol, role, Role::START);
-            bodies.add(protocol, role, None, session.starts);
+            bodies.add(protocol, role, &[], session.starts);
         }
         bodies
     }
 
-    /// Adds the bodies that can be opened in the session itself, or in another body.
-    fn add(&mut self, protocol: &Protocol, role: &Role, outer: Option<u32>, starts: BTreeSet<StateIndex>) {
+    /// Adds the bodies that can be opened in the session itself, or in the last of some bodies within each other.
+    fn add(&mut self, protocol: &Protocol, role: &Role, around: &[u32], starts: BTreeSet<StateIndex>) {
         // A body that contains itself is added once: such tables are not a protocol's.
         let bodies = starts.into_iter().filter(|start| !self.starts.contains_key(start));
         let bodies: Vec<(StateIndex, Body)> =
@@ -49,15 +49,16 @@ impl Bodies {
             alternatives.push(new);
         }
         for Alternatives { bodies, .. } in alternatives {
-            let number = u32::try_from(self.outer.len()).unwrap_or(u32::MAX);
-            self.outer.push(outer);
+            let number = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
+            let way = [around, &[number]].concat();
+            self.ways.push(way.clone());
             let mut inner = BTreeSet::new();
             for (start, body) in bodies {
                 self.starts.insert(*start, number);
                 self.later.extend(body.later.iter().map(|message| (*message, number)));
                 inner.extend(body.starts.iter().copied());
             }
-            self.add(protocol, role, Some(number), inner);
+            self.add(protocol, role, &way, inner);
         }
     }
 
@@ -73,15 +74,12 @@ impl Bodies {
 
     /// Whether some body stands in another one.
     pub(crate) fn are_nested(&self) -> bool {
-        self.outer.iter().any(Option::is_some)
+        self.ways.iter().any(|way| way.len() > 1)
     }
 
     /// The bodies around one and the body itself, the outermost first.
-    pub(crate) fn way(&self, body: u32) -> Vec<u32> {
-        let outer = |body: &u32| usize::try_from(*body).ok().and_then(|body| *self.outer.get(body)?);
-        let mut way: Vec<u32> = std::iter::successors(Some(body), outer).collect();
-        way.reverse();
-        way
+    pub(crate) fn way(&self, body: u32) -> &[u32] {
+        usize::try_from(body).ok().and_then(|body| self.ways.get(body)).map_or(&[], Vec::as_slice)
     }
 }
 

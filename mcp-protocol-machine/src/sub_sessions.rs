@@ -195,7 +195,7 @@ impl SubSessions {
     /// sub-sessions around it, the outermost first.
     pub(crate) fn find(&self, body: u32, keys: &[(KeyIndex, KeyValue)]) -> Holder {
         let mut outer = None;
-        for around in self.bodies.way(body) {
+        for &around in self.bodies.way(body) {
             let space = Space { body: around, outer };
             match keys.iter().find_map(|(key, value)| self.holder(space, *key, value)) {
                 Some(holder) => outer = Some(holder),

@@ -8,13 +8,14 @@
 
 use crate::endings::Space;
 use crate::exchange::Place;
-use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
+use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::sub_sessions::{Correlation, Holder, Lead, Meant, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::find::Found;
 use super::gates::{During, NOTHING};
+use super::opening::Said;
 use super::state::Checker;
 use super::step::{Late, Step, StepKind};
 
@@ -35,15 +36,6 @@ struct Sought<'a> {
     message: MessageIndex,
     id: Option<&'a RequestId>,
     correlation: Correlation<'a>,
-}
-
-/// A request or a notification that is taken as a message of a sub-session.
-pub(super) struct Said<'a> {
-    pub(super) direction: Direction,
-    pub(super) message: MessageIndex,
-    /// The id and the token of a request.
-    pub(super) request: Option<(&'a RequestId, Option<Token>)>,
-    pub(super) correlation: Correlation<'a>,
 }
 
 /// What a message may do that can be a later step of a sub-session, if no sub-session holds its values.
@@ -322,7 +314,7 @@ impl Checker {
 
     /// Moves a sub-session by a request or a notification that was judged.
     pub(super) fn step_later(&mut self, later: Later, said: Said<'_>) -> Step {
-        let Said { direction, message, ref request, correlation } = said;
+        let Said { direction, message, ref request, .. } = said;
         let limits = self.limits;
         let (channels, _, evidence) = self.with_evidence();
         channels.awake(direction, &evidence);
@@ -337,23 +329,11 @@ impl Checker {
             }
         };
         if let Some(late) = self.lateness(&found, request.is_some()) {
-            self.said_within(sub_session, &found, direction, message);
-            if let Some((id, token)) = request {
-                let opened = match found.action {
-                    Action::Spawn(start) => {
-                        let outer = Some(sub_session);
-                        let keys = correlation.keys;
-                        self.sub_sessions.open_late(start, outer, direction, message, keys, &limits)
-                    }
-                    Action::Step(_) => None,
-                };
-                self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
-            }
-            return Step::plain(StepKind::Late(late), message);
+            return self.come_late(Some(sub_session), &found, late, said);
         }
         match found.action {
             Action::Step(to) => self.step_within(sub_session, found, to, said),
-            Action::Spawn(start) => self.open_within(sub_session, found, start, said),
+            Action::Spawn(start) => self.open_body(Some(sub_session), &found, start, said),
         }
     }
 
@@ -385,51 +365,6 @@ impl Checker {
         let ended = self.move_sub_session(sub_session, found.leads(to), step, correlation.keys);
         let kind = StepKind::SubSession { ended };
         Step { kind, message: Some(message), sub_session: Some(sub_session), advice }
-    }
-
-    /// The first message of a `*` in the body of a sub-session.
-    fn open_within(
-        &mut self,
-        outer: SubSessionNumber,
-        found: Found,
-        start: StateIndex,
-        said: Said<'_>,
-    ) -> Step {
-        let Said { direction, message, request, correlation } = said;
-        let limits = self.limits;
-        let id = request.as_ref().map(|(id, _)| *id);
-        let advice = self.advice(direction, message, found.state, id);
-        self.said_within(outer, &found, direction, message);
-        let ended = self.is_end(start);
-        let (_, sub_sessions, evidence) = self.with_evidence();
-        let opener = id.cloned();
-        let sub_session =
-            sub_sessions.start(start, Some(outer), direction, opener, correlation.keys, &evidence);
-        if let Some((id, token)) = request {
-            let place = sub_session.map_or(Place::SubSession(start), |inner| Place::Keyed(inner, 0));
-            let asked = self.asked_mut(direction);
-            asked.open_exchange(id, message, place, token, correlation.announces, &limits);
-            if ended {
-                asked.finish(id);
-            }
-        }
-        let kind = StepKind::Spawned { state: start, within: Some(outer) };
-        Step { kind, message: Some(message), sub_session, advice }
-    }
-
-    /// A message was accepted for a channel of a sub-session, also as one that is late.
-    fn said_within(
-        &mut self,
-        sub_session: SubSessionNumber,
-        found: &Found,
-        direction: Direction,
-        message: MessageIndex,
-    ) {
-        if !found.shows_state {
-            return;
-        }
-        let (_, sub_sessions, evidence) = self.with_evidence();
-        sub_sessions.said(sub_session, found.place, direction, message, &evidence);
     }
 
     /// A channel of a sub-session moves to a state, which ends the sub-session if no channel goes on. Returns whether it

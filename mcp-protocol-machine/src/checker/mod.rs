@@ -12,7 +12,7 @@
 //! - `find.rs`: the edge that a message takes. `judge.rs`: whether a message may come. `gates.rs`: whether what it needs was announced.
 //! - `request.rs`, `notification.rs`, `reply.rs`: messages by their kind.
 //! - `early.rs`: messages that come before a step that they wait for.
-//! - `keyed.rs`: sub-sessions with a correlation key.
+//! - `opening.rs`: what opens a sub-session. `keyed.rs`: sub-sessions with a correlation key.
 //! - `late.rs`: what comes late, and until when.
 //! - `renew.rs`: sessions that are begun once more.
 //! - `questions.rs`: queries that do not change the state.
@@ -26,6 +26,7 @@ mod keyed;
 mod late;
 mod moves;
 mod notification;
+mod opening;
 mod questions;
 mod renew;
 mod reply;

@@ -1,11 +1,10 @@
-//! How an accepted message moves a linear channel, or opens a sub-session.
+//! How an accepted message moves a linear channel.
 
 use super::find::Found;
 use super::state::Checker;
 use super::step::StepKind;
-use crate::id::{RequestId, SubSessionNumber};
+use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, StateIndex};
-use crate::sub_sessions::Correlation;
 use crate::trail::Left;
 
 impl Checker {
@@ -18,18 +17,6 @@ impl Checker {
                 StepKind::Spawned { state, within: None }
             }
         }
-    }
-
-    /// Opens the sub-session of a notification, if a key ties together what follows.
-    pub(super) fn open_sub_session(
-        &mut self,
-        found: Found,
-        direction: Direction,
-        correlation: Correlation<'_>,
-    ) -> Option<SubSessionNumber> {
-        let Action::Spawn(state) = found.action else { return None };
-        let (_, sub_sessions, evidence) = self.with_evidence();
-        sub_sessions.start(state, None, direction, None, correlation.keys, &evidence)
     }
 
     /// Moves a linear channel. A request is booked before.

@@ -8,7 +8,7 @@ use crate::violation::{Violation, ViolationKind};
 
 use super::gates::During;
 use super::judge::Judged;
-use super::keyed::Said;
+use super::opening::Said;
 use super::state::Checker;
 use super::step::{About, Step, StepKind};
 
@@ -78,21 +78,22 @@ impl Checker {
                             violation
                         }
                     })?;
+                let said = Said { direction, message, request: None, correlation };
                 let found = match found {
                     Judged::Found(found) => found,
-                    Judged::Later(later) => {
-                        let said = Said { direction, message, request: None, correlation };
-                        return Ok(self.step_later(later, said));
-                    }
+                    Judged::Later(later) => return Ok(self.step_later(later, said)),
                 };
                 if let Some(late) = self.lateness(&found, false) {
-                    self.said(&found, direction, message);
-                    return Ok(Step::plain(StepKind::Late(late), message));
+                    return Ok(self.come_late(None, &found, late, said));
                 }
-                let advice = self.advice(direction, message, found.state, None);
-                let sub_session = self.open_sub_session(found, direction, correlation);
-                let kind = self.take(found, direction, message);
-                Ok(Step { kind, message: Some(message), sub_session, advice })
+                match found.action {
+                    Action::Spawn(start) => Ok(self.open_body(None, &found, start, said)),
+                    Action::Step(to) => {
+                        let advice = self.advice(direction, message, found.state, None);
+                        let kind = self.step(found, to, direction, message, None);
+                        Ok(Step { kind, message: Some(message), sub_session: None, advice })
+                    }
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! Requests: judged, and opened if they are permitted.
 
 use super::judge::Judged;
-use super::keyed::{Later, Said};
+use super::keyed::Later;
+use super::opening::Said;
 use super::state::Checker;
 use super::step::{Step, StepKind};
 use crate::exchange::Place;
@@ -96,51 +97,29 @@ impl Checker {
                 return Ok(self.step_later(later, Said { direction, message, request, correlation }));
             }
         };
-        let limits = self.limits;
         if let Some(late) = self.lateness(&found, true) {
-            let opened = match found.action {
-                Action::Spawn(start) => {
-                    self.sub_sessions.open_late(start, None, direction, message, correlation.keys, &limits)
-                }
-                Action::Step(_) => None,
-            };
-            self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
-            self.said(&found, direction, message);
-            return Ok(Step::plain(StepKind::Late(late), message));
+            let request = Some((id, token));
+            return Ok(self.come_late(None, &found, late, Said { direction, message, request, correlation }));
         }
         self.take_token(direction, message, id, token.as_ref())?;
-        let advice = self.advice(direction, message, found.state, Some(id));
-        let mut sub_session = None;
-        let kind = match found.action {
-            Action::Step(to) => {
-                let place = Place::Linear(found.channel);
-                self.asked_mut(direction).open_exchange(
-                    id,
-                    message,
-                    place,
-                    token,
-                    correlation.announces,
-                    &limits,
-                );
-                self.step(found, to, direction, message, Some(id))
-            }
-            Action::Spawn(state) => {
-                self.said(&found, direction, message);
-                let ended = self.is_end(state);
-                let opener = || Some(id.clone());
-                let (_, sub_sessions, evidence) = self.with_evidence();
-                sub_session =
-                    sub_sessions.start(state, None, direction, opener(), correlation.keys, &evidence);
-                let place = sub_session.map_or(Place::SubSession(state), |opened| Place::Keyed(opened, 0));
-                let asked = self.asked_mut(direction);
-                asked.open_exchange(id, message, place, token, correlation.announces, &limits);
-                if ended {
-                    asked.finish(id);
-                }
-                StepKind::Spawned { state, within: None }
+        let to = match found.action {
+            Action::Step(to) => to,
+            Action::Spawn(start) => {
+                let request = Some((id, token));
+                return Ok(self.open_body(
+                    None,
+                    &found,
+                    start,
+                    Said { direction, message, request, correlation },
+                ));
             }
         };
-        Ok(Step { kind, message: Some(message), sub_session, advice })
+        let advice = self.advice(direction, message, found.state, Some(id));
+        let limits = self.limits;
+        let place = Place::Linear(found.channel);
+        self.asked_mut(direction).open_exchange(id, message, place, token, correlation.announces, &limits);
+        let kind = self.step(found, to, direction, message, Some(id));
+        Ok(Step { kind, message: Some(message), sub_session: None, advice })
     }
 
     /// Reports a request or a notification with a method that no message has. The id of a request is remembered, as
