@@ -1,11 +1,11 @@
 //! What the tables say of the bodies of `*`: which messages belong to each, and which stands within which.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use crate::protocol::{Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
 
-/// What the tables say of the bodies that keys tie together. A body is a number here; bodies that share a message are
-/// alternatives of one `*`, and have one number.
+/// What the tables say of the bodies that keys tie together. A body is a number here. Bodies are alternatives of one `*`,
+/// and have one number, if they share a message, or if one of them has a message that opens the other one.
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
     /// The body that starts in a state.
@@ -27,20 +27,25 @@ impl Bodies {
     }
 
     /// Adds the bodies that can be opened in the session itself, or in the last of some bodies within each other.
-    fn add(&mut self, protocol: &Protocol, role: &Role, around: &[u32], starts: BTreeSet<StateIndex>) {
+    fn add(&mut self, protocol: &Protocol, role: &Role, around: &[u32], starts: Starts) {
         // A body that contains itself is added once: such tables are not a protocol's.
-        let bodies = starts.into_iter().filter(|start| !self.starts.contains_key(start));
-        let bodies: Vec<(StateIndex, Body)> =
-            bodies.map(|start| (start, Body::of(protocol, role, start))).collect();
+        let bodies = starts.into_iter().filter(|(start, _)| !self.starts.contains_key(start));
+        let bodies: Vec<(StateIndex, Messages, Body)> =
+            bodies.map(|(start, openers)| (start, openers, Body::of(protocol, role, start))).collect();
         let mut alternatives: Vec<Alternatives<'_>> = Vec::new();
         for body in &bodies {
-            let mut new = Alternatives { messages: body.1.all_later(protocol, role), bodies: vec![body] };
+            let (_, openers, of) = body;
+            let (openers, messages) = (openers.clone(), of.all_later(protocol, role));
+            let mut new = Alternatives { openers, messages, bodies: vec![body] };
             if !new.messages.iter().any(|(_, message)| carries(protocol, *message)) {
                 continue;
             }
             alternatives.retain_mut(|known| {
-                let apart = known.messages.is_disjoint(&new.messages);
+                let apart = known.messages.is_disjoint(&new.messages)
+                    && known.messages.is_disjoint(&new.openers)
+                    && known.openers.is_disjoint(&new.messages);
                 if !apart {
+                    new.openers.append(&mut known.openers);
                     new.messages.append(&mut known.messages);
                     new.bodies.splice(0..0, known.bodies.drain(..));
                 }
@@ -52,11 +57,13 @@ impl Bodies {
             let number = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
             let way = [around, &[number]].concat();
             self.ways.push(way.clone());
-            let mut inner = BTreeSet::new();
-            for (start, body) in bodies {
+            let mut inner = Starts::new();
+            for (start, _, body) in bodies {
                 self.starts.insert(*start, number);
                 self.later.extend(body.later.iter().map(|message| (*message, number)));
-                inner.extend(body.starts.iter().copied());
+                for (start, openers) in &body.starts {
+                    inner.entry(*start).or_default().extend(openers);
+                }
             }
             self.add(protocol, role, &way, inner);
         }
@@ -83,11 +90,19 @@ impl Bodies {
     }
 }
 
+/// Messages, and which way each goes.
+type Messages = BTreeSet<(Direction, MessageIndex)>;
+
+/// Where bodies start, and what opens each.
+type Starts = BTreeMap<StateIndex, Messages>;
+
 /// Bodies that share messages.
 struct Alternatives<'a> {
+    /// What opens them.
+    openers: Messages,
     /// What they may have after their first message.
-    messages: BTreeSet<(Direction, MessageIndex)>,
-    bodies: Vec<&'a (StateIndex, Body)>,
+    messages: Messages,
+    bodies: Vec<&'a (StateIndex, Messages, Body)>,
 }
 
 /// What the tables say of one body, or of the session itself.
@@ -98,9 +113,9 @@ struct Body {
     ///
     /// Late ones do not count: an uncorrelated step may share its state with a sub-session that has left others, and has
     /// no key.
-    later: BTreeSet<(Direction, MessageIndex)>,
+    later: Messages,
     /// Where the bodies start that can be opened in it, late ones left out, too.
-    starts: BTreeSet<StateIndex>,
+    starts: Starts,
 }
 
 impl Body {
@@ -114,7 +129,9 @@ impl Body {
             waiting.extend(table.parts.iter().copied().filter(|part| seen.insert(*part)));
             for edge in table.edges.iter().filter(|edge| edge.origin != Origin::Closure) {
                 match edge.action {
-                    Action::Spawn(start) => _ = body.starts.insert(start),
+                    Action::Spawn(start) => {
+                        body.starts.entry(start).or_default().insert((edge.direction, edge.message));
+                    }
                     Action::Step(target) => waiting.extend(Some(target).filter(|to| seen.insert(*to))),
                 }
                 let message = protocol.message(edge.message);
@@ -131,14 +148,14 @@ impl Body {
     }
 
     /// What it may have after its first message, bodies within it included.
-    fn all_later(&self, protocol: &Protocol, role: &Role) -> BTreeSet<(Direction, MessageIndex)> {
+    fn all_later(&self, protocol: &Protocol, role: &Role) -> Messages {
         let mut later = self.later.clone();
-        let mut seen = self.starts.clone();
-        let mut waiting: Vec<StateIndex> = self.starts.iter().copied().collect();
+        let mut seen: BTreeSet<StateIndex> = self.starts.keys().copied().collect();
+        let mut waiting: Vec<StateIndex> = self.starts.keys().copied().collect();
         while let Some(start) = waiting.pop() {
             let body = Body::of(protocol, role, start);
             later.extend(body.later);
-            waiting.extend(body.starts.into_iter().filter(|start| seen.insert(*start)));
+            waiting.extend(body.starts.into_keys().filter(|start| seen.insert(*start)));
         }
         later
     }

@@ -21,17 +21,29 @@ pub(crate) struct Channels {
     next: u32,
     /// How many steps have led a channel to another state.
     steps: u64,
+    /// They are those of a sub-session, which ends with the last of them. So it counts which steps a side has received
+    /// also where it has nothing to write in between.
+    end_together: bool,
 }
 
 impl Channels {
     /// One channel that began in a state, where it is, and what may cross what comes for it.
     pub(crate) fn new(start: StateIndex, state: StateIndex, trail: Trail) -> Channels {
-        Channels { start, states: vec![state], numbers: vec![0], trails: vec![trail], next: 1, steps: 0 }
+        Channels {
+            start,
+            states: vec![state],
+            numbers: vec![0],
+            trails: vec![trail],
+            next: 1,
+            steps: 0,
+            end_together: false,
+        }
     }
 
     /// The channels of a sub-session whose first message has led to a state.
     pub(crate) fn of_sub_session(start: StateIndex, role: Option<&Role>) -> Channels {
         let mut channels = Channels::new(start, start, Trail::default());
+        channels.end_together = true;
         if let Some(role) = role {
             channels.put(0, start, role);
         }
@@ -67,9 +79,14 @@ impl Channels {
         pairs.enumerate().map(|(place, (number, state))| (place, number, state))
     }
 
-    /// Whether nothing has moved since the beginning.
+    /// Whether no step has led a channel to another state.
     pub(crate) fn is_at_start(&self) -> bool {
-        self.states == [self.start]
+        self.steps == 0
+    }
+
+    /// The number of the first channel: of a sub-session that has only been opened, the one with its first message.
+    pub(crate) fn first(&self) -> u32 {
+        self.numbers.first().copied().unwrap_or_default()
     }
 
     /// Whether nothing is left if a step leads the channel at a place to a state: it is an end, and the other channels
@@ -89,15 +106,30 @@ impl Channels {
         self.trails.iter().filter_map(move |trail| trail.oldest(direction, evidence))
     }
 
-    /// Where a side may take the channel at a place to be, if that is not the present state, and the fence of the last step
-    /// of the other side that it may not have received.
-    pub(crate) fn unreceived(
+    /// Where a side may take the channels to be that has taken the last step of the one at a place: in a state before the
+    /// present one as long as it has not received a step of the other side.
+    pub(crate) fn known(
         &self,
         place: usize,
         direction: Direction,
         evidence: &Evidence<'_>,
+    ) -> impl Iterator<Item = StateIndex> {
+        let channels = self.states.iter().zip(&self.trails).enumerate();
+        channels.flat_map(move |(number, (state, trail))| {
+            let present = (number != place).then_some(*state);
+            trail.before(direction, evidence).chain(present)
+        })
+    }
+
+    /// The fence of the last step of the other side that a side may not have received, and where it may take the channel of
+    /// that step to be.
+    pub(crate) fn unreceived(
+        &self,
+        direction: Direction,
+        evidence: &Evidence<'_>,
     ) -> Option<(StateIndex, Fence)> {
-        self.trails.get(place)?.unreceived(direction, evidence)
+        let unreceived = self.trails.iter().filter_map(|trail| trail.unreceived(direction, evidence));
+        unreceived.max_by_key(|(_, fence)| *fence)
     }
 
     /// The step that a message for the channel at a place has crossed, if it may have crossed one.
@@ -141,7 +173,10 @@ impl Channels {
     /// A message in a direction leads the channel at a place to another state.
     pub(crate) fn leave(&mut self, place: usize, direction: Direction, left: Left, evidence: &Evidence<'_>) {
         self.steps = self.steps.wrapping_add(1);
-        if let (Some(trail), Some(state)) = (self.trails.get_mut(place), self.states.get(place)) {
+        let every = self.end_together && self.states.len() > 1;
+        if let (Some(trail), Some(state)) = (self.trails.get_mut(place), self.states.get(place))
+            && (every || !trail.is_silent(direction.flip(), *state, evidence))
+        {
             trail.leave(direction, *state, left, self.steps, evidence);
         }
     }

@@ -32,9 +32,9 @@ pub(crate) struct Ended {
     /// A state before that in which the followed role may have taken it to be, where that role did not end it. For its
     /// peer the tables say what comes late in the state before.
     pub(crate) behind: Option<StateIndex>,
-    /// Where it had several channels, or sub-sessions of its own: the states in which the other side may take these to
-    /// be.
-    pub(crate) besides: Option<Arc<[StateIndex]>>,
+    /// Where it had several channels, or sub-sessions of its own: the states in which the side whose messages go in a
+    /// direction may take these to be.
+    pub(crate) besides: BothWays<Option<Arc<[StateIndex]>>>,
     /// Requests of the other side had no reply then. They are still answered, and the side that hears of such an answer
     /// before it hears of the end goes on from there.
     pub(crate) awaited: bool,
@@ -244,7 +244,7 @@ mod tests {
             message: MessageIndex(0),
             from: StateIndex(0),
             behind: None,
-            besides: None,
+            besides: BothWays::default(),
             awaited: false,
             fence: Fence::NEVER,
             crossed: None,

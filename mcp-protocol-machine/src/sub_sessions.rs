@@ -12,7 +12,7 @@ use crate::capability::Capabilities;
 use crate::channels::Channels;
 use crate::endings::{Ended, Endings, Space};
 use crate::exchange::Opened;
-use crate::fence::Fence;
+use crate::fence::{BothWays, Fence};
 use crate::id::{KeyValue, Limits, RequestId, SubSessionNumber};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, StateIndex};
 use crate::trail::{Evidence, Left};
@@ -81,6 +81,9 @@ pub(crate) struct Running {
     keys: Vec<(KeyIndex, KeyValue)>,
     /// Its later requests that await a reply.
     pub(crate) open: Vec<(Direction, RequestId)>,
+    /// Where sub-sessions within it were when they ended before they held values of their own. A reply may still bring
+    /// one.
+    nameless: BTreeSet<StateIndex>,
 }
 
 impl Running {
@@ -181,6 +184,11 @@ impl SubSessions {
         self.running.get(&sub_session)
     }
 
+    /// The number of the channel of a sub-session that has its first message.
+    pub(crate) fn first_channel(&self, sub_session: SubSessionNumber) -> u32 {
+        self.get(sub_session).map(|running| running.channels.first()).unwrap_or_default()
+    }
+
     /// How many run.
     pub(crate) fn len(&self) -> usize {
         self.running.len()
@@ -270,6 +278,7 @@ impl SubSessions {
             reused: Vec::new(),
             keys: Vec::new(),
             open: Vec::new(),
+            nameless: BTreeSet::new(),
         };
         self.running.insert(sub_session, running);
         self.hold(sub_session, by, keys, evidence);
@@ -375,7 +384,7 @@ impl SubSessions {
         limits: &Limits,
         evidence: &Evidence<'_>,
     ) -> Option<(Running, Ended)> {
-        let besides = self.besides(sub_session, step.by, evidence);
+        let besides = self.besides(sub_session, place, step.by, evidence);
         let running = self.running.remove(&sub_session)?;
         let SubSessionStep { by, message, fence, cuts } = step;
         let awaited = running.open.iter().any(|(asker, _)| *asker != by);
@@ -384,9 +393,14 @@ impl SubSessions {
             Direction::Send => None,
         };
         let from = running.channels.state(place).unwrap_or(running.channels.start());
-        let crossed = running.channels.unreceived(place, by, evidence).filter(|_| !cuts);
+        let crossed = running.channels.unreceived(by, evidence).filter(|_| !cuts);
         let (unsure, reused) = (None, false);
         let ended = Ended { by, message, from, behind, besides, awaited, fence, crossed, unsure, reused };
+        if let Some(outer) = running.space.outer.filter(|_| running.keys.is_empty())
+            && let Some(outer) = self.running.get_mut(&outer)
+        {
+            outer.nameless.extend(std::iter::once(ended.from).chain(ended.behind));
+        }
         for (key, value) in &running.keys {
             self.holders.remove(&(running.space, *key, value.clone()));
             let before = running.reused.iter().filter(|(reused, _)| reused == key);
@@ -396,35 +410,45 @@ impl SubSessions {
         Some((running, ended))
     }
 
-    /// Where the other side may still take the channels of a sub-session to be, and the sub-sessions within it; nothing
-    /// if it has one channel and none within.
+    /// Where each side may still take the channels of a sub-session to be, and the sub-sessions within it, if a step in a
+    /// direction ends it in the channel at a place; nothing if it has one channel and none within.
     fn besides(
         &self,
         sub_session: SubSessionNumber,
+        place: usize,
         by: Direction,
         evidence: &Evidence<'_>,
-    ) -> Option<Arc<[StateIndex]>> {
-        let running = self.running.get(&sub_session)?;
-        let mut states: BTreeSet<StateIndex> = BTreeSet::new();
-        let mut add = |channels: &Channels| {
+    ) -> BothWays<Option<Arc<[StateIndex]>>> {
+        let Some(running) = self.running.get(&sub_session) else { return BothWays::default() };
+        let mut inner: BTreeSet<StateIndex> = running.nameless.clone();
+        let add = |states: &mut BTreeSet<StateIndex>, channels: &Channels| {
             states.extend(channels.states());
             // What comes late in the state before, the tables of its receiver say.
             if by == Direction::Receive {
                 states.extend(channels.oldest(Direction::Send, evidence));
             }
         };
-        if running.channels.states().len() > 1 {
-            add(&running.channels);
+        for number in self.within(sub_session) {
+            self.running.get(&number).into_iter().for_each(|running| add(&mut inner, &running.channels));
         }
-        for inner in self.within(sub_session) {
-            self.running.get(&inner).into_iter().for_each(|inner| add(&inner.channels));
+        let mut besides = BothWays::default();
+        for direction in [Direction::Send, Direction::Receive] {
+            let mut states = inner.clone();
+            for ended in self.past.within(sub_session) {
+                states.insert(ended.from);
+                states.extend(ended.behind);
+                states.extend(ended.besides.get(direction).iter().flat_map(|besides| besides.iter()));
+            }
+            match (running.channels.states().len(), direction == by) {
+                (..2, _) => {}
+                (_, false) => add(&mut states, &running.channels),
+                // The side that takes the last step does not know of the end, either, as long as it has not received other
+                // ones.
+                (_, true) => states.extend(running.channels.known(place, by, evidence)),
+            }
+            *besides.get_mut(direction) = (!states.is_empty()).then(|| states.into_iter().collect());
         }
-        for ended in self.past.within(sub_session) {
-            states.insert(ended.from);
-            states.extend(ended.behind);
-            states.extend(ended.besides.iter().flat_map(|besides| besides.iter()));
-        }
-        (!states.is_empty()).then(|| states.into_iter().collect())
+        besides
     }
 
     /// The sub-sessions that run within one.
@@ -480,7 +504,7 @@ impl SubSessions {
             message,
             from,
             behind,
-            besides: None,
+            besides: BothWays::default(),
             awaited: false,
             fence,
             crossed: None,

@@ -132,6 +132,11 @@ impl Trail {
         Trail { behind: BothWays::new(anywhere(receive), anywhere(send)) }
     }
 
+    /// Whether a side that may be in a state, and in none before it, writes nothing there.
+    pub(crate) fn is_silent(&self, side: Direction, state: StateIndex, evidence: &Evidence<'_>) -> bool {
+        self.behind.get(side).is_empty() && evidence.is_silent(state, side)
+    }
+
     /// A message in a direction leads from a state to another one. What it says of its sender is for [`said`].
     pub(crate) fn leave(
         &mut self,
@@ -141,11 +146,7 @@ impl Trail {
         number: u64,
         evidence: &Evidence<'_>,
     ) {
-        let other = by.flip();
-        let behind = self.behind.get_mut(other);
-        if behind.is_empty() && evidence.is_silent(state, other) {
-            return;
-        }
+        let behind = self.behind.get_mut(by.flip());
         behind.retain(|known| !evidence.is_past(by, known.left.fence));
         if behind.len() >= KEPT {
             behind.remove(0);
@@ -227,6 +228,17 @@ impl Trail {
     ) -> Option<(StateIndex, Fence)> {
         let last = self.behind.get(direction).last()?;
         Some((self.oldest(direction, evidence)?, last.left.fence))
+    }
+
+    /// The states before the present one in which a side may take the channel to be, the first one first.
+    pub(crate) fn before(
+        &self,
+        direction: Direction,
+        evidence: &Evidence<'_>,
+    ) -> impl Iterator<Item = StateIndex> {
+        let behind = self.behind.get(direction).iter();
+        let unreceived = move |known: &&Behind| !evidence.is_past(direction.flip(), known.left.fence);
+        behind.filter(unreceived).filter_map(|known| known.state)
     }
 
     /// The first state in which a side may take the sub-session to be, if that is not the present one.

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Direction, KeyIndex, KeyPlace, MessageIndex
 
 use super::keys::{keys, needs_key};
 use super::nesting::{Nesting, inner};
-use super::raw::{RawEdge, RawState, Step, steps};
+use super::raw::{RawEdge, RawState, Step, parts, steps};
 use crate::declarations::Declarations;
 use crate::hash::Set;
 use crate::reach::reachable;
@@ -62,16 +62,19 @@ struct Paths<'a> {
     states: &'a [RawState],
     declarations: &'a Declarations,
     openers: Vec<&'a RawEdge>,
-    /// The steps that lead to each state.
-    before: HashMap<usize, Vec<(usize, MessageIndex)>>,
+    /// The steps that lead to each state, and those that start its channel together with others: these say nothing.
+    before: HashMap<usize, Vec<(usize, Option<MessageIndex>)>>,
 }
 
 impl<'a> Paths<'a> {
     fn new(states: &'a [RawState], declarations: &'a Declarations) -> Paths<'a> {
-        let mut before: HashMap<usize, Vec<(usize, MessageIndex)>> = HashMap::new();
+        let mut before: HashMap<usize, Vec<(usize, Option<MessageIndex>)>> = HashMap::new();
         for (state, _) in states.iter().enumerate().filter(|(_, place)| place.in_body()) {
             for edge in steps(states, state) {
-                before.entry(edge.target).or_default().push((state, edge.message));
+                before.entry(edge.target).or_default().push((state, Some(edge.message)));
+            }
+            for part in parts(states, state) {
+                before.entry(part).or_default().push((state, None));
             }
         }
         Paths { states, declarations, openers: openers(states), before }
@@ -89,11 +92,16 @@ impl<'a> Paths<'a> {
         }
         // Only what leads to one of the steps is walked, so that keys of other bodies cost nothing.
         let before = |state| self.before.get(&state).into_iter().flatten();
-        let silent = |state| before(state).filter(|(_, message)| !carries(*message)).map(|(state, _)| *state);
+        let silent = |state| {
+            before(state).filter(|(_, message)| !message.is_some_and(carries)).map(|(state, _)| *state)
+        };
         let behind: Set<usize> = reachable(found.iter().map(|step| step.state), silent).into_iter().collect();
         let on = |edge: &&RawEdge| !carries(edge.message) && behind.contains(&edge.target);
         let starts = self.openers.iter().copied().filter(on).map(|edge| edge.target);
-        let silent = |state| steps(self.states, state).filter(on).map(|edge| edge.target);
+        let silent = |state| {
+            let parts = parts(self.states, state).filter(|part| behind.contains(part));
+            steps(self.states, state).filter(on).map(|edge| edge.target).chain(parts)
+        };
         let reached: Set<usize> = reachable(starts, silent).into_iter().collect();
         found.into_iter().filter(|step| reached.contains(&step.state)).collect()
     }
@@ -171,6 +179,7 @@ pub(super) fn held(states: &[RawState], declarations: &Declarations) -> HashMap<
                 let carried = keys(declarations, edge.message);
                 (edge.target, next.union(&carried).copied().collect())
             }));
+            waiting.extend(place.parts.iter().map(|part| (*part, next.clone())));
         }
         held.insert(state, next);
     }

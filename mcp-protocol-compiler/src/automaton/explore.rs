@@ -262,19 +262,19 @@ impl Explorer<'_> {
             }
             Head::Parallel(ref parallel) => {
                 let span = via.span.unwrap_or_default();
-                if owner != Owner::Session && parallel.linear.len() > 1 {
-                    self.findings.push(FindingKind::ChannelsInBody.at(span));
-                    return None;
-                }
+                let channels = match owner {
+                    Owner::Session => parallel.linear.clone(),
+                    Owner::SubSession(_) | Owner::Part(_) => self.without_ends(&parallel.linear),
+                };
                 // With one linear channel, that is where they go on.
-                if !open.is_empty() && parallel.linear.len() != 1 {
+                if !open.is_empty() && channels.len() != 1 {
                     let requests = self.open_sets.requests(open);
                     self.findings
                         .extend(requests.map(|request| FindingKind::OpenAcrossChannels(request).at(span)));
                     return None;
                 }
                 let running = self.more_running(running, &parallel.replicated);
-                match parallel.linear.as_slice() {
+                match channels.as_slice() {
                     [] => {
                         let key = StateKey { node: end, open, running, owner, only };
                         let state = self.state(key, StateKind::Replicated, Vec::new(), node, &head);
@@ -295,7 +295,7 @@ impl Explorer<'_> {
                     several => {
                         let parts: Option<Vec<usize>> = several
                             .iter()
-                            .map(|part| self.target(*part, OpenSet::EMPTY, running, owner, via))
+                            .map(|part| self.target(*part, OpenSet::EMPTY, running, owner.part(), via))
                             .collect();
                         let parts = parts?;
                         self.starts.push(Start { linear: parts.clone(), running });
@@ -353,8 +353,8 @@ impl Explorer<'_> {
         self.open.push(key.open);
         self.only.push(None);
         self.also_named(state, from);
-        // A sub-session that has ended opens nothing.
-        if kind == StateKind::End && key.owner == Owner::Session {
+        // A sub-session that has ended opens nothing. One that goes on in other channels does.
+        if kind == StateKind::End && !matches!(key.owner, Owner::SubSession(_)) {
             let spawns = self.spawns(key.running, key.only, span);
             if let Some(place) = self.states.get_mut(state) {
                 place.edges = spawns;

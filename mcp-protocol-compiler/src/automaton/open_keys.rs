@@ -14,7 +14,7 @@ use crate::source::Span;
 pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edge: &RawEdge) -> bool {
     let ends = |state: usize| states.get(state).is_some_and(|place| place.kind == StateKind::End);
     let replies = |state: usize| {
-        states.get(state).is_some_and(|place| {
+        states.get(state).filter(|place| place.kind == StateKind::Linear).is_some_and(|place| {
             place.edges.iter().all(|edge| {
                 let kind = declarations.message(edge.message).map(|message| message.table.kind);
                 ends(edge.target) && matches!(kind, Some(Kind::Reply { .. } | Kind::Refusal { .. }))
@@ -100,6 +100,7 @@ fn open_steps(
                 seen.push(edge.target);
             }
         }
+        seen.extend(place.parts.iter().copied().filter(|part| reached.insert(*part)));
     }
     found.sort_by_key(|(_, span)| *span);
     found

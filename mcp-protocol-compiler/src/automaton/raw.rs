@@ -33,6 +33,26 @@ pub(super) enum Owner {
     Session,
     /// A sub-session's, with the request that opened it if it was one.
     SubSession(Option<MessageIndex>),
+    /// The same, in one of several channels of the sub-session: where it ends, the others may go on.
+    Part(Option<MessageIndex>),
+}
+
+impl Owner {
+    /// Whose the states of several channels are that start in a state.
+    pub(super) fn part(self) -> Owner {
+        match self {
+            Owner::Session => Owner::Session,
+            Owner::SubSession(opener) | Owner::Part(opener) => Owner::Part(opener),
+        }
+    }
+
+    /// The request that opened the sub-session.
+    pub(super) fn opener(self) -> Option<MessageIndex> {
+        match self {
+            Owner::Session => None,
+            Owner::SubSession(opener) | Owner::Part(opener) => opener,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -143,10 +163,14 @@ pub(super) fn steps(states: &[RawState], state: usize) -> impl Iterator<Item = &
     states.get(state).into_iter().flat_map(|place| place.edges.iter().filter(|edge| !edge.spawn))
 }
 
+/// The channels that start in a state.
+pub(super) fn parts(states: &[RawState], state: usize) -> impl Iterator<Item = usize> + Clone {
+    states.get(state).into_iter().flat_map(|place| place.parts.iter().copied())
+}
+
 /// Where a state leads along its channel, and the channels that it starts.
 pub(super) fn after(states: &[RawState], state: usize) -> impl Iterator<Item = usize> + Clone {
-    let parts = states.get(state).into_iter().flat_map(|place| place.parts.iter().copied());
-    steps(states, state).map(|edge| edge.target).chain(parts)
+    steps(states, state).map(|edge| edge.target).chain(parts(states, state))
 }
 
 /// Which states can come to `End`, or to a bare `End` branch, along their channel.

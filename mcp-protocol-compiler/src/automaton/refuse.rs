@@ -183,11 +183,16 @@ impl<'a> Refuser<'a> {
         }
         // The request that opened a sub-session may be refused as long as it is open: nothing of it is left to undo.
         if let Some(opener) = key.opener
+            && place.parts.is_empty()
             && !answered(&place.edges, self.declarations).contains_key(&opener)
         {
             self.refusal(number, RefusalKey { last: None, ..key }, opener, place.span, &mut edges, findings);
         }
-        let parts = place.parts.iter().map(|part| self.state(RefusalKey::start(*part), None)).collect();
+        // It is open in the channel that it is the first message of.
+        let openers = std::iter::once(key.opener).chain(std::iter::repeat(None));
+        let parts = place.parts.iter().zip(openers);
+        let parts = parts.map(|(part, opener)| RefusalKey { opener, ..RefusalKey::start(*part) });
+        let parts = parts.map(|part| self.state(part, None)).collect();
         if let Some(state) = self.states.get_mut(number) {
             state.edges = edges;
             state.parts = parts;

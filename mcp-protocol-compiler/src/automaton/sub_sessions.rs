@@ -9,7 +9,7 @@ use super::finding::{Finding, FindingKind};
 use super::keys::{keys, needs_key};
 use super::nesting::{Nesting, inner};
 use super::open_keys;
-use super::raw::{self, Owner, Raw, RawEdge, RawState, Step};
+use super::raw::{self, Raw, RawEdge, RawState, Step};
 use super::state::SubSessionType;
 use crate::declarations::{Declarations, Resolution};
 use crate::reach::reachable;
@@ -79,7 +79,7 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
         for edge in own {
             let Some(message) = declarations.message(edge.message) else { continue };
             if let Kind::Refusal { request } = message.table.kind
-                && place.owner == Owner::SubSession(Some(request))
+                && place.owner.opener() == Some(request)
                 && openers.contains_key(&(edge.direction.flip(), request))
                 && unanswered.contains(&state)
                 && seen.insert(edge.span)
@@ -131,7 +131,7 @@ fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
     for spawn in starts(states) {
         let new = |state: &usize| !opened.contains_key(state);
         let start = Some(spawn.target).filter(new);
-        let reached = reachable(start, |state| raw::steps(states, state).map(|edge| edge.target).filter(new));
+        let reached = reachable(start, |state| raw::after(states, state).filter(new));
         opened.extend(reached.into_iter().map(|state| (state, spawn)));
     }
     opened
@@ -229,7 +229,7 @@ fn late(
     }
     let within = |state| {
         let place = states.get(state).map(std::slice::from_ref).unwrap_or_default();
-        raw::steps(states, state).chain(starts(place)).map(|edge| edge.target)
+        raw::after(states, state).chain(starts(place).map(|edge| edge.target))
     };
     ended.extend(reachable(anywhere, within));
     let on = walk(states, ended, |edge| edge.direction != by);
@@ -250,14 +250,17 @@ fn is_end(states: &[RawState], state: usize) -> bool {
     states.get(state).is_some_and(|place| place.kind == StateKind::End)
 }
 
-/// The states that certain edges lead to from some, these included.
+/// The states that certain edges lead to from some, these included, and the channels that start there.
 fn walk(
     states: &[RawState],
     starts: impl IntoIterator<Item = usize>,
     along: impl Fn(&RawEdge) -> bool,
 ) -> BTreeSet<usize> {
     let reached = reachable(starts, |state| {
-        raw::steps(states, state).filter(|edge| along(edge)).map(|edge| edge.target)
+        raw::steps(states, state)
+            .filter(|edge| along(edge))
+            .map(|edge| edge.target)
+            .chain(raw::parts(states, state))
     });
     reached.into_iter().collect()
 }
@@ -289,7 +292,7 @@ fn unanswered(states: &[RawState], declarations: &Declarations) -> BTreeSet<usiz
 /// Whether a sub-session may be over by a message of the other side while a message is on its way to a state: what goes
 /// on with the sub-session here would open one there. The refusal of what opened it ends it as long as it has no reply.
 fn may_be_over(states: &[RawState], place: &RawState, direction: Direction, unanswered: bool) -> bool {
-    let mut others = place.edges.iter().filter(|edge| edge.direction != direction);
+    let mut others = place.edges.iter().filter(|edge| edge.direction != direction && !edge.spawn);
     unanswered || others.any(|edge| is_end(states, edge.target))
 }
 

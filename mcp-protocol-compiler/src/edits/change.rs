@@ -157,7 +157,7 @@ impl<'a, 't> Placing<'a, 't> {
             }
             Change::Replicate { used, variable } => self.replicate(*used, *variable)?,
             Change::Guard(name, text) => self.guard(name, text)?,
-            Change::Distribute(star) => self.distribute(*star)?,
+            Change::DeleteStar(star) => self.delete_star(*star)?,
         }
         Some(())
     }
@@ -416,21 +416,13 @@ impl<'a, 't> Placing<'a, 't> {
         (self.edits.len() > before).then_some(())
     }
 
-    fn distribute(&mut self, star: Span) -> Option<()> {
-        let (tail, sequence) = self.tree.sequences().find_map(|sequence| match &sequence.tail {
-            Tail::Replicated(body, span) if *span == star => Some((body.as_ref(), sequence)),
+    fn delete_star(&mut self, star: Span) -> Option<()> {
+        let body = self.tree.sequences().find_map(|sequence| match &sequence.tail {
+            Tail::Replicated(body, span) if *span == star => Some(body.as_ref()),
             _ => None,
         })?;
-        let Tail::Group(body, _) = tail else { return None };
-        let [Sequence { actions, tail: Tail::Parallel(parts, _), .. }] = body.branches.as_slice() else {
-            return None;
-        };
-        if !actions.is_empty() || !sequence.actions.is_empty() {
-            return None;
-        }
-        let copies: Vec<String> =
-            parts.iter().map(|part| format!("*( {} )", self.tree.sources.slice(part.span))).collect();
-        self.edits.push(Edit::replace(star, format!("( {} )", copies.join(", "))));
+        let Tail::Group(body, _) = body else { return None };
+        self.edits.push(Edit::replace(star, self.tree.sources.slice(body.span).to_owned()));
         Some(())
     }
 }

@@ -200,7 +200,7 @@ static PAGES: [Page; 92] = pages! {
     findings::channels::OVERLAP, "S0401", "channels side by side that share a message";
     findings::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
     findings::channels::BODY_MAY_BE_EMPTY, "S0403", "an instance that may do nothing";
-    findings::channels::CHANNELS_IN_BODY, "S0404", "linear channels side by side in the body of a `*`";
+    findings::channels::NO_CHANNEL_IN_BODY, "S0404", "a `*` body without a linear channel";
     findings::channels::KEYLESS_STEP, "S0406", "a later step of a sub-session without a correlation key";
     findings::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for the previous sub-session";
     findings::only::MISPLACED, "S0408", "`only` where sub-sessions are not suspended";

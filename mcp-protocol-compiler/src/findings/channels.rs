@@ -9,8 +9,8 @@ pub const OVERLAP: Code = Code("S0401");
 pub const BODY_STARTS_WITH_REPLY: Code = Code("S0402");
 /// A `*` body with a bare `End` branch.
 pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
-/// Several linear channels in the body of a `*`.
-pub const CHANNELS_IN_BODY: Code = Code("S0404");
+/// A `*` body without a linear channel.
+pub const NO_CHANNEL_IN_BODY: Code = Code("S0404");
 
 /// A later step of a sub-session that nothing ties to it.
 pub const KEYLESS_STEP: Code = Code("S0406");
@@ -84,12 +84,12 @@ pub fn body_may_be_empty(span: Span) -> Diagnostic {
         .changes("leave the bare `End` out", [Change::DeleteBranch(span)])
 }
 
-/// `*( (A, B) )`
-pub fn channels_in_body(span: Span) -> Diagnostic {
-    Diagnostic::error(CHANNELS_IN_BODY, span, "the body of a `*` starts several channels")
-        .label("an instance has one linear channel, which begins with a message")
-        .changes("give each channel a `*` of its own: `( *( … ), *( … ) )`", [Change::Distribute(span)])
-        .otherwise("let what follows here be one channel, or give each channel a `*` of its own: `( *( … ), *( … ) )`")
+/// `*( (*A, *B) )`
+pub fn no_channel_in_body(span: Span) -> Diagnostic {
+    Diagnostic::error(NO_CHANNEL_IN_BODY, span, "the body of this `*` has no linear channel")
+        .label("an instance begins with the first message of a linear channel")
+        .changes("leave this `*` out, and keep those within it", [Change::DeleteStar(span)])
+        .otherwise("leave this `*` out, and keep those within it")
 }
 
 /// `*( !A . rec w . ( ?B . w & !C . End ) )` where something could end without a word.
@@ -164,9 +164,19 @@ pub fn keyless_step(
 }
 
 /// `*( !A . ?reply . !A . … )` where it could be either; `key` is the one that, were it open, would make the
-/// difference.
+/// difference. In `*( (!A . ?reply . End, !B . End) )`, `!B` is either where it stands.
 pub fn step_opens_too(span: Span, action: &str, first: Span, key: Option<&str>) -> Diagnostic {
     let name = action.trim_start_matches(['!', '?']);
+    if span == first && key.is_none() {
+        return Diagnostic::error(
+            KEYLESS_STEP,
+            span,
+            format!("`{action}` goes on with an instance, and opens one"),
+        )
+        .label("opens an instance, or goes on with one that another channel has opened")
+        .with_note("the peer may just have ended the instance, and would take it for the start of another")
+        .help("begin the body with one message, and start the channels behind it: `!A . ?reply . ( …, … )`");
+    }
     let found =
         Diagnostic::error(KEYLESS_STEP, span, format!("`{action}` goes on with an instance, and opens one"))
             .label("goes on with an instance here")

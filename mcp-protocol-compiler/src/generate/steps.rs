@@ -229,7 +229,7 @@ impl Generator<'_> {
     }
 
     fn split(&self, role: &RolePlan, parts: &[StateIndex]) -> TokenStream {
-        let session = ident(&role.automaton.name);
+        let session = role.path();
         let names: Vec<Ident> = (0..parts.len()).map(ordinal).collect();
         let markers = parts.iter().map(|part| ident(role.state_name(*part)));
         quote! {

@@ -27,10 +27,12 @@ pub(super) fn lives(automaton: &Automaton) -> BTreeMap<StateIndex, Vec<usize>> {
 fn sub_session_states(automaton: &Automaton, sub_session: &SubSessionType) -> BTreeSet<StateIndex> {
     let place = |index: StateIndex| state(automaton, index).filter(|state| state.kind != StateKind::End);
     let reached = reachable(sub_session.starts.iter().copied(), |index| {
-        let edges = place(index).into_iter().flat_map(|state| &state.edges);
-        edges.filter_map(|edge| match edge.action {
-            Action::Step(target) => Some(target),
-            Action::Spawn(_) => None,
+        place(index).into_iter().flat_map(|state| {
+            let steps = state.edges.iter().filter_map(|edge| match edge.action {
+                Action::Step(target) => Some(target),
+                Action::Spawn(_) => None,
+            });
+            steps.chain(state.parts.iter().copied())
         })
     });
     reached.into_iter().filter(|index| place(*index).is_some()).collect()

@@ -327,8 +327,14 @@ impl ClosurePlanner<'_, '_, '_> {
             for both in loops.iter().filter(|both| both.event().sender != crossing.both.event().sender) {
                 self.carried += 1;
                 let (client, server) = (&both.client, &both.server);
-                self.add(Side::Client, &crossing.client, (client, server), &crossing.both.client);
-                self.add(Side::Server, &crossing.server, (server, client), &crossing.both.server);
+                for (side, locations, repeated, step) in [
+                    (Side::Client, &crossing.client, (client, server), &crossing.both.client),
+                    (Side::Server, &crossing.server, (server, client), &crossing.both.server),
+                ] {
+                    if !self.walk.is_over(&pair, self.machine(side), locations) {
+                        self.add(side, locations, repeated, step);
+                    }
+                }
             }
         }
     }
@@ -388,9 +394,6 @@ impl ClosurePlanner<'_, '_, '_> {
             return;
         }
         let machine = self.machine(side);
-        if machine.is_over(locations) {
-            return;
-        }
         // The channel that moved is the one that had the loop.
         let reached = machine.expand(crossing.arrow.action.target());
         let Some(state) = heir(machine, &reached, event) else { return };

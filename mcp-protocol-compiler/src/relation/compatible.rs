@@ -96,7 +96,7 @@ fn rights(
     undecided: &mut Option<Box<Found>>,
 ) -> bool {
     let (Some(extent), Some(pair)) = (walk.extent(index), walk.pair(index)) else { return false };
-    if extent == Extent::Body {
+    if extent.is_body() {
         return false;
     }
     let mut somebody_closes = false;
@@ -131,7 +131,10 @@ fn left_over(walk: &Walk<'_, '_>, index: PairIndex, from_client: &[Move], best: 
     let Some(pair) = walk.pair(index) else { return };
     let ends = |state: &State| state.kind == StateKind::End;
     let over = pair.server.locations.iter().all(|&location| walk.server.state(location).is_some_and(ends));
-    if let (Some(Extent::Body), true, Some(step)) = (walk.extent(index), over, from_client.first()) {
+    let goes_on =
+        pair.client.locations.iter().find(|&&location| !walk.client.state(location).is_some_and(ends));
+    let step = from_client.iter().find(|step| Some(&step.from) == goes_on);
+    if let (Some(true), true, Some(step)) = (walk.extent(index).map(Extent::is_body), over, step) {
         Disagreement::keep(best, Disagreement::NeverSent(*step));
     }
 }

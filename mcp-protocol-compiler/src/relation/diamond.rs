@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::{Kind, Side};
 
 use super::completion::Completion;
 use super::machine::{Event, Locations, Machine};
-use super::product::{Grouping, PairIndex, TooMany, Walk};
+use super::product::{Grouping, Pair, PairIndex, TooMany, Walk};
 use super::race::{COUNTED, Fault, Race, also};
 use super::shared::{Shared, shared};
 use super::{report, suspension, suspension_races, words};
@@ -107,7 +107,7 @@ fn races_at(completion: &Completion<'_, '_>, index: PairIndex, messages: &[Messa
             if after_client == after_server && is_exempt(from_client, from_server, messages) {
                 continue;
             }
-            let fault = fault(walk, from_client, from_server, after_client, after_server);
+            let fault = fault(walk, &pair, from_client, from_server, after_client, after_server);
             if let Some(fault) = fault {
                 let (pair, from_client, from_server) = (pair.clone(), **from_client, **from_server);
                 let (after_client, after_server) = (after_client.clone(), after_server.clone());
@@ -135,6 +135,7 @@ fn is_exempt(from_client: &Shared, from_server: &Shared, messages: &[Message]) -
 
 fn fault(
     walk: &Walk<'_, '_>,
+    pair: &Pair,
     from_client: &Shared,
     from_server: &Shared,
     after_client: &(Locations, Locations),
@@ -143,10 +144,11 @@ fn fault(
     let (client, server) = (walk.client, walk.server);
     let (sent, answered) = (from_client.event(), from_server.event());
     // A sub-session that the one message ends swallows the other, if the sub-session ends in either order.
-    let over = |after: &(Locations, Locations)| client.is_over(&after.0) && server.is_over(&after.1);
+    let is_over = |machine: &Machine<'_>, locations: &Locations| walk.is_over(pair, machine, locations);
+    let over = |after: &(Locations, Locations)| is_over(client, &after.0) && is_over(server, &after.1);
     let ends = |machine: &Machine<'_>, before: &Locations, event: Event| {
         let step = machine.find(before, event);
-        step.is_some_and(|step| machine.is_over(&machine.step(before, &step)))
+        step.is_some_and(|step| is_over(machine, &machine.step(before, &step)))
     };
     let end_after = |before: &(Locations, Locations), event: Event| {
         ends(client, &before.0, event) && ends(server, &before.1, event)

@@ -61,7 +61,7 @@ fn rights(
     undecided: &mut Option<Box<Found>>,
 ) {
     let (Some(extent), Some(pair)) = (walk.extent(index), walk.pair(index)) else { return };
-    if extent == Extent::Body {
+    if extent.is_body() {
         return;
     }
     for who in [Side::Client, Side::Server] {

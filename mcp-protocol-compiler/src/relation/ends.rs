@@ -10,8 +10,9 @@ use mcp_protocol_machine::protocol::{Action, Origin, StateIndex, StateKind};
 
 use super::machine::{Event, position};
 use super::words;
-use crate::automaton::{Automaton, State};
+use crate::automaton::{Automaton, Edge, State};
 use crate::declarations::Message;
+use crate::reach::reachable;
 use crate::source::Span;
 
 /// What a channel is entered by: the channel that a state belongs to, or a place among the parts of a fork.
@@ -23,6 +24,8 @@ enum Channel {
     Part(usize, usize),
     /// The start of the session.
     Start,
+    /// The one channel of a sub-session: where it ends, nothing comes late.
+    Alone,
 }
 
 /// The ends of a role, one state for each channel.
@@ -39,7 +42,7 @@ pub(super) type Late = BTreeSet<(Event, Option<StateIndex>)>;
 
 /// Whether a channel takes no step from here on.
 fn is_end(state: &State) -> bool {
-    !state.body && state.kind != StateKind::Fork && state.edges.iter().all(|edge| spawns(edge.action))
+    state.kind != StateKind::Fork && state.edges.iter().all(|edge| spawns(edge.action))
 }
 
 fn spawns(action: Action) -> bool {
@@ -68,6 +71,13 @@ impl ChannelEnds {
         if is_end(StateIndex(0)) {
             owners.insert(StateIndex(0), Channel::Start);
         }
+        let alone = alone(automaton);
+        let alone = |place: usize| alone.get(place).copied().unwrap_or_default();
+        for (place, state) in automaton.states.iter().enumerate() {
+            let apart = |edge: &Edge| !alone(place) && !spawns(edge.action);
+            let ends = state.edges.iter().filter(|edge| !apart(edge)).map(|edge| edge.action.target());
+            owners.extend(ends.filter(|end| is_end(*end)).map(|end| (end, Channel::Alone)));
+        }
         let mut own = |end: StateIndex, channel: Channel| {
             if *owners.entry(end).or_insert(channel) == channel {
                 return end;
@@ -77,7 +87,7 @@ impl ChannelEnds {
                 index(first + ends.originals.len() - 1)
             })
         };
-        for (place, state) in automaton.states.iter_mut().enumerate().filter(|(_, state)| !state.body) {
+        for (place, state) in automaton.states.iter_mut().enumerate().filter(|(place, _)| !alone(*place)) {
             let channel = channels.get(place).map_or(Channel::Start, |channel| Channel::Of(*channel));
             for edge in &mut state.edges {
                 if let Action::Step(target) = edge.action
@@ -200,6 +210,26 @@ fn channels(automaton: &Automaton) -> Vec<usize> {
         }
     }
     (0..parents.len()).map(|place| root(&mut parents, place)).collect()
+}
+
+/// The states of sub-sessions in which these have one channel.
+fn alone(automaton: &Automaton) -> Vec<bool> {
+    let next = |index: StateIndex| {
+        let state = automaton.states.get(position(index)).into_iter();
+        state.flat_map(|state| {
+            let steps =
+                state.edges.iter().filter(|edge| !spawns(edge.action)).map(|edge| edge.action.target());
+            state.parts.iter().copied().chain(steps)
+        })
+    };
+    let mut alone: Vec<bool> = automaton.states.iter().map(|state| state.body).collect();
+    let parts = automaton.states.iter().flat_map(|state| state.parts.iter().copied());
+    for part in reachable(parts, next) {
+        if let Some(slot) = alone.get_mut(position(part)) {
+            *slot = false;
+        }
+    }
+    alone
 }
 
 /// Names for further ends of a role.

@@ -240,8 +240,8 @@ impl<'a> Machine<'a> {
         moves
     }
 
-    /// Whether a sub-session is over there. What comes for it later is swallowed by its id or its key and finds no
-    /// state.
+    /// Whether a sub-session is over there, of which these are all channels. What comes for it later is swallowed by its
+    /// id or its key and finds no state.
     pub(super) fn is_over(&self, locations: &[StateIndex]) -> bool {
         let mut states = locations.iter().filter_map(|state| self.automaton().states.get(position(*state)));
         !locations.is_empty() && states.all(|state| state.body && state.kind == StateKind::End)

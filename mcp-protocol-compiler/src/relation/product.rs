@@ -30,6 +30,15 @@ pub(super) enum Extent {
     Part,
     /// One sub-session of a `*` body.
     Body,
+    /// One of several parallel groups of channels of a sub-session.
+    BodyPart,
+}
+
+impl Extent {
+    /// Whether it belongs to a sub-session.
+    pub(super) fn is_body(self) -> bool {
+        matches!(self, Extent::Body | Extent::BodyPart)
+    }
 }
 
 /// Where one role is, as far as one pair is concerned.
@@ -206,6 +215,11 @@ impl<'a, 'b> Walk<'a, 'b> {
         Ok(walk)
     }
 
+    /// Whether the sub-session that a pair is of is over for one role in some locations. A part of it does not say that.
+    pub(super) fn is_over(&self, pair: &Pair, machine: &Machine<'_>, locations: &[StateIndex]) -> bool {
+        pair.client.extent != Extent::BodyPart && machine.is_over(locations)
+    }
+
     /// The next pair that was reached and not yet handed out.
     pub(super) fn next(&mut self) -> Option<PairIndex> {
         let next = PairIndex(self.next);
@@ -330,7 +344,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         let mut settled = BTreeSet::clone(&pair.client.settled);
         settled.extend(&common);
         let settled = Rc::new(settled);
-        let extent = if pair.client.extent == Extent::Body { Extent::Body } else { Extent::Part };
+        let extent = if pair.client.extent.is_body() { Extent::BodyPart } else { Extent::Part };
         self.insert(parent, pair, Some(common))?;
         for (client, server) in groups {
             let client = Configuration { locations: client.into(), extent, settled: settled.clone() };

@@ -9,7 +9,7 @@ use mcp_protocol_machine::protocol::{Direction, Only, Side, StateIndex};
 use super::disagreement::Disagreement;
 use super::machine::Machine;
 use super::outcome::Wanted;
-use super::product::{Extent, PairIndex, Walk};
+use super::product::{PairIndex, Walk};
 
 /// Whether a machine says that `who` goes on with sub-sessions in a configuration.
 pub(super) fn goes_on(machine: &Machine<'_>, locations: &[StateIndex], who: Side) -> bool {
@@ -31,7 +31,7 @@ pub(super) fn compare(
     best: &mut Option<Disagreement>,
 ) {
     let (Some(extent), Some(pair)) = (walk.extent(index), walk.pair(index)) else { return };
-    if extent == Extent::Body {
+    if extent.is_body() {
         return;
     }
     for who in [Side::Client, Side::Server] {

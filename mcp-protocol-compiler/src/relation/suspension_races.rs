@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::Side;
 
 use super::machine::Event;
-use super::product::{Extent, PairIndex, Walk};
+use super::product::{PairIndex, Walk};
 use super::report;
 use super::shared::{Shared, shared};
 use super::suspension::{goes_on, may_suspend};
@@ -19,7 +19,7 @@ pub(super) fn races(walk: &Walk<'_, '_>, messages: &[Message], most: usize) -> V
     if !may_suspend(walk.client) && !may_suspend(walk.server) {
         return found;
     }
-    for index in walk.all().filter(|index| walk.extent(*index).is_some_and(|extent| extent != Extent::Body)) {
+    for index in walk.all().filter(|index| walk.extent(*index).is_some_and(|extent| !extent.is_body())) {
         for both in shared(walk, index) {
             if found.len() == most {
                 return found;

@@ -141,7 +141,7 @@ impl Checker {
             Some((from, _)) => vec![from],
             None => std::iter::once(ended.from).chain(ended.behind).collect(),
         };
-        seen.extend(ended.besides.iter().flat_map(|besides| besides.iter().copied()));
+        seen.extend(ended.besides.get(direction).iter().flat_map(|besides| besides.iter().copied()));
         let mut next = 0;
         while let Some(state) = seen.get(next).copied() {
             next += 1;

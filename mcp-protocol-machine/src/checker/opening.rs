@@ -36,8 +36,9 @@ impl Checker {
         let (_, sub_sessions, evidence) = self.with_evidence();
         let opener = id.cloned();
         let sub_session = sub_sessions.start(start, outer, direction, opener, correlation.keys, &evidence);
+        let channel = sub_session.map(|opened| sub_sessions.first_channel(opened)).unwrap_or_default();
         if let Some((id, token)) = request {
-            let place = sub_session.map_or(Place::SubSession(start), |opened| Place::Keyed(opened, 0));
+            let place = sub_session.map_or(Place::SubSession(start), |opened| Place::Keyed(opened, channel));
             let asked = self.asked_mut(direction);
             asked.open_exchange(id, message, place, token, correlation.announces, &limits);
             if ended {

@@ -200,10 +200,17 @@ impl CheckedSession {
         }
         loop {
             let Some(key) = self.channel.as_ref().map(|channel| channel.key) else {
-                return match self.poll_part(context, 0) {
+                let place = self.first_to_take().unwrap_or_default();
+                return match self.poll_part(context, place) {
                     Poll::Ready(Some(event)) => Poll::Ready(event),
                     Poll::Ready(None) => continue,
                     Poll::Pending => match &mut self.exchanges {
+                        Some(own)
+                            if own.asked().is_empty()
+                                && self.parts.iter().all(|part| part.channel.is_at_end()) =>
+                        {
+                            Poll::Ready(Err(Error::Closed))
+                        }
                         Some(own) => own.poll_reply(context).map(|(id, sent)| Ok(heard(id, sent))),
                         None => Poll::Pending,
                     },
@@ -256,13 +263,25 @@ impl CheckedSession {
 
     /// Takes the first linear input of the part that a message is for.
     fn linear(&mut self, context: &Context<'_>, message: MessageIndex) -> Option<Result<Event, Error>> {
-        let takes = |part: &Session| {
-            part.channel.is_mine(message) && part.channel.target(Direction::Receive, message).is_some()
-        };
-        match self.poll_part(context, self.parts.iter().position(takes)?) {
+        match self.poll_part(context, self.part_for(message)?) {
             Poll::Ready(event) => event,
             Poll::Pending => None,
         }
+    }
+
+    /// The part that a message is for.
+    fn part_for(&self, message: MessageIndex) -> Option<usize> {
+        self.parts.iter().position(|part| {
+            part.channel.is_mine(message) && part.channel.target(Direction::Receive, message).is_some()
+        })
+    }
+
+    /// The part of a sub-session that takes the first of the inputs that wait.
+    fn first_to_take(&self) -> Option<usize> {
+        let sub_session = self.parts.first()?.channel.sub_session;
+        let takes = |input: &LinearInput| self.part_for(input.message).is_some();
+        let message = self.link.with(|engine| engine.first_input(sub_session, takes))?;
+        self.part_for(message)
     }
 
     /// Takes the next input of a part. `None`: there was one, and it was answered.

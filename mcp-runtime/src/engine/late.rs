@@ -89,11 +89,6 @@ impl Engine {
         is_mine: impl Fn(MessageIndex) -> bool,
     ) {
         let Some(inputs) = self.inputs(sub_session).filter(|inputs| inputs.len() > 0) else { return };
-        // What waits for a sub-session that is over is let go of with its value.
-        let kind = self.rules.state(state).map(|table| table.kind);
-        if sub_session.is_some() && kind == Some(StateKind::End) {
-            return;
-        }
         // The value takes the others one by one, and what it cannot take on that way it never could in order.
         let mut left: Vec<usize> = Vec::new();
         let mut at = state;

@@ -144,14 +144,38 @@ impl Engine {
         }
     }
 
-    /// The value of a sub-session is gone. What it owed is answered with an error; if the sub-session goes on and may
-    /// be cancelled, it is.
+    /// The values of a sub-session are gone, or one that it needs. What they owed is answered with an error; if the
+    /// sub-session goes on and may be cancelled, it is.
     pub(crate) fn leave_sub_session(&mut self, caller: Caller, sub_session: SubSessionNumber) {
         self.leave_sub_session_as(caller, sub_session, SubSessionLeft::Before);
     }
 
-    /// The same, of a value that may have taken the last message.
-    pub(crate) fn leave_sub_session_as(
+    /// One more value stands for a sub-session: one for each of its linear channels.
+    pub(crate) fn sub_session_value_made(&mut self, sub_session: SubSessionNumber) {
+        self.sub_sessions.value_made(sub_session);
+    }
+
+    /// A value of a sub-session is gone, for others that stand for its parts.
+    pub(crate) fn sub_session_value_gone(&mut self, sub_session: SubSessionNumber) {
+        self.sub_sessions.value_gone(sub_session);
+    }
+
+    /// A value of a sub-session is gone. `needed`: the sub-session cannot go on without it.
+    pub(crate) fn sub_session_value_dropped(
+        &mut self,
+        caller: Caller,
+        sub_session: SubSessionNumber,
+        left: SubSessionLeft,
+        needed: bool,
+    ) {
+        let is_last = self.sub_sessions.value_gone(sub_session);
+        if needed || is_last {
+            self.leave_sub_session_as(caller, sub_session, left);
+        }
+    }
+
+    /// The same, of values that may have taken the last message.
+    pub(super) fn leave_sub_session_as(
         &mut self,
         caller: Caller,
         sub_session: SubSessionNumber,

@@ -18,7 +18,7 @@ pub(crate) struct Channel {
     pub(crate) state: StateIndex,
     /// The messages that come in on this channel, where there are several channels.
     pub(crate) inputs: Option<Arc<[MessageIndex]>>,
-    /// The sub-session that the value stands for, if it stands for no linear channel.
+    /// The sub-session that the value stands for, or for a linear channel of.
     pub(crate) sub_session: Option<SubSessionNumber>,
     /// The capabilities that the value is restricted to, if it is. Whatever is made of the value inherits them.
     pub(crate) within: Within,
@@ -28,38 +28,42 @@ pub(crate) struct Channel {
 
 impl Drop for Channel {
     fn drop(&mut self) {
-        if let Some(sub_session) = self.sub_session {
-            let ended = self.table().is_some_and(|state| state.kind == StateKind::End);
-            let left = if ended { SubSessionLeft::AtEnd } else { SubSessionLeft::Before };
-            return self.link.speak(|engine, caller| engine.leave_sub_session_as(caller, sub_session, left));
-        }
-        if self.left {
-            return;
-        }
+        let ended = self.is_at_end();
         let split = self.inputs.is_some();
-        let done = self.table().is_none_or(|state| state.kind == StateKind::End || !state.reaches_end);
-        self.link.with(|engine| engine.value_dropped(!(split && done)));
+        let needed = !split || !ended && self.table().is_some_and(|state| state.reaches_end);
+        match self.sub_session {
+            Some(sub_session) => {
+                let left = if ended { SubSessionLeft::AtEnd } else { SubSessionLeft::Before };
+                self.link.speak(|engine, caller| {
+                    engine.sub_session_value_dropped(caller, sub_session, left, needed);
+                });
+            }
+            None if self.left => {}
+            None => self.link.with(|engine| engine.value_dropped(needed)),
+        }
     }
 }
 
 impl Channel {
-    /// The channel that starts in a state; one of several if the messages that come in on it are given.
+    /// The channel of the session, or of a sub-session, that starts in a state.
     pub(super) fn new(
         link: Link,
         within: Within,
+        sub_session: Option<SubSessionNumber>,
         state: StateIndex,
-        inputs: Option<Arc<[MessageIndex]>>,
     ) -> Channel {
-        Channel { link, state, inputs, sub_session: None, within, left: false }
+        Channel { link, state, inputs: None, sub_session, within, left: false }
     }
 
-    pub(super) fn of_sub_session(
+    /// One of several channels.
+    pub(super) fn part(
         link: Link,
         within: Within,
-        sub_session: SubSessionNumber,
+        sub_session: Option<SubSessionNumber>,
         state: StateIndex,
     ) -> Channel {
-        Channel { link, state, inputs: None, sub_session: Some(sub_session), within, left: false }
+        let inputs = inputs(link.protocol(), link.role(), state, sub_session.is_some());
+        Channel { link, state, inputs: Some(inputs), sub_session, within, left: false }
     }
 
     /// Why a value of a sub-session can send nothing any more, if that is so.
@@ -85,10 +89,19 @@ impl Channel {
         }
     }
 
+    /// Whether nothing is left of the channel.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.table().is_none_or(|state| state.kind == StateKind::End)
+    }
+
     /// Moves the value. What waits for a state before is dropped.
     pub(crate) fn move_to(&mut self, state: StateIndex, moved: Moved) {
         if state != self.state {
             self.state = state;
+            // What waits for a sub-session that is over is let go of with its value.
+            if self.sub_session.is_some() && self.inputs.is_none() && self.is_at_end() {
+                return;
+            }
             self.link.with(|engine| {
                 engine.leave_behind(self.sub_session, state, moved, |message| self.is_mine(message));
             });
@@ -106,8 +119,9 @@ impl Channel {
     }
 }
 
-/// The messages that can come in on the linear channel that starts in a state, sorted.
-pub(super) fn inputs(protocol: &Protocol, role: Option<&Role>, start: StateIndex) -> Arc<[MessageIndex]> {
+/// The messages that can come in on the linear channel that starts in a state, sorted. In a sub-session, what opens
+/// others within it is among them: it waits with the steps.
+fn inputs(protocol: &Protocol, role: Option<&Role>, start: StateIndex, opens: bool) -> Arc<[MessageIndex]> {
     let mut seen = vec![start];
     let mut inputs = Vec::new();
     let mut next = 0;
@@ -121,8 +135,11 @@ pub(super) fn inputs(protocol: &Protocol, role: Option<&Role>, start: StateIndex
         };
         state.parts.iter().copied().for_each(&mut reach);
         for edge in state.edges.iter() {
-            let Action::Step(target) = edge.action else { continue };
-            reach(target);
+            match edge.action {
+                Action::Step(target) => reach(target),
+                Action::Spawn(_) if opens && edge.origin != Origin::Closure => {}
+                Action::Spawn(_) => continue,
+            }
             if edge.direction == Direction::Receive && protocol.message(edge.message).is_some() {
                 inputs.push(edge.message);
             }

@@ -356,12 +356,12 @@ impl Channel {
         edge.is_some_and(|edge| edge.origin == Origin::Refusal)
     }
 
-    /// Whether the value stands for a sub-session of which nothing is left.
+    /// Whether the value stands for a sub-session, or a channel of it, of which nothing is left.
     fn is_over(&self) -> bool {
         self.ends_in(self.state)
     }
 
-    /// Whether the value stands for a sub-session of which nothing is left in a state.
+    /// Whether the value stands for a sub-session, or a channel of it, of which nothing is left in a state.
     fn ends_in(&self, state: StateIndex) -> bool {
         let table = self.role().and_then(|role| role.state(state));
         self.sub_session.is_some() && table.is_none_or(|state| state.kind == StateKind::End)

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Role, Side, StateIndex};
-use mcp_protocol_machine::{ProtocolRef, TableError, Violation};
+use mcp_protocol_machine::{ProtocolRef, SubSessionNumber, TableError, Violation};
 
-use super::channel::{Channel, inputs};
+use super::channel::Channel;
 use super::closing::Closing;
 use super::open_exchanges::OpenExchanges;
 use super::overtime::overtime;
@@ -16,8 +16,8 @@ use crate::engine::{Engine, Link, Waiter};
 use crate::error::DisconnectReason;
 use crate::options::Options;
 
-/// The value of one linear channel of a session. Dropping it abandons the session, unless the session can continue
-/// without it.
+/// The value of one linear channel of a session, or of a sub-session. Dropping it abandons the session, or the
+/// sub-session, unless that can continue without it.
 #[derive(Debug)]
 pub struct Session {
     pub(crate) channel: Channel,
@@ -84,39 +84,49 @@ impl Session {
             runtime.spawn(carry(transport, link.clone()));
         }
         Session {
-            channel: Channel::new(link, None, state, None),
+            channel: Channel::new(link, None, None, state),
             open: OpenExchanges::default(),
             waiter: Waiter::default(),
         }
     }
 
-    /// The parts of a session in a fork, in their order.
+    /// The parts of a session or a sub-session in a fork, in their order.
     pub fn split<const PARTS: usize>(self) -> [Session; PARTS] {
-        let (link, within, state) =
-            (self.channel.link.clone(), self.channel.within.clone(), self.channel.state);
+        let (link, within) = (self.channel.link.clone(), self.channel.within.clone());
+        let (sub_session, state) = (self.channel.sub_session, self.channel.state);
         let mut parts = self.into_parts().into_iter();
         // There are as many as generated code asks for.
         std::array::from_fn(|_| {
-            parts.next().unwrap_or_else(|| Session::part(link.clone(), within.clone(), state))
+            parts.next().unwrap_or_else(|| Session::part(link.clone(), within.clone(), sub_session, state))
         })
     }
 
     /// The same, however many there are.
     pub(crate) fn into_parts(mut self) -> Vec<Session> {
         self.channel.left = true;
+        let sub_session = self.channel.sub_session.take();
         let (link, within) = (&self.channel.link, &self.channel.within);
         let parts: Vec<StateIndex> =
             self.channel.table().map(|state| state.parts.to_vec()).unwrap_or_default();
-        let parts =
-            parts.into_iter().map(|state| Session::part(link.clone(), within.clone(), state)).collect();
-        link.with(|engine| engine.value_gone());
+        let part = |state| Session::part(link.clone(), within.clone(), sub_session, state);
+        let mut parts: Vec<Session> = parts.into_iter().map(part).collect();
+        link.with(|engine| match sub_session {
+            Some(sub_session) => engine.sub_session_value_gone(sub_session),
+            None => engine.value_gone(),
+        });
+        // The request that has opened a sub-session is open in its first channel; no other is open where channels start.
+        if let Some(first) = parts.first_mut() {
+            first.open = std::mem::take(&mut self.open);
+        }
         parts
     }
 
-    fn part(link: Link, within: Within, state: StateIndex) -> Session {
-        link.with(|engine| engine.value_made());
-        let inputs = inputs(link.protocol(), link.role(), state);
-        let channel = Channel::new(link, within, state, Some(inputs));
+    fn part(link: Link, within: Within, sub_session: Option<SubSessionNumber>, state: StateIndex) -> Session {
+        link.with(|engine| match sub_session {
+            Some(sub_session) => engine.sub_session_value_made(sub_session),
+            None => engine.value_made(),
+        });
+        let channel = Channel::part(link, within, sub_session, state);
         Session { channel, open: OpenExchanges::default(), waiter: Waiter::default() }
     }
 

@@ -57,7 +57,7 @@ impl Session {
     ) -> Session {
         let link = link.in_sub_session(Some(sub_session));
         Session {
-            channel: Channel::of_sub_session(link, within, sub_session, state),
+            channel: Channel::new(link, within, Some(sub_session), state),
             open: OpenExchanges::to_answer(open),
             waiter: Waiter::default(),
         }

@@ -6,4 +6,5 @@ mod inner;
 mod late_refusals;
 mod note;
 mod patterns;
+mod several_channels;
 mod star_branch;

@@ -2,16 +2,28 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Only, Origin, StateKind};
 
-use super::{Explorer, MOST_EDGES, Via};
+use super::{Explorer, MOST_EDGES, Start, Via};
 use crate::automaton::finding::FindingKind;
-use crate::automaton::graph::NodeId;
+use crate::automaton::graph::{ActionNode, NodeId};
 use crate::automaton::normal_form::Head;
 use crate::automaton::open::OpenSet;
-use crate::automaton::raw::{Owner, RawEdge};
+use crate::automaton::raw::{Owner, RawEdge, RawState};
 use crate::hash::Set;
 use crate::source::Span;
+
+/// How the sub-sessions of a body start.
+struct BodyStart {
+    /// The linear channels.
+    channels: Vec<NodeId>,
+    /// The number of the set of bodies that run next to them.
+    running: usize,
+    /// Where the `*` stands.
+    span: Span,
+    /// The definition that is the body.
+    definition: Option<usize>,
+}
 
 impl Explorer<'_> {
     /// Adds `*` bodies to a set of running ones.
@@ -44,21 +56,49 @@ impl Explorer<'_> {
             return;
         }
         self.bodies.insert(node, Vec::new());
-        let choice = match self.heads.head(node, self.findings) {
-            Head::Broken => {
+        let channels = match self.heads.head(node, self.findings) {
+            Head::Parallel(ref parallel) => {
+                let channels = self.without_ends(&parallel.linear);
+                if channels.is_empty() {
+                    return self.findings.push(FindingKind::NoChannelInBody.at(span));
+                }
+                let running = self.more_running(0, &parallel.replicated);
+                BodyStart { channels, running, span, definition }
+            }
+            _ => BodyStart { channels: vec![node], running: 0, span, definition },
+        };
+        let current = self.current.take();
+        let mut edges = Vec::new();
+        let mut seen: HashMap<(Direction, MessageIndex), (usize, Span)> = HashMap::new();
+        for place in 0..channels.channels.len() {
+            self.openers(&channels, place, &mut seen, &mut edges);
+        }
+        self.bodies.insert(node, edges);
+        self.current = current;
+    }
+
+    /// The edges by which the first messages of one of the channels of a body open a sub-session.
+    fn openers(
+        &mut self,
+        start: &BodyStart,
+        place: usize,
+        seen: &mut HashMap<(Direction, MessageIndex), (usize, Span)>,
+        edges: &mut Vec<RawEdge>,
+    ) {
+        let Some(channel) = start.channels.get(place).copied() else { return };
+        let end = self.heads.end(channel);
+        let choice = match self.heads.head(end, self.findings) {
+            Head::End => return self.findings.push(FindingKind::BodyMayBeEmpty.at(start.span)),
+            Head::Choice(choice) => choice,
+            // Channels in one another are gathered before.
+            Head::Broken | Head::Parallel(_) => {
                 self.broken = true;
                 return;
             }
-            Head::End => return self.findings.push(FindingKind::BodyMayBeEmpty.at(span)),
-            Head::Parallel(_) => return self.findings.push(FindingKind::ChannelsInBody.at(span)),
-            Head::Choice(choice) => choice,
         };
         if choice.may_close || choice.peer_may_close {
-            self.findings.push(FindingKind::BodyMayBeEmpty.at(choice.end.unwrap_or(span)));
+            self.findings.push(FindingKind::BodyMayBeEmpty.at(choice.end.unwrap_or(start.span)));
         }
-        let current = self.current.take();
-        let mut edges = Vec::new();
-        let mut seen: HashMap<(Direction, MessageIndex), Span> = HashMap::new();
         for action in &choice.actions {
             if self.starts_with_reply(action) {
                 let (direction, name) = (action.direction, action.message.text.clone());
@@ -70,22 +110,21 @@ impl Explorer<'_> {
             let Some(messages) = self.messages(action, OpenSet::EMPTY) else { continue };
             for message in messages {
                 let step = (action.direction, message);
-                if let Some(first) = seen.insert(step, action.span) {
-                    self.findings.push(FindingKind::SameFirstAction { action: step, first }.at(action.span));
+                if let Some((other, first)) = seen.insert(step, (place, action.span)) {
+                    let what = match other == place {
+                        true => FindingKind::SameFirstAction { action: step, first },
+                        false => FindingKind::Overlap { action: step, first },
+                    };
+                    self.findings.push(what.at(action.span));
                     continue;
                 }
-                let Some(open) = self.after(action, message, OpenSet::EMPTY) else { continue };
-                let opener = self.open_sets.requests(open).next().map(|(_, message)| message);
-                let via = Via { span: Some(action.span), before: None };
-                let Some(target) = self.target(action.next, open, 0, Owner::SubSession(opener), via) else {
-                    continue;
-                };
+                let Some(target) = self.opened(start, place, action, message) else { continue };
                 edges.push(RawEdge {
                     direction: action.direction,
                     message,
                     target,
                     spawn: true,
-                    sub_session: definition,
+                    sub_session: start.definition,
                     origin: Origin::Written,
                     cancels: None,
                     span: action.span,
@@ -93,8 +132,49 @@ impl Explorer<'_> {
                 });
             }
         }
-        self.bodies.insert(node, edges);
-        self.current = current;
+    }
+
+    /// The state of a sub-session behind its first message. Where it starts with several channels, the one that has the
+    /// message is the first of the parts.
+    fn opened(
+        &mut self,
+        start: &BodyStart,
+        place: usize,
+        action: &ActionNode<'_>,
+        message: MessageIndex,
+    ) -> Option<usize> {
+        let open = self.after(action, message, OpenSet::EMPTY)?;
+        let opener = self.open_sets.requests(open).next().map(|(_, message)| message);
+        let via = Via { span: Some(action.span), before: None };
+        let BodyStart { channels, running, .. } = start;
+        let alone = channels.len() == 1;
+        let owner = Owner::SubSession(opener);
+        let owner = if alone { owner } else { owner.part() };
+        let first = self.target(action.next, open, *running, owner, via);
+        let others = channels.iter().enumerate().filter(|(other, _)| *other != place);
+        let others: Vec<Option<usize>> =
+            others.map(|(_, other)| self.target(*other, OpenSet::EMPTY, *running, owner, via)).collect();
+        let parts: Vec<usize> = std::iter::once(first).chain(others).collect::<Option<_>>()?;
+        self.starts.push(Start { linear: parts.clone(), running: *running });
+        if alone {
+            return first;
+        }
+        let edges = self.spawns(*running, Only::NONE, action.span);
+        let fork = RawState::of_sub_session(StateKind::Fork, opener, edges, action.span);
+        self.states.push(RawState { own: 0, parts, ..fork });
+        self.open.push(OpenSet::EMPTY);
+        self.only.push(None);
+        Some(self.states.len() - 1)
+    }
+
+    /// The channels of a sub-session that are not at their end from the beginning; one of those if all are.
+    pub(super) fn without_ends(&mut self, channels: &[NodeId]) -> Vec<NodeId> {
+        let goes_on = |channel: &NodeId| {
+            let end = self.heads.end(*channel);
+            !matches!(self.heads.head(end, self.findings), Head::End)
+        };
+        let some: Vec<NodeId> = channels.iter().copied().filter(goes_on).collect();
+        if some.is_empty() { channels.iter().copied().take(1).collect() } else { some }
     }
 
     /// The edges that open sub-sessions of the bodies of a set, as far as sub-sessions are not suspended. They are

@@ -34,28 +34,28 @@ impl Draft<'_> {
     }
 
     /// A channel of a step or none.
-    pub(super) fn short(&mut self) -> String {
+    pub(super) fn short(&mut self, key: Option<String>) -> String {
         let way = sign(self.random.percent(50));
         match self.random.below(4) {
             0 => "End".to_owned(),
             1 => {
-                let (request, _) = self.request(None, "");
+                let (request, _) = self.request(key.as_deref(), "");
                 format!("{way}{request} . {}reply . End", if way == '!' { '?' } else { '!' })
             }
-            _ => format!("{way}{} . End", self.note(None)),
+            _ => format!("{way}{} . End", self.note(key.as_deref())),
         }
     }
 
     /// A channel in which one side repeats a message until the other side stops that; gives its first state.
-    pub(super) fn stopped(&mut self) -> String {
+    pub(super) fn stopped(&mut self, key: Option<String>) -> String {
         let send = self.random.percent(50);
         let (out, back) = (sign(send), sign(!send));
         let (first, repeats) = (self.fresh("L"), self.fresh("L"));
-        let (begin, stop) = (self.note(None), self.note(None));
-        let again = if self.random.percent(50) { begin.clone() } else { self.note(None) };
+        let (begin, stop) = (self.note(key.as_deref()), self.note(key.as_deref()));
+        let again = if self.random.percent(50) { begin.clone() } else { self.note(key.as_deref()) };
         let rest = match self.random.below(4) {
-            0 => format!("{back}{} . End", self.note(None)),
-            1 => format!("{back}{} . {out}{begin} . End", self.note(None)),
+            0 => format!("{back}{} . End", self.note(key.as_deref())),
+            1 => format!("{back}{} . {out}{begin} . End", self.note(key.as_deref())),
             _ => "End".to_owned(),
         };
         let mut branches = vec![
@@ -63,7 +63,7 @@ impl Draft<'_> {
             (Some(!send), format!("{back}{stop} . {rest}")),
         ];
         if self.random.percent(30) {
-            branches.push((Some(send), format!("{out}{} . {repeats}", self.note(None))));
+            branches.push((Some(send), format!("{out}{} . {repeats}", self.note(key.as_deref()))));
         }
         self.definitions.push(Definition { name: repeats.clone(), only: false, branches });
         let branches = vec![(Some(send), format!("{out}{begin} . {repeats}"))];
@@ -200,7 +200,10 @@ impl Draft<'_> {
         let endless = pool.bodies.as_ref().is_some_and(|bodies| bodies.endless);
         match self.random.below(100) {
             0..20 if !endless => "End".to_owned(),
-            20..35 if pool.depth > 0 && !endless => self.fork(pool.depth),
+            20..35 if pool.depth > 0 && !endless => match pool.key.as_deref() {
+                Some(key) => self.fork_within(key),
+                None => self.fork(pool.depth),
+            },
             _ => self.random.one(&pool.states).unwrap().clone(),
         }
     }

@@ -38,6 +38,8 @@ struct Draft<'r> {
     cancels: Cancels,
     /// Whether a `*` may stand in the body of another one.
     nests: bool,
+    /// Whether the body of a `*` may have several linear channels.
+    forks: bool,
     /// The keys of the bodies around what is being written, the outermost first.
     around: Vec<String>,
     /// Notifications of bodies that stand in others.
@@ -142,6 +144,8 @@ pub(crate) const NESTED: usize = 40;
 
 /// Where the sides announce again and again what they can do.
 const ANNOUNCED_AGAIN: &str = "*( !Init . ?Inited . End ), *( !Told . End ), *( ?Said . End )";
+/// How many of those may have several linear channels in the body of a `*`, whether or not another one stands in it.
+const FORKED: usize = 50;
 
 /// Writes a random protocol, in which a `*` stands in the body of another one with a chance in a hundred.
 pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, gates: GateKinds) -> String {
@@ -151,7 +155,9 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
     let suspends = random.percent(30);
     let keys_random = random.fork();
     let cancels = Cancels::new(keys_random.fork(), cancels);
-    let nests = keys_random.fork().percent(nested);
+    let mut bodies_random = keys_random.fork();
+    let nests = bodies_random.percent(nested);
+    let forks = nested > 0 && bodies_random.percent(FORKED);
     let mut gates_random = keys_random.fork().fork();
     let changing = gated && gates == GateKinds::All && gates_random.percent(80);
     // Whose requests announce each what the side can do meanwhile.
@@ -169,6 +175,7 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
         keys_random,
         cancels,
         nests,
+        forks,
         around: Vec::new(),
         inner: HashSet::new(),
     };
@@ -340,16 +347,18 @@ impl Draft<'_> {
         match self.random.below(4) {
             // One linear channel with sub-sessions, which its states may suspend.
             _ if self.suspends => format!("( {}, {} )", self.ring(), self.stars()),
-            _ if self.nests && self.random.percent(60) => format!("( {}, {} )", self.short(), self.stars()),
+            _ if self.nests && self.random.percent(60) => {
+                format!("( {}, {} )", self.short(None), self.stars())
+            }
             // Channels that end soon, in parallel with others.
             _ if self.random.percent(30) => {
                 let other = match self.random.percent(50) {
-                    true => self.stopped(),
+                    true => self.stopped(None),
                     false => self.channel_with(0, None, true),
                 };
-                let mut parts = vec![self.short(), other];
+                let mut parts = vec![self.short(None), other];
                 if self.random.percent(30) {
-                    parts.push(self.short());
+                    parts.push(self.short(None));
                 }
                 if self.random.percent(50) {
                     parts.reverse();
@@ -434,6 +443,7 @@ impl Draft<'_> {
         let (out, back) = (sign(send), sign(!send));
         let nests = self.nests();
         let first = match self.random.below(4) {
+            _ if self.forks && self.random.percent(20) => self.started(&key),
             _ if nests && self.random.percent(35) => self.waiting(send, cancellable, &key),
             0 => {
                 let note = self.note(Some(&key));

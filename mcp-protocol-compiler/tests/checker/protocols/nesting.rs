@@ -3,7 +3,7 @@
 //! It is a branch of choices of the body, or stands next to the body's linear channel. Its messages carry the keys of the
 //! bodies around it, and one of their own where it goes on.
 //!
-//! What is not written: several linear channels in one body, a key that only a later step brings to an outer body or two
+//! What is not written: a key that only a later step brings to an outer body or two
 //! keys of one body, an open key of an inner body, one inner body in two outer ones, and a request other than the one
 //! that opens a sub-session which is open where a `*` starts next to its channel.
 
@@ -21,11 +21,52 @@ impl Draft<'_> {
 
     /// The rest of a body, after its first exchange.
     pub(super) fn body(&mut self, key: &str, nests: bool) -> String {
-        let channel = self.channel(0, Some(key.to_owned()));
-        if !nests || self.random.percent(50) {
-            return channel;
+        let mut parts = match self.forks && self.random.percent(60) {
+            true => self.channels(key),
+            false => vec![self.channel(0, Some(key.to_owned()))],
+        };
+        if nests && !self.random.percent(50) {
+            parts.push(self.inner_star(key));
         }
-        format!("( {channel}, {} )", self.inner_star(key))
+        side_by_side(parts)
+    }
+
+    /// Several linear channels of a body.
+    fn channels(&mut self, key: &str) -> Vec<String> {
+        (0..2 + self.below(2)).map(|_| self.body_channel(key)).collect()
+    }
+
+    /// One of several linear channels of a body.
+    fn body_channel(&mut self, key: &str) -> String {
+        let key = Some(key.to_owned());
+        match self.random.below(5) {
+            0 | 1 => self.short(key),
+            2 => self.stopped(key),
+            _ => {
+                let depth = usize::from(self.random.percent(30));
+                self.channel(depth, key)
+            }
+        }
+    }
+
+    /// Channels that start within a body.
+    pub(super) fn fork_within(&mut self, key: &str) -> String {
+        let parts = self.channels(key);
+        side_by_side(parts)
+    }
+
+    /// A body that starts with several channels. What opens it goes on with it as well, so it is a notification.
+    pub(super) fn started(&mut self, key: &str) -> String {
+        let parts = (0..2 + self.below(2)).map(|_| {
+            let way = sign(self.random.percent(50));
+            let note = self.note(Some(key));
+            format!("{way}{note} . {}", self.body_channel(key))
+        });
+        let mut parts: Vec<String> = parts.collect();
+        if self.nests() && self.random.percent(50) {
+            parts.push(self.inner_star(key));
+        }
+        side_by_side(parts)
     }
 
     /// A body in which sub-sessions are opened while the request that opened it has no reply yet.
@@ -35,6 +76,7 @@ impl Draft<'_> {
         let name = self.fresh("L");
         let rest = match self.random.percent(60) {
             true => "End".to_owned(),
+            false if self.forks && self.random.percent(60) => self.fork_within(key),
             false => self.channel(0, Some(key.to_owned())),
         };
         let mut branches = vec![(Some(!send), format!("{back}reply . {rest}"))];
@@ -76,5 +118,12 @@ impl Draft<'_> {
         let branches = vec![(None, text.to_owned())];
         self.definitions.push(Definition { name: name.clone(), only: false, branches });
         format!("*{name}")
+    }
+}
+
+fn side_by_side(parts: Vec<String>) -> String {
+    match parts.as_slice() {
+        [only] => only.clone(),
+        _ => format!("( {} )", parts.join(", ")),
     }
 }

@@ -12,7 +12,12 @@ use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
 impl Reading<'_> {
     /// Whether nothing is left of a sub-session.
     pub(crate) fn is_over(&self, program: &Program) -> bool {
-        program.threads.iter().all(|thread| matches!(self.nodes[thread.at], Node::End))
+        self.ended(program) == program.threads.len()
+    }
+
+    /// How many channels of a program are at their end.
+    pub(super) fn ended(&self, program: &Program) -> usize {
+        program.threads.iter().filter(|thread| matches!(self.nodes[thread.at], Node::End)).count()
     }
 
     /// Whether a thread could still come to a message; requests stand for their replies.

@@ -31,10 +31,11 @@ impl Reading<'_> {
         self.opened.values().any(|around| around.bodies.iter().any(Option::is_some))
     }
 
-    /// Whether a program is at its end and was not before, and sub-sessions within it could go on otherwise.
+    /// Whether one more channel of a program is at its end, and sub-sessions within it could go on otherwise: they end with
+    /// the last one.
     pub(crate) fn ends_inner(&self, before: &Program, after: &Program) -> bool {
         let nests = after.body.is_some_and(|body| !self.within(body).is_empty());
-        nests && self.is_over(after) && !self.is_over(before)
+        nests && self.ended(after) > self.ended(before)
     }
 
     /// The keys that a message carries.

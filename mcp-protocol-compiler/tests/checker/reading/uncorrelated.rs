@@ -39,7 +39,7 @@ impl Reading<'_> {
         if self.uncorrelated.is_empty() {
             return Vec::new();
         }
-        let later = openers.iter().map(|(_, step)| self.alphabet(step.next));
+        let later = openers.iter().map(|(body, step)| self.after(*body, step));
         let mut places: Vec<Place> = later.flat_map(|later| self.uncorrelated_of(&later)).collect();
         places.sort_unstable();
         places.dedup();
@@ -78,9 +78,18 @@ impl Reading<'_> {
     /// sub-sessions within it.
     pub(crate) fn later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
         let first = self.first_steps(&[body]).into_iter();
-        let later = first.flat_map(|(_, step)| self.alphabet(step.next).iter().copied().collect::<Vec<_>>());
+        let later = first.flat_map(|(_, step)| self.after(body, &step));
         // A reply that is written by its name is found by the id of its request.
         later.filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification)).collect()
+    }
+
+    /// What a sub-session of a body may have after a first step: in the channel of that, and in the others.
+    fn after(&self, body: Place, first: &Move) -> HashSet<(Direction, MessageIndex)> {
+        let of = |step: Move| (step.direction, step.message) == (first.direction, first.message);
+        let threads = self.sub_session(body).threads;
+        let others = threads.iter().filter(|thread| !self.moves(thread).into_iter().any(of));
+        let places = others.map(|thread| thread.at).chain([first.next]);
+        places.flat_map(|place| self.alphabet(place).iter().copied().collect::<Vec<_>>()).collect()
     }
 
     /// Whether a later message of a body carries an open key by which sub-sessions of the body are told apart.

@@ -252,11 +252,10 @@ impl<'a> World<'a> {
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
         let verdict = match (verdict, kind) {
-            (Verdict::Wrong("NotPermitted"), Kind::Request | Kind::Notification)
-                if self.is_far_behind(direction) || self.is_vague =>
-            {
-                Verdict::Distant
-            }
+            (
+                Verdict::Wrong("NotPermitted" | "NotPermitted|KeyInUse"),
+                Kind::Request | Kind::Notification,
+            ) if self.is_far_behind(direction) || self.is_vague => Verdict::Distant,
             (verdict, _) => verdict,
         };
         if let (Verdict::Wrong(_), Kind::Request) = (verdict, kind) {
@@ -568,8 +567,7 @@ impl<'a> World<'a> {
             if let Some(uncorrelated) = uncorrelated {
                 return self.open(event, item, uncorrelated, None);
             }
-            let opened = self.reading.opened_by(direction, event.message);
-            let opens = opened.into_iter().any(|body| !self.reading.is_uncorrelated(body));
+            let opens = self.opens(event.message, direction);
             let kind = if opens { "NotPermitted|Suspended" } else { "Suspended" };
             return (Verdict::Wrong(kind), None);
         }
@@ -595,8 +593,8 @@ impl<'a> World<'a> {
                 return (verdict, opened);
             }
             let after = self.sent(&self.sub_sessions[number].configs, &item);
+            let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
             if after.is_empty() {
-                let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
                 return match uncorrelated {
                     // By who has not heard that the value is held.
                     Some(uncorrelated) if unheard => self.open(event, item, uncorrelated, None),
@@ -604,6 +602,10 @@ impl<'a> World<'a> {
                     // It may be meant for one before it, by who has not heard of either's fate.
                     None => match self.late_for(&fitting, event, &item) {
                         Some(verdict) => (verdict, None),
+                        // Where no sub-session can begin with another message of the body, it only opens them.
+                        None if self.opens(event.message, direction) => {
+                            (Verdict::Wrong("NotPermitted|KeyInUse"), None)
+                        }
                         None => (Verdict::Wrong("NotPermitted"), None),
                     },
                 };
@@ -616,7 +618,6 @@ impl<'a> World<'a> {
             let goes_on = !self.stays(number, &item);
             let known = self.sub_sessions[number].known || goes_on;
             let late = self.crosses(&self.sub_sessions[number].configs, &item);
-            let unheard = self.sub_sessions[number].by != direction && !self.sub_sessions[number].known;
             let configs = &mut self.sub_sessions[number].configs;
             // Who may have sent it alone, before it had heard of the sub-session, may be anywhere in it.
             let before = std::mem::take(configs).into_iter();
@@ -648,6 +649,12 @@ impl<'a> World<'a> {
             (false, false) => "NotPermitted|UnknownKey",
         };
         (Verdict::Wrong(kind), None)
+    }
+
+    /// Whether a message opens sub-sessions somewhere, and not only as what is uncorrelated.
+    fn opens(&self, message: MessageIndex, direction: Direction) -> bool {
+        let opened = self.reading.opened_by(direction, message);
+        opened.into_iter().any(|body| !self.reading.is_uncorrelated(body))
     }
 
     /// Whether the other side is known to have heard of the end of a sub-session: it has answered what was asked later.

@@ -28,6 +28,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("delete this import", "the file begins with itself, and is not read to its end"),
     ("remove this member", "nothing is left of the group"),
     ("remove the branches that it has twice", "a million branches"),
+    ("begin the body with one message", "what opens an instance is the author's choice"),
     ("let the other side answer first", "the order of the messages is the author's choice"),
     ("let one of them wait for the other", "which side waits is the author's choice"),
     ("write the same channels side by side", "more than can be compared"),

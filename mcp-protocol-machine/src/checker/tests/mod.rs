@@ -5,6 +5,7 @@ mod conditions;
 mod early;
 mod exchanges;
 mod fences;
+mod forked;
 mod governed;
 mod keyed;
 mod late;

@@ -20,10 +20,12 @@ pub(crate) struct Opener {
     pub(crate) id: i64,
 }
 
-/// What waits for the value of one sub-session.
+/// What waits for the values of one sub-session.
 #[derive(Debug, Default)]
 struct Inbox {
     inputs: InputQueue,
+    /// How many values stand for it: one, or one for each of its linear channels.
+    values: usize,
     /// The sub-session is over, or has lost an input: what is left to be said once the queue is empty.
     over: Option<Error>,
     /// The request of this side that opened it.
@@ -83,7 +85,22 @@ impl SubSessions {
 
     /// A value will stand for a sub-session.
     pub(crate) fn begin(&mut self, sub_session: SubSessionNumber, opener: Option<Opener>, bound: bool) {
-        self.inboxes.insert(sub_session, Inbox { opener, bound, ..Inbox::default() });
+        self.inboxes.insert(sub_session, Inbox { opener, bound, values: 1, ..Inbox::default() });
+    }
+
+    /// One more value stands for a sub-session.
+    pub(crate) fn value_made(&mut self, sub_session: SubSessionNumber) {
+        if let Some(inbox) = self.inboxes.get_mut(&sub_session) {
+            inbox.values += 1;
+        }
+    }
+
+    /// One of the values that stand for a sub-session is gone. Returns whether it was the last one.
+    pub(crate) fn value_gone(&mut self, sub_session: SubSessionNumber) -> bool {
+        self.inboxes.get_mut(&sub_session).is_some_and(|inbox| {
+            inbox.values = inbox.values.saturating_sub(1);
+            inbox.values == 0
+        })
     }
 
     /// Whether one more input may wait for a value, where each queue may have `most`.

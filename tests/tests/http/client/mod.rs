@@ -14,6 +14,7 @@ mod providers;
 mod proxy;
 mod reconnecting;
 mod settings;
+mod sub_session_channels;
 mod without_streams;
 
 /// A protocol whose opening is followed by a choice.
