@@ -79,6 +79,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write all replies before the modifiers", "the modifiers stand between, and may be another message's"),
     ("` in `Editor`, or remove", "what follows the added step is the author's choice"),
     ("` in `Store`, or remove", "what follows the added step is the author's choice"),
+    ("` in `Waiter`, or remove", "what follows the added step is the author's choice"),
 ];
 
 #[test]
