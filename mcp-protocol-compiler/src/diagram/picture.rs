@@ -361,7 +361,7 @@ impl<'a> View<'a> {
 
     /// What follows in a body, in a few words, where that is its replies at most.
     fn summary(&self, body: StateIndex) -> Option<String> {
-        let state = self.state(body)?;
+        let state = self.state(body).filter(|state| state.kind != StateKind::Fork)?;
         if state.kind == StateKind::End {
             return Some(String::new());
         }

@@ -76,6 +76,22 @@ fn sub_sessions_have_frames_with_their_keys() {
 }
 
 #[test]
+fn sub_sessions_that_start_with_channels_have_a_frame() {
+    let (automaton, declarations) = client(
+        "protocol Rooms \"1\"\nnotification Chat \"chat\" (_)\nnotification Joined \"joined\" (_)\n\
+         key room = Chat.room | Joined.room\nclient Editor\nserver Rooms = dual Editor\n\
+         Editor = *Room\nRoom = (!Chat . End, ?Joined . End)\n",
+    );
+    let picture = Diagram::new(&automaton, &declarations).mermaid();
+    assert!(picture.contains("sub-session · key room"), "{picture}");
+    assert!(
+        picture.contains("* !Chat . AfterChat") && picture.contains("* ?Joined . AfterJoined"),
+        "{picture}"
+    );
+    assert_eq!(picture.matches("<<fork>>").count(), 2, "{picture}");
+}
+
+#[test]
 fn what_holds_in_every_state_stands_in_none() {
     let (automaton, declarations) = client(WATCHED);
     let picture = Picture::of(&Diagram::new(&automaton, &declarations).0);
