@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
-    Condition, Direction, KeyIndex, KeyPlace, MessageIndex, Protocol, Side, Text,
+    Condition, Direction, KeyIndex, KeyPlace, MessageIndex, Path, Protocol, Side, Text,
 };
 use mcp_protocol_machine::{
     About, Awaiting, Capabilities, Checker, Correlation, KeyValue, Lookup, RequestId, Said, Step, StepKind,
@@ -98,7 +98,10 @@ impl Observer {
         };
         let keys = self.keys(message, id, params);
         let announces = id.and_then(|_| self.announces(direction, params));
-        let correlation = Correlation::keys(&keys).announcing(announces.as_ref());
+        let (grants, revokes) = self.changes(direction, message, params);
+        let correlation = Correlation::keys(&keys)
+            .announcing(announces.as_ref())
+            .changing(grants.as_ref(), revokes.as_ref());
         let step = match id {
             Some(id) => {
                 let token = self.token(params);
@@ -178,6 +181,24 @@ impl Observer {
         reports.flat_map(|reports| reports.of.iter()).find_map(|path| id_of(at(params, path)))
     }
 
+    /// What a message grants to its sender, and what it takes back.
+    fn changes(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        params: &Value,
+    ) -> (Option<Capabilities>, Option<Capabilities>) {
+        let Some(table) = self.protocol.message(message) else { return (None, None) };
+        let side = self.checker.side();
+        let side = if direction == Direction::Send { side } else { side.other() };
+        let named = |path: &Option<Path>| {
+            let mut names = Vec::new();
+            texts(params, path.as_ref()?, &mut names);
+            Some(Capabilities::named(&self.protocol, side, names))
+        };
+        (named(&table.grants), named(&table.revokes))
+    }
+
     /// What a request announces for as long as it runs, where each request of its sender does that.
     fn announces(&self, direction: Direction, params: &Value) -> Option<Capabilities> {
         let side = self.checker.side();
@@ -230,6 +251,16 @@ fn direction(sender: Side) -> Direction {
     match sender {
         Side::Client => Direction::Receive,
         Side::Server => Direction::Send,
+    }
+}
+
+/// The texts at a path that goes into each element of the lists that it meets.
+fn texts<'v>(value: &'v Value, path: &[Text], into: &mut Vec<&'v str>) {
+    match (value, path.split_first()) {
+        (Value::Array(all), _) => all.iter().for_each(|one| texts(one, path, into)),
+        (Value::String(text), None) => into.push(text),
+        (value, Some((key, rest))) => texts(&value[&**key], rest, into),
+        _ => {}
     }
 }
 

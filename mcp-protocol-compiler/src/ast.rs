@@ -266,6 +266,20 @@ pub enum Modifier {
         /// From `reports` on.
         span: Span,
     },
+    /// `grants registrations.method`
+    Grants {
+        /// Where the message names capabilities.
+        path: JsonPath,
+        /// From `grants` on.
+        span: Span,
+    },
+    /// `revokes unregisterations.method`
+    Revokes {
+        /// Where the message names capabilities.
+        path: JsonPath,
+        /// From `revokes` on.
+        span: Span,
+    },
     /// `pages cursor from nextCursor`
     Pages {
         /// Where the request carries the cursor.

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use crate::protocol::{Announcement, Capability, GateIndex, Protocol, Text};
+use crate::protocol::{Announcement, Capability, GateIndex, Holder, Kind, Protocol, Side, Text};
 
 /// What an announcement says of one capability.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,6 +88,41 @@ impl Capabilities {
         granted.map(|(gate, _)| gate).collect()
     }
 
+    /// The capabilities of a side that a text names: one by its path, or all that the messages of a method need of that
+    /// side. A text that names nothing grants nothing.
+    ///
+    /// ```
+    /// use mcp_protocol_machine::protocol::{Gate, GateIndex, Side};
+    /// use mcp_protocol_machine::{Capabilities, Protocol};
+    ///
+    /// static GATES: [Gate; 1] = [Gate::at(&[std::borrow::Cow::Borrowed("bell")])];
+    /// static SHOP: Protocol = Protocol::table("Shop", &[]).gates(&GATES);
+    ///
+    /// assert!(Capabilities::named(&SHOP, Side::Server, ["bell"]).grants(GateIndex(0)));
+    /// assert!(Capabilities::named(&SHOP, Side::Server, ["wine"]).is_none());
+    /// ```
+    pub fn named<'n>(
+        protocol: &Protocol,
+        side: Side,
+        names: impl IntoIterator<Item = &'n str>,
+    ) -> Capabilities {
+        let mut gates = Vec::new();
+        for name in names {
+            let indexed = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
+            gates.extend(indexed.filter(|(_, gate)| gate.to_string() == name).map(|(gate, _)| gate));
+            let named = protocol.messages.iter().filter(|message| {
+                matches!(message.kind, Kind::Request | Kind::Notification) && message.method == name
+            });
+            let requires = named.flat_map(|message| message.requires.iter());
+            let of_side = requires.filter(|requirement| match requirement.holder {
+                Holder::Side(holder) => holder == side,
+                Holder::Sender | Holder::Receiver => true,
+            });
+            gates.extend(of_side.map(|requirement| requirement.gate));
+        }
+        Capabilities::from_gates(gates)
+    }
+
     /// Whether a gate is open.
     pub fn grants(&self, gate: GateIndex) -> bool {
         let (word, bit) = position(gate);
@@ -117,6 +152,15 @@ impl Capabilities {
                 words.truncate(used);
                 Capabilities { every: false, words }
             }
+        }
+    }
+
+    /// What either grants.
+    #[must_use]
+    pub fn join(&self, other: &Capabilities) -> Capabilities {
+        match self.every || other.every {
+            true => Capabilities::unknown(),
+            false => self.each().chain(other.each()).collect(),
         }
     }
 
@@ -171,7 +215,7 @@ fn position(gate: GateIndex) -> (usize, u64) {
 mod tests {
     use super::*;
     use crate::checker::tests::random::Random;
-    use crate::protocol::{Gate, MessageIndex, Side};
+    use crate::protocol::{Gate, MessageIndex};
 
     fn set(gates: &[u16]) -> Capabilities {
         gates.iter().copied().map(GateIndex).collect()

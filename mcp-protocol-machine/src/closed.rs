@@ -11,6 +11,8 @@ const KEPT: usize = 16;
 #[derive(Clone, Debug)]
 struct Closing {
     holder: Side,
+    /// Who closed them: mostly the holder, or the side that answered its request to close them.
+    closer: Side,
     before: Capabilities,
     /// The message that closed the gates; nothing if no message did.
     by: Option<MessageIndex>,
@@ -27,39 +29,39 @@ pub(crate) struct ClosedGates {
 }
 
 impl ClosedGates {
-    /// A side grants something else from now on. `is_past` says whether the receipt of what has this fence is proven.
-    pub(crate) fn change(
+    /// A side has closed gates of those that the holder granted. `is_past` says whether the receipt of what has this fence is
+    /// proven.
+    pub(crate) fn add(
         &mut self,
-        holder: Side,
-        (before, after): (&Capabilities, &Capabilities),
+        (holder, closer): (Side, Side),
+        before: Capabilities,
         by: Option<MessageIndex>,
         fence: Fence,
         is_past: impl Fn(Side, Fence) -> bool,
     ) {
-        self.closings.retain(|closing| !is_past(closing.holder, closing.fence));
-        if before.is_within(after) {
-            return;
-        }
+        self.closings.retain(|closing| !is_past(closing.closer, closing.fence));
         if self.closings.len() >= KEPT {
             // It lets through what the forgotten one did, until its own fence, which is later.
             let oldest = self.closings.remove(0);
-            if let Some(next) = self.closings.iter_mut().find(|closing| closing.holder == oldest.holder) {
+            let alike = |next: &&mut Closing| (next.holder, next.closer) == (oldest.holder, oldest.closer);
+            if let Some(next) = self.closings.iter_mut().find(alike) {
                 next.before = Capabilities::unknown();
             }
         }
-        self.closings.push(Closing { holder, before: before.clone(), by, fence });
+        self.closings.push(Closing { holder, closer, before, by, fence });
     }
 
-    /// The message that closed a gate, if the other side may not have received it.
+    /// The message that closed a gate, if its sender wrote it for a side that may not have received it. `is_unaware` says
+    /// whether that is so for what one side has written with a fence.
     pub(crate) fn excuse(
         &self,
         holder: Side,
         gate: GateIndex,
-        is_past: impl Fn(Fence) -> bool,
+        is_unaware: impl Fn(Side, Fence) -> bool,
     ) -> Option<Option<MessageIndex>> {
         let mut closings = self.closings.iter().rev().filter(|closing| closing.holder == holder);
         closings
-            .find(|closing| closing.before.grants(gate) && !is_past(closing.fence))
+            .find(|closing| closing.before.grants(gate) && is_unaware(closing.closer, closing.fence))
             .map(|closing| closing.by)
     }
 }
@@ -78,10 +80,15 @@ mod tests {
     #[test]
     fn what_a_gate_let_through_is_excused_until_the_fence() {
         let (mut closed, mut receipts) = (ClosedGates::default(), Receipts::default());
-        let (open, shut) = (gates(&[3, 4]), gates(&[4]));
-        closed.change(Side::Server, (&open, &shut), Some(MessageIndex(7)), receipts.next(), |_, _| false);
+        closed.add(
+            (Side::Server, Side::Server),
+            gates(&[3, 4]),
+            Some(MessageIndex(7)),
+            receipts.next(),
+            |_, _| false,
+        );
         let excuse = |closed: &ClosedGates, receipts: &Receipts, side, gate| {
-            closed.excuse(side, gate, |fence| receipts.is_past(fence))
+            closed.excuse(side, gate, |_, fence| !receipts.is_past(fence))
         };
         assert_eq!(excuse(&closed, &receipts, Side::Server, GATE), Some(Some(MessageIndex(7))));
         assert_eq!(excuse(&closed, &receipts, Side::Client, GATE), None);
@@ -92,28 +99,18 @@ mod tests {
     }
 
     #[test]
-    fn what_only_grants_more_excuses_nothing() {
-        let mut closed = ClosedGates::default();
-        let fence = Receipts::default().next();
-        closed.change(Side::Client, (&gates(&[]), &gates(&[3])), None, fence, |_, _| false);
-        closed.change(Side::Client, (&gates(&[3]), &Capabilities::unknown()), None, fence, |_, _| false);
-        assert!(closed.closings.is_empty());
-    }
-
-    #[test]
     fn what_is_forgotten_lets_everything_through_until_the_fence_of_the_next() {
         let (mut closed, mut receipts) = (ClosedGates::default(), Receipts::default());
         let mut last = receipts.next();
         for number in 0..40 {
             last = receipts.request();
             let before = gates(&[3 + number % 2]);
-            closed.change(Side::Client, (&before, &gates(&[])), None, last, |_, _| false);
+            closed.add((Side::Client, Side::Client), before, None, last, |_, _| false);
         }
         assert_eq!(closed.closings.len(), KEPT);
-        assert!(closed.excuse(Side::Client, GateIndex(60), |fence| receipts.is_past(fence)).is_some());
+        assert!(closed.excuse(Side::Client, GateIndex(60), |_, fence| !receipts.is_past(fence)).is_some());
         receipts.reply(last);
-        let none = gates(&[]);
-        closed.change(Side::Client, (&none, &none), None, last, |_, fence| receipts.is_past(fence));
-        assert!(closed.closings.is_empty());
+        closed.add((Side::Server, Side::Server), gates(&[]), None, last, |_, fence| receipts.is_past(fence));
+        assert_eq!(closed.closings.len(), 1, "what is past is forgotten");
     }
 }

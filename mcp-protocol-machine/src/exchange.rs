@@ -28,6 +28,8 @@ pub(crate) struct Exchange {
     pub(crate) fence: Fence,
     /// What it announces for as long as it is not over.
     pub(crate) grants: Option<Box<Capabilities>>,
+    /// What its result takes back.
+    pub(crate) revokes: Option<Box<Capabilities>>,
 }
 
 impl Exchange {
@@ -207,8 +209,21 @@ impl Exchanges {
         // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
         self.past.remove(id);
         let fence = self.receipts.request();
-        let exchange = Exchange { message, place, reply: None, cancelled: false, token, fence, grants };
+        let exchange =
+            Exchange { message, place, reply: None, cancelled: false, token, fence, grants, revokes: None };
         self.running.insert(id.clone(), exchange);
+    }
+
+    /// A running request takes this back with its result.
+    pub(crate) fn revokes(&mut self, id: &RequestId, revokes: &Capabilities) {
+        if let Some(exchange) = self.running.get_mut(id) {
+            exchange.revokes = Some(Box::new(revokes.clone()));
+        }
+    }
+
+    /// What the result of a running request takes back.
+    pub(crate) fn take_revoked(&mut self, id: &RequestId) -> Option<Box<Capabilities>> {
+        self.running.get_mut(id)?.revokes.take()
     }
 
     /// What those that are not over announce.

@@ -34,7 +34,10 @@ impl Grants {
     pub(crate) fn remove(&mut self, granted: &Capabilities) {
         for gate in granted.each() {
             let Some(count) = self.counts.get_mut(usize::from(gate.0)) else { continue };
-            *count = count.saturating_sub(1);
+            if *count == 0 {
+                continue;
+            }
+            *count -= 1;
             if !self.released.contains(&gate) {
                 self.released.push(gate);
             }
@@ -47,6 +50,11 @@ impl Grants {
     /// What was granted by requests that are over since the last call, whether or not others grant it.
     pub(crate) fn take_released(&mut self) -> Capabilities {
         Capabilities::from_gates(std::mem::take(&mut self.released))
+    }
+
+    /// Whether one of them grants a gate.
+    pub(crate) fn has(&self, gate: GateIndex) -> bool {
+        self.counts.get(usize::from(gate.0)).is_some_and(|count| *count > 0)
     }
 
     /// What all of them grant.

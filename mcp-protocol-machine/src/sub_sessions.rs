@@ -26,6 +26,10 @@ pub struct Correlation<'a> {
     pub meant: Meant,
     /// What a request announces for as long as it runs, where each request of its side does that.
     pub announces: Option<&'a Capabilities>,
+    /// What the message grants to its sender; a request, as soon as it is written.
+    pub grants: Option<&'a Capabilities>,
+    /// What the message takes back; a request, with its result.
+    pub revokes: Option<&'a Capabilities>,
 }
 
 /// What a message is meant for.
@@ -45,18 +49,30 @@ pub enum Meant {
 impl<'a> Correlation<'a> {
     /// The values of keys, as they were read from a message.
     pub const fn keys(keys: &'a [(KeyIndex, KeyValue)]) -> Correlation<'a> {
-        Correlation { keys, meant: Meant::Anything, announces: None }
+        Correlation::meant(keys, Meant::Anything)
     }
 
     /// The same for what a side means for something.
     pub const fn meant(keys: &'a [(KeyIndex, KeyValue)], meant: Meant) -> Correlation<'a> {
-        Correlation { keys, meant, announces: None }
+        Correlation { keys, meant, announces: None, grants: None, revokes: None }
     }
 
     /// Sets what a request announces for as long as it runs.
     #[must_use]
     pub const fn announcing(mut self, capabilities: Option<&'a Capabilities>) -> Correlation<'a> {
         self.announces = capabilities;
+        self
+    }
+
+    /// Sets what the message grants, and what it takes back.
+    #[must_use]
+    pub const fn changing(
+        mut self,
+        grants: Option<&'a Capabilities>,
+        revokes: Option<&'a Capabilities>,
+    ) -> Correlation<'a> {
+        self.grants = grants;
+        self.revokes = revokes;
         self
     }
 }

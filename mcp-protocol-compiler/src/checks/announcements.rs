@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Holder, Kind, Payload, S
 
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
-use crate::declarations::Message;
+use crate::declarations::{Declarations, Message};
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::findings::side_word;
 use crate::source::Span;
@@ -23,7 +23,9 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             let Some(message) = declarations.message(edge.message) else { continue };
             for requirement in message.table.requires.iter() {
                 let holder = holder(automaton, edge.direction, requirement.holder);
-                if !declarations.announcements.iter().any(|announcement| announcement.table.side == holder) {
+                let announces =
+                    declarations.announcements.iter().any(|announcement| announcement.table.side == holder);
+                if !announces && !grants(automaton, declarations, holder) {
                     missing.insert((edge.message, holder, requirement.gate));
                 }
             }
@@ -41,6 +43,14 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
         }
     }
     diagnostics
+}
+
+/// Whether a side grants capabilities while a session runs.
+pub(super) fn grants(automaton: &Automaton, declarations: &Declarations, side: Side) -> bool {
+    automaton.states.iter().flat_map(|state| &state.edges).any(|edge| {
+        let sends = (edge.direction == Direction::Send) == (automaton.side == side);
+        sends && declarations.message(edge.message).is_some_and(|message| message.table.grants.is_some())
+    })
 }
 
 /// Whose announcement a requirement asks, where a message goes one way.

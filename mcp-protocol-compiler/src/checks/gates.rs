@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::automaton::{Automaton, Edge};
-use crate::checks::announcements::holder;
+use crate::checks::announcements::{grants, holder};
 use crate::compiled::Compiled;
 use crate::declarations::{Announced, Declarations, Message};
 use crate::diagnostic::{Code, Diagnostic, Edit};
@@ -198,6 +198,12 @@ impl<'a> GateWalk<'a> {
         let changes = |announced: &&Announced| announced.table.open || announced.table.message.is_none();
         for announced in declarations.announcements.iter().filter(changes) {
             silent = silent.with(announced.table.side);
+        }
+        // What is granted while the session runs may be granted at any time.
+        for side in
+            [Side::Client, Side::Server].into_iter().filter(|side| grants(machine, declarations, *side))
+        {
+            silent = silent.with(side);
         }
         let mut ways =
             GateWalk { machine, declarations, places: BTreeSet::new(), parallel: silent, anywhere: silent };

@@ -237,6 +237,8 @@ fn modifier_end(modifier: &Modifier) -> u32 {
         | Modifier::Cancellable { span, .. }
         | Modifier::Cancels { span, .. }
         | Modifier::Reports { span, .. }
+        | Modifier::Grants { span, .. }
+        | Modifier::Revokes { span, .. }
         | Modifier::Pages { span, .. } => span.end,
         Modifier::Levels(all) => all.last().map_or(0, |last| last.span.end),
     }

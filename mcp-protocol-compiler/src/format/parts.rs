@@ -21,6 +21,8 @@ pub(super) fn modifier(modifier: &Modifier) -> String {
             let of: Vec<String> = of.iter().map(json_path).collect();
             format!("reports {} of {}", json_path(token), of.join(" | "))
         }
+        Modifier::Grants { path, .. } => format!("grants {}", json_path(path)),
+        Modifier::Revokes { path, .. } => format!("revokes {}", json_path(path)),
         Modifier::Pages { cursor, next, .. } => {
             format!("pages {} from {}", json_path(cursor), json_path(next))
         }

@@ -109,6 +109,8 @@ fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
                 span: span()
             }),
             (path(), of).prop_map(|(token, of)| Modifier::Reports { token, of, span: span() }),
+            path().prop_map(|path| Modifier::Grants { path, span: span() }),
+            path().prop_map(|path| Modifier::Revokes { path, span: span() }),
             (path(), path()).prop_map(|(cursor, next)| Modifier::Pages { cursor, next, span: span() }),
             levels(1).prop_map(Modifier::Levels),
         ],

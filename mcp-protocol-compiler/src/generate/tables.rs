@@ -256,6 +256,11 @@ fn message(message: &Message, names: &ConstantNames) -> TokenStream {
         let found = condition(found);
         row.extend(quote!(.when(#found)));
     }
+    for (word, place) in [("grants", &message.grants), ("revokes", &message.revokes)] {
+        let Some(place) = place else { continue };
+        let (word, at) = (ident(word), path(place));
+        row.extend(quote!(.#word(#at)));
+    }
     if !message.requires.is_empty() {
         let requires = message.requires.iter().map(|item| requirement(item, names));
         row.extend(quote!(.requires(const { &[#(#requires),*] })));

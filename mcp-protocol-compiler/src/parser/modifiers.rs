@@ -189,6 +189,14 @@ impl Parser<'_> {
                 let next = self.json_path(help)?;
                 Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
             }
+            "grants" => {
+                let path = self.json_path("write `grants registrations.method`")?;
+                Some(Modifier::Grants { path, span: start.to(self.previous()) })
+            }
+            "revokes" => {
+                let path = self.json_path("write `revokes registrations.method`")?;
+                Some(Modifier::Revokes { path, span: start.to(self.previous()) })
+            }
             "requires" => {
                 let help = "write `requires server.tools`: who must have announced it, and what";
                 if self.kind() != Kind::Word || self.begins_line_of_item() {

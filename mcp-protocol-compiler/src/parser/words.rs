@@ -17,7 +17,8 @@ pub const ITEMS: [&str; 12] = [
 ];
 
 /// The words that may follow a declared message.
-pub const MODIFIERS: [&str; 7] = ["as", "requires", "answered", "cancellable", "cancels", "reports", "pages"];
+pub const MODIFIERS: [&str; 9] =
+    ["as", "requires", "answered", "cancellable", "cancels", "reports", "grants", "revokes", "pages"];
 
 /// The words inside items.
 const OTHERS: [&str; 22] = [

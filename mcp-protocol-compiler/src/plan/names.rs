@@ -3,7 +3,7 @@
 use proc_macro2::{Ident, Span};
 
 /// Methods of every session value; nothing else may be called so.
-pub(crate) const SESSION_METHODS: [&str; 16] = [
+pub(crate) const SESSION_METHODS: [&str; 18] = [
     "new",
     "with_options",
     "resume",
@@ -12,6 +12,8 @@ pub(crate) const SESSION_METHODS: [&str; 16] = [
     "incoming",
     "permits",
     "permitted",
+    "grant_capability",
+    "revoke_capability",
     "into_checked",
     "abort",
     "ended",

@@ -172,6 +172,8 @@ impl Declare<'_> {
                     let of: Vec<_> = of.iter().map(path).collect();
                     message.table.reports = Some(Reports::new(path(token), Cow::Owned(of)));
                 }
+                Modifier::Grants { path: named, .. } => message.table.grants = Some(path(named)),
+                Modifier::Revokes { path: named, .. } => message.table.revokes = Some(path(named)),
                 Modifier::Pages { cursor, next, span } => {
                     only_for(request, *span, "pages", "request");
                     message.pages = Some(Pages { cursor: path(cursor), next: path(next), span: *span });

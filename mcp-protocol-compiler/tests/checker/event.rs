@@ -47,7 +47,11 @@ impl Event {
         let direction = self.direction(checker.side());
         let announces = Capabilities::from_gates(self.grants.iter().copied());
         let in_each = protocol.announces_in_each_request(self.from);
-        let correlation = Correlation::keys(&self.keys).announcing(in_each.then_some(&announces));
+        let table = protocol.message(self.message).unwrap();
+        let (grants, revokes) = (table.grants.is_some(), table.revokes.is_some());
+        let correlation = Correlation::keys(&self.keys)
+            .announcing(in_each.then_some(&announces))
+            .changing(grants.then_some(&announces), revokes.then_some(&announces));
         let message = self.message;
         let applies = |_: &Condition| self.urgent;
         let kind = protocol.message(message).unwrap().kind;

@@ -19,6 +19,7 @@
 )]
 
 mod event;
+mod granted;
 mod judging;
 mod mistakes;
 mod parties;

@@ -60,6 +60,18 @@ fn a_gate_that_is_open_until_announced_can_be_passed_first() {
 }
 
 #[test]
+fn a_gate_that_may_be_granted_can_be_passed() {
+    let granted =
+        GATED.replace("notification Leave \"leave\"", "notification Leave \"leave\" (_) grants can");
+    // The server grants what it can do.
+    says(&format!("{granted}Guest = ?Leave . !Tip . !Hello . ?Welcome . End\n"), &[]);
+    let unannounced = granted.replace("capabilities server = Welcome.capabilities\n", "");
+    says(&format!("{unannounced}Guest = ?Leave . !Tip . End\n"), &[]);
+    // What the other side grants is its own.
+    says(&format!("{unannounced}Guest = !Leave . !Tip . End\n"), &["S0113"]);
+}
+
+#[test]
 fn a_gate_that_only_its_own_consequence_opens_is_an_error() {
     gated("Guest = !Tip . !Hello . ?Welcome . End", &["S0120"]);
     gated("Guest = !Tip . !Hello . ?Welcome . !Tip . End", &["S0120"]);

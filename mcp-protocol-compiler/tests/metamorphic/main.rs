@@ -32,6 +32,9 @@ mod tree;
 #[path = "../checker/event.rs"]
 #[allow(dead_code, reason = "the oracle uses the rest")]
 mod event;
+#[path = "../checker/granted.rs"]
+#[allow(dead_code, reason = "the oracle uses the rest")]
+mod granted;
 #[path = "../checker/mistakes.rs"]
 #[allow(dead_code, reason = "the oracle uses the rest")]
 mod mistakes;

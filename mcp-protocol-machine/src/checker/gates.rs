@@ -57,13 +57,17 @@ impl Checker {
             if self.is_open(direction, holder, requirement.gate, &self.tolerated, during) {
                 continue;
             }
-            // A side knows of what it has announced itself, and what is part of one request needs what that announces.
-            let by = self.sent_by(holder);
+            // What is part of one request needs what that announces.
             let each = self.protocol.announces_in_each_request(holder);
-            let crosses =
-                (by != direction || !self.ordered) && !(each && self.exchange_of(holder, during).is_some());
-            let excuse = self.closed_gates.excuse(holder, requirement.gate, |fence| self.is_past(by, fence));
-            match excuse.filter(|_| crosses) {
+            if each && self.exchange_of(holder, during).is_some() {
+                return Err(self.not_negotiated(holder, requirement.gate));
+            }
+            // A side knows of what it has closed itself.
+            let is_unaware = |closer, fence| {
+                let by = self.sent_by(closer);
+                (by != direction || !self.ordered) && !self.is_past(by, fence)
+            };
+            match self.closed_gates.excuse(holder, requirement.gate, is_unaware) {
                 Some(by) => closed = Some(ClosedGate { by }),
                 None => return Err(self.not_negotiated(holder, requirement.gate)),
             }
@@ -162,6 +166,9 @@ impl Checker {
         if !self.protocol.announces_in_each_request(holder) {
             return self.capabilities(holder).grants(gate);
         }
+        if self.is_granted(holder, gate) {
+            return true;
+        }
         match during {
             During::Over => true,
             During::Opening(own) if holder == self.sender(direction) => {
@@ -225,7 +232,7 @@ impl Checker {
                 self.announce(side, released);
                 self.announced(side, message, Capabilities::none());
             }
-            if after != *self.capabilities(side) {
+            if after != *self.announced_by(side) {
                 self.announce(side, after);
             }
         }

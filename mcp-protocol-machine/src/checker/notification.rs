@@ -44,6 +44,14 @@ impl Checker {
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let step = self.take_notification(direction, message, about, correlation, &applies)?;
+        if !step.kind.is_dropped() {
+            if let Some(grants) = correlation.grants {
+                self.grant(self.sender(direction), grants);
+            }
+            if let Some(revokes) = correlation.revokes {
+                self.revoke(self.sender(direction), revokes, Some(message));
+            }
+        }
         self.note_grants(direction, message);
         Ok(step)
     }

@@ -61,6 +61,14 @@ impl Checker {
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let step = self.take_request(direction, message, (id, token), correlation, &applies)?;
+        if !step.kind.is_dropped() {
+            if let Some(grants) = correlation.grants {
+                self.grant(self.sender(direction), grants);
+            }
+            if let Some(revokes) = correlation.revokes {
+                self.asked_mut(direction).revokes(id, revokes);
+            }
+        }
         self.note_grants(direction, message);
         Ok(step)
     }

@@ -6,8 +6,11 @@ use crate::channels::Channels;
 use crate::closed::ClosedGates;
 use crate::exchange::Exchanges;
 use crate::fence::Receipts;
+use crate::grants::Grants;
 use crate::id::{Limits, RequestId, SubSessionNumber};
-use crate::protocol::{Direction, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind};
+use crate::protocol::{
+    Direction, GateIndex, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
+};
 use crate::sub_sessions::SubSessions;
 use crate::tables::{ProtocolRef, TableError, examine};
 use crate::trail::Trail;
@@ -56,8 +59,13 @@ pub struct Checker {
     pub(super) left: Vec<RequestId>,
     /// The sub-sessions that ended with the one around them, until they are taken.
     pub(super) ended: Vec<SubSessionNumber>,
+    /// What each side may be asked for: what it has announced, and what was granted since.
     pub(super) client: Capabilities,
     pub(super) server: Capabilities,
+    /// What each side has announced.
+    announced: [Capabilities; 2],
+    /// What was granted to each side while the session ran.
+    granted: [Grants; 2],
     /// What the gates let through before they closed.
     pub(super) closed_gates: ClosedGates,
     /// What the peer may use though it was not announced.
@@ -126,6 +134,8 @@ impl Checker {
             sub_sessions: SubSessions::new(bodies),
             left: Vec::new(),
             ended: Vec::new(),
+            announced: [client.clone(), server.clone()],
+            granted: Default::default(),
             client,
             server,
             closed_gates: ClosedGates::default(),
@@ -157,26 +167,89 @@ impl Checker {
     /// Where the announcement closes a gate, what the other side sends through it is late until it is known to have
     /// received the announcement.
     pub fn announced(&mut self, side: Side, message: MessageIndex, capabilities: Capabilities) {
-        let by = self.sent_by(side);
-        let receipts = self.asked(by).receipts();
-        let is_request = self.protocol.message(message).is_some_and(|table| table.kind == Kind::Request);
-        let fence = if is_request { receipts.last() } else { receipts.next() };
-        let mut closed = std::mem::take(&mut self.closed_gates);
-        let change = (self.capabilities(side), &capabilities);
-        closed.change(side, change, Some(message), fence, |side, fence| {
-            self.is_past(self.sent_by(side), fence)
-        });
-        self.closed_gates = closed;
+        let before = self.capabilities(side).clone();
         self.announce(side, capabilities);
+        if !before.is_within(self.capabilities(side)) {
+            self.note_closing((side, side), before, Some(message));
+        }
     }
 
     /// Sets what one side has announced, as it is known from elsewhere: nothing is on its way through a gate that this
     /// closes. What a message announces is [`announced`](Self::announced).
     pub fn announce(&mut self, side: Side, capabilities: Capabilities) {
+        let [client, server] = &mut self.announced;
         match side {
-            Side::Client => self.client = capabilities,
-            Side::Server => self.server = capabilities,
+            Side::Client => *client = capabilities,
+            Side::Server => *server = capabilities,
         }
+        self.join_grants(side);
+    }
+
+    /// A side can do more from now on, in addition to what it has announced. What is granted more than once has to be
+    /// revoked as often.
+    pub fn grant(&mut self, side: Side, capabilities: &Capabilities) {
+        let [client, server] = &mut self.granted;
+        match side {
+            Side::Client => client.add(capabilities),
+            Side::Server => server.add(capabilities),
+        }
+        self.join_grants(side);
+    }
+
+    /// Takes back what was granted to a side. What the side has announced stays announced. If the side itself has taken
+    /// it back, in this message or in none, what the other side sends is late until it is known to have received that.
+    pub fn revoke(&mut self, side: Side, capabilities: &Capabilities, message: Option<MessageIndex>) {
+        let before = self.capabilities(side).clone();
+        let [client, server] = &mut self.granted;
+        match side {
+            Side::Client => client.remove(capabilities),
+            Side::Server => server.remove(capabilities),
+        }
+        self.join_grants(side);
+        let is_reply = message
+            .and_then(|message| self.protocol.message(message))
+            .is_some_and(|table| matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. }));
+        // The reply to a request that revokes is of the other side.
+        let closer = if is_reply { side.other() } else { side };
+        self.note_closing((side, closer), before, message);
+    }
+
+    /// Whether a gate of a side was granted while the session ran.
+    pub(super) fn is_granted(&self, side: Side, gate: GateIndex) -> bool {
+        let [client, server] = &self.granted;
+        if side == Side::Client { client.has(gate) } else { server.has(gate) }
+    }
+
+    /// What a side has announced, without what was granted since.
+    pub(super) fn announced_by(&self, side: Side) -> &Capabilities {
+        let [client, server] = &self.announced;
+        if side == Side::Client { client } else { server }
+    }
+
+    /// What a side may be asked for is what it has announced, and what was granted.
+    fn join_grants(&mut self, side: Side) {
+        let ([client, server], [more_client, more_server]) = (&self.announced, &self.granted);
+        match side {
+            Side::Client => self.client = client.join(&more_client.all()),
+            Side::Server => self.server = server.join(&more_server.all()),
+        }
+    }
+
+    /// A side has closed gates of a holder, some of which may have let a message through that is on its way.
+    fn note_closing(
+        &mut self,
+        (holder, closer): (Side, Side),
+        before: Capabilities,
+        message: Option<MessageIndex>,
+    ) {
+        let receipts = self.asked(self.sent_by(closer)).receipts();
+        let kind = message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
+        let fence = if kind == Some(Kind::Request) { receipts.last() } else { receipts.next() };
+        let mut closed = std::mem::take(&mut self.closed_gates);
+        closed.add((holder, closer), before, message, fence, |side, fence| {
+            self.is_past(self.sent_by(side), fence)
+        });
+        self.closed_gates = closed;
     }
 
     /// Accepts messages of the peer that need these capabilities although they were not announced. What the followed

@@ -30,6 +30,10 @@ pub struct Message {
     pub cancels: Option<Cancels>,
     /// This notification belongs to the running request that carries the same token.
     pub reports: Option<Reports>,
+    /// The place where this message names capabilities that its sender grants.
+    pub grants: Option<Path>,
+    /// The place where this message names capabilities that its sender takes back.
+    pub revokes: Option<Path>,
     /// The values in this message that tell which running sub-session it belongs to.
     pub keys: List<MessageKey>,
     /// How bad it is to send this message where it is refused, if the declaration says so.

@@ -135,6 +135,30 @@ impl CheckedSession {
         self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
     }
 
+    /// From now on a side can do more than it has announced: the gates of a capability are open in this session. Nothing is
+    /// written; the peer has to learn of it in some other way. What is granted more than once has to be revoked as often.
+    /// Returns `false` if no message needs the capability.
+    ///
+    /// ```
+    /// use mcp_runtime::CheckedSession;
+    /// use mcp_runtime::protocol::Side;
+    ///
+    /// /// Both sides have agreed on this outside of the session.
+    /// fn agree(session: &CheckedSession) -> bool {
+    ///     session.grant_capability(Side::Server, "hoverProvider")
+    /// }
+    /// ```
+    pub fn grant_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
+        self.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), true))
+    }
+
+    /// Takes back what was granted while the session ran. What the side has announced stays announced. Messages of the
+    /// peer that are on their way are late until the peer has answered a request that this side sends after this. Returns
+    /// `false` if no message needs the capability.
+    pub fn revoke_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
+        self.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), false))
+    }
+
     /// Refuses from now on to send what needs other capabilities than these. A restriction cannot be undone; two
     /// restrictions leave their intersection. Everything made from the session inherits it: the typed value, its
     /// handles and handlers, and sub-sessions of either side.

@@ -153,7 +153,10 @@ impl Engine {
         let token = self.rules.token(params);
         let keys = Names::keys(self.rules.protocol(), message, Some(&id), params);
         let announces = self.rules.announces(self.rules.side().other(), params);
-        let correlation = Correlation::keys(&keys).announcing(announces.as_ref());
+        let (grants, revokes) = self.rules.changes(self.rules.side().other(), message, params);
+        let correlation = Correlation::keys(&keys)
+            .announcing(announces.as_ref())
+            .changing(grants.as_ref(), revokes.as_ref());
         let judged = self.rules.checker_mut().request_correlated(
             Direction::Receive,
             message,
@@ -232,7 +235,8 @@ impl Engine {
             .and_then(|token| self.rules.checker().reported(Direction::Receive, token))
             .cloned();
         let keys = Names::keys(self.rules.protocol(), message, None, params);
-        let correlation = Correlation::keys(&keys);
+        let (grants, revokes) = self.rules.changes(self.rules.side().other(), message, params);
+        let correlation = Correlation::keys(&keys).changing(grants.as_ref(), revokes.as_ref());
         let judged = self.rules.checker_mut().notification_correlated(
             Direction::Receive,
             message,

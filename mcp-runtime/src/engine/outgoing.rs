@@ -65,7 +65,10 @@ impl Engine {
         self.calls.use_id();
         let keys = Names::keys(&protocol, message, Some(&id), params);
         let announces = self.rules.announces(self.rules.side(), params);
-        let correlation = Correlation::meant(&keys, meant).announcing(announces.as_ref());
+        let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
+        let correlation = Correlation::meant(&keys, meant)
+            .announcing(announces.as_ref())
+            .changing(grants.as_ref(), revokes.as_ref());
         let step = self.rules.checker_mut().request_correlated(
             Direction::Send,
             message,
@@ -141,7 +144,8 @@ impl Engine {
         let Opening { method, params } = opening;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         let keys = Names::keys(&protocol, message, None, params);
-        let correlation = Correlation::meant(&keys, meant);
+        let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
+        let correlation = Correlation::meant(&keys, meant).changing(grants.as_ref(), revokes.as_ref());
         let step = self.rules.checker_mut().notification_correlated(
             Direction::Send,
             message,

@@ -134,6 +134,10 @@ impl Engine {
         &self.rules
     }
 
+    pub(crate) fn rules_mut(&mut self) -> &mut Rules {
+        &mut self.rules
+    }
+
     /// What the transport says of the order of messages.
     pub(crate) fn set_ordered(&mut self, ordered: bool) {
         self.rules.checker_mut().set_ordered(ordered);

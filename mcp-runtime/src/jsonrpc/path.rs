@@ -25,6 +25,27 @@ pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     Some(here)
 }
 
+/// The texts at a path that goes into each element of the lists that it meets.
+pub(crate) fn texts(json: &str, path: &[Text]) -> Vec<String> {
+    fn collect(value: &serde_json::Value, path: &[Text], into: &mut Vec<String>) {
+        match (value, path.split_first()) {
+            (serde_json::Value::Array(all), _) => all.iter().for_each(|one| collect(one, path, into)),
+            (serde_json::Value::String(text), None) => into.push(text.clone()),
+            (serde_json::Value::Object(members), Some((key, rest))) => {
+                if let Some(member) = members.get(&**key) {
+                    collect(member, rest, into);
+                }
+            }
+            _ => {}
+        }
+    }
+    let mut found = Vec::new();
+    if let Ok(value) = serde_json::from_str::<serde_json::Value>(json) {
+        collect(&value, path, &mut found);
+    }
+    found
+}
+
 /// Whether a value grants or fulfils something: it is there and neither `false` nor `null`.
 pub(crate) fn holds(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value.trim_ascii(), "false" | "null"))

@@ -57,6 +57,20 @@ macro_rules! __role {
                 self.session.permitted()
             }
 
+            /// From now on a side can do more than it has announced: the gates of a capability are open in this session.
+            /// Nothing is written; the peer has to learn of it in some other way. What is granted more than once has to be
+            /// revoked as often. Returns `false` if no message needs the capability.
+            pub fn grant_capability(&self, side: $crate::protocol::Side, capability: impl ::std::convert::AsRef<str>) -> bool {
+                self.session.grant_capability(side, capability)
+            }
+
+            /// Takes back what was granted while the session ran. What the side has announced stays announced. Messages
+            /// of the peer that are on their way are late until the peer has answered a request that this side sends
+            /// after this. Returns `false` if no message needs the capability.
+            pub fn revoke_capability(&self, side: $crate::protocol::Side, capability: impl ::std::convert::AsRef<str>) -> bool {
+                self.session.revoke_capability(side, capability)
+            }
+
             /// Returns the same session without its type: what it permits is decided at run time, and `try_into_typed`
             /// leads back.
             pub fn into_checked(self) -> $crate::CheckedSession {

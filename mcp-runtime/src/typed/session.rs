@@ -173,4 +173,20 @@ impl Session {
     pub fn permitted(&self) -> Vec<MessageIndex> {
         permitted(&self.channel.link, &[self.channel.state], &self.channel.capabilities())
     }
+
+    /// From now on a side can do more than it has announced: the gates of a capability are open in this session. Nothing is
+    /// written; the peer has to learn of it in some other way. What is granted more than once has to be revoked as often.
+    ///
+    /// Returns `false` if no message needs the capability.
+    pub fn grant_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
+        self.channel.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), true))
+    }
+
+    /// Takes back what was granted while the session ran. What the side has announced stays announced. Messages of the
+    /// peer that are on their way are late until the peer has answered a request that this side sends after this.
+    ///
+    /// Returns `false` if no message needs the capability.
+    pub fn revoke_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
+        self.channel.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), false))
+    }
 }

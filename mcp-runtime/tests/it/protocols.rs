@@ -32,6 +32,10 @@ pub(crate) mod restaurant {
     mcp_runtime::protocol!("tests/sessions/restaurant.session");
 }
 
+pub(crate) mod registry {
+    mcp_runtime::protocol!("tests/sessions/registry.session");
+}
+
 pub(crate) mod tasting {
     mcp_runtime::protocol!("tests/sessions/tasting.session");
 }

@@ -17,6 +17,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::event::Event;
+use crate::granted::Granted;
 use crate::random::Random;
 use crate::reading::{Move, Place, Program, Reading};
 
@@ -82,7 +83,7 @@ struct Party<'a> {
     owed: Vec<Owed>,
     /// Requests that came too late for their sub-session: the answer is an error.
     dead: Vec<(RequestId, MessageIndex)>,
-    granted: HashMap<Side, Vec<GateIndex>>,
+    granted: Granted,
     /// What each request of the other side announced that it has received.
     announced: HashMap<RequestId, Vec<GateIndex>>,
     /// Its requests that it has cancelled and that still get their reply.
@@ -140,7 +141,7 @@ pub(crate) fn talk(
         sub_sessions: BTreeMap::new(),
         owed: Vec::new(),
         dead: Vec::new(),
-        granted: party::open_at_first(protocol),
+        granted: Granted::new(protocol),
         announced: HashMap::new(),
         cancelled: HashSet::new(),
         offered: HashMap::new(),
@@ -299,7 +300,9 @@ impl Session<'_> {
                 event.keys.push(value);
             }
         }
-        if self.protocol.announcements.iter().any(|announced| announced.message == Some(message)) {
+        let announces =
+            self.protocol.announcements.iter().any(|announced| announced.message == Some(message));
+        if announces || table.grants.is_some() || table.revokes.is_some() {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             // Where capabilities are announced again and again, gates close as often as they open.
             let again = self.protocol.announcements.len() > 2;
@@ -313,7 +316,8 @@ impl Session<'_> {
         if table.kind == Kind::Request && self.protocol.announces_in_each_request(side) {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             let needs = |gate: &GateIndex| {
-                let mut own = table.requires.iter().filter(|required| required.holder == Holder::Sender);
+                let is_own = |holder: Holder| [Holder::Sender, Holder::Side(side)].contains(&holder);
+                let mut own = table.requires.iter().filter(|required| is_own(required.holder));
                 own.any(|required| required.gate == *gate)
             };
             event.grants = gates.filter(|gate| needs(gate) || random.percent(50)).collect();

@@ -1,6 +1,6 @@
 //! One party: what it may send, and how each message changes its state.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, GateIndex, Holder, Kind, MessageIndex, Protocol, Side};
@@ -33,7 +33,7 @@ impl Party<'_> {
                 // Its own requests announce what they need.
                 true if holder == self.side => true,
                 true => self.is_announced(required.gate, within),
-                false => self.granted.get(&holder).is_some_and(|granted| granted.contains(&required.gate)),
+                false => self.granted.has(holder, required.gate),
             };
             required.condition.is_some() && urgent == required.unless || granted
         })
@@ -154,7 +154,7 @@ impl Party<'_> {
     pub(super) fn take(&mut self, protocol: &Protocol, item: &Item) {
         let Item { event, sub_session, outer, late } = item;
         let direction = self.direction(event.from);
-        announce(protocol, &mut self.granted, event);
+        self.granted.note(protocol, event);
         let table = protocol.message(event.message).unwrap();
         if table.reports.is_some() {
             return;
@@ -201,6 +201,9 @@ impl Party<'_> {
                 if let Some(after) = self.reading.step(&self.program, direction, event.message, id, false) {
                     self.program = after;
                     self.note_offers();
+                } else if let Some(id) = id {
+                    // What is late does not run.
+                    self.announced.remove(id);
                 }
             }
             Some(number) => self.take_in_sub_session(protocol, (*number, *outer), event, direction, *late),
@@ -232,6 +235,21 @@ impl Party<'_> {
         // Of what a notification has opened its sender hears nothing, so it is opened all the same.
         let body = self.offered.get(&(direction, event.message));
         let goes_on = body.is_none_or(|body| self.reading.is_keyed(*body));
+        // What opens an instance of its own behind a gate that has closed is dropped.
+        let needed = protocol.message(event.message).unwrap().requires.iter();
+        let mut needed = needed.filter(|required| match required.holder {
+            Holder::Side(side) => side == self.side,
+            Holder::Sender => false,
+            Holder::Receiver => true,
+        });
+        let is_behind_gate = !protocol.announces_in_each_request(self.side)
+            && needed.any(|required| {
+                (required.condition.is_none() || event.urgent != required.unless)
+                    && !self.granted.has(self.side, required.gate)
+            });
+        if is_behind_gate && !goes_on {
+            return true;
+        }
         !openers.iter().any(found) && (kind == Kind::Request || !goes_on)
     }
 
@@ -382,23 +400,6 @@ fn awaited(program: &Program, id: &RequestId) -> bool {
     asked.any(|asked| asked.direction == Direction::Send && asked.id == *id)
 }
 
-/// The gates that are open before anything is announced.
-pub(super) fn open_at_first(protocol: &Protocol) -> HashMap<Side, Vec<GateIndex>> {
-    let all: Vec<GateIndex> = (0_u16..).take(protocol.gates.len()).map(GateIndex).collect();
-    let open = protocol.announcements.iter().filter(|announced| announced.open);
-    open.map(|announced| (announced.side, all.clone())).collect()
-}
-
-fn announce(protocol: &Protocol, granted: &mut HashMap<Side, Vec<GateIndex>>, event: &Event) {
-    let here = |side: Side| {
-        let mut fields = protocol.announcements.iter();
-        fields.any(|announced| announced.side == side && announced.message == Some(event.message))
-    };
-    if here(event.from) {
-        granted.insert(event.from, event.grants.clone());
-    }
-}
-
 impl Party<'_> {
     /// Does what sending something does to the sender.
     pub(super) fn say(
@@ -408,7 +409,7 @@ impl Party<'_> {
         event: &Event,
         sub_session: Option<usize>,
     ) {
-        announce(protocol, &mut self.granted, event);
+        self.granted.note(protocol, event);
         if let Some(id) = &event.id
             && matches!(
                 protocol.message(event.message).unwrap().kind,

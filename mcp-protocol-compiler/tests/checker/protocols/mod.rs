@@ -147,6 +147,10 @@ const ANNOUNCED_AGAIN: &str = "*( !Init . ?Inited . End ), *( !Told . End ), *( 
 /// How many of those may have several linear channels in the body of a `*`, whether or not another one stands in it.
 const FORKED: usize = 50;
 
+/// Where they grant capabilities, and take them back.
+const GRANTED: &str = "*( !GiveC . End ), *( ?GiveS . End ), *( !TakeC . End ), *( ?TakeS . End ), \
+    *( !Enter . ?Entered . End ), *( ?Leave . !Left . End )";
+
 /// Writes a random protocol, in which a `*` stands in the body of another one with a chance in a hundred.
 pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, gates: GateKinds) -> String {
     let gated = random.percent(40);
@@ -160,8 +164,9 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
     let forks = nested > 0 && bodies_random.percent(FORKED);
     let mut gates_random = keys_random.fork().fork();
     let changing = gated && gates == GateKinds::All && gates_random.percent(80);
-    // Whose requests announce each what the side can do meanwhile.
-    let each = [50, 50].map(|chance| changing && gates_random.percent(chance));
+    // Whose requests announce each what the side can do meanwhile: those of one side at most.
+    let who = gates_random.below(4);
+    let each = [0, 1].map(|side| changing && who == side);
     let mut draft = Draft {
         random,
         declarations: String::new(),
@@ -180,7 +185,9 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
         inner: HashSet::new(),
     };
     let main = draft.top();
+    let grants = changing && each == [false; 2] && gates_random.percent(60);
     let start = match gated {
+        true if changing && grants => format!("( {main}, {ANNOUNCED_AGAIN}, {GRANTED} )"),
         true if changing => format!("( {main}, {ANNOUNCED_AGAIN} )"),
         true => format!("!Init . ?Inited . ( {main} )"),
         false => main,
@@ -202,6 +209,12 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
                 writeln!(text, "capabilities {role} = {again}.capabilities").unwrap();
             }
         }
+    }
+    if grants {
+        text += "notification GiveC \"giveC\" (P) grants can\nnotification GiveS \"giveS\" (P) grants can\n\
+                 notification TakeC \"takeC\" (P) revokes can\nnotification TakeS \"takeS\" (P) revokes can\n\
+                 request Enter \"enter\" (P) -> Entered (P) grants can\n\
+                 request Leave \"leave\" (P) -> Left (P) revokes can\n";
     }
     text += draft.cancels.notification();
     text += "notification Progress \"progress\" (P) reports progressToken of _meta.progressToken\n";

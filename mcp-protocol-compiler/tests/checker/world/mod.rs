@@ -21,6 +21,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use crate::event::Event;
+use crate::granted::Granted;
 use crate::reading::{Place, Program, Reading, way};
 
 /// What to make of a message.
@@ -145,8 +146,9 @@ pub(crate) struct World<'a> {
     /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
     tokens: HashSet<(Direction, RequestId)>,
-    /// What each side has granted, one after the other, and which of all messages it said so in.
-    granted: HashMap<Side, Vec<(u64, Vec<GateIndex>)>>,
+    /// What each side may be asked for, and what it could be before it closed gates: which of all messages did that.
+    granted: Granted,
+    closings: Vec<(Side, Direction, u64, Vec<GateIndex>)>,
     /// How many messages were seen, and the last request of each direction that was answered.
     seen: u64,
     answered: [u64; 2],
@@ -186,9 +188,6 @@ impl<'a> World<'a> {
     ) -> World<'a> {
         let start = reading.start();
         let config = Config { programs: [start.clone(), start], inbox: Default::default() };
-        let all: Vec<GateIndex> = (0_u16..).take(protocol.gates.len()).map(GateIndex).collect();
-        let open = protocol.announcements.iter().filter(|announced| announced.open);
-        let granted = open.map(|announced| (announced.side, vec![(0, all.clone())])).collect();
         World {
             reading,
             protocol,
@@ -199,7 +198,8 @@ impl<'a> World<'a> {
             exchanges: HashMap::new(),
             refused: HashMap::new(),
             tokens: HashSet::new(),
-            granted,
+            granted: Granted::new(protocol),
+            closings: Vec::new(),
             seen: 0,
             answered: [0; 2],
             written: Default::default(),
@@ -266,13 +266,21 @@ impl<'a> World<'a> {
         {
             self.tokens.insert((direction, token.clone()));
         }
-        let announces = self
-            .protocol
-            .announcements
-            .iter()
-            .any(|announced| announced.side == event.from && announced.message == Some(event.message));
-        if announces && verdict == Verdict::Fine {
-            self.granted.entry(event.from).or_default().push((self.seen, event.grants.clone()));
+        if verdict == Verdict::Fine {
+            let open = |granted: &Granted| {
+                [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side))
+            };
+            let before = open(&self.granted);
+            let takes_back = self.granted.takes_back(self.protocol, event);
+            self.granted.note(self.protocol, event);
+            let after = open(&self.granted);
+            for (side, (before, after)) in
+                [Side::Client, Side::Server].into_iter().zip(before.into_iter().zip(after))
+            {
+                if takes_back == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
+                    self.closings.push((side, direction, self.seen, before));
+                }
+            }
         }
         verdict
     }
@@ -319,24 +327,16 @@ impl<'a> World<'a> {
         now: bool,
     ) -> bool {
         let by = if holder == self.side { Direction::Send } else { Direction::Receive };
-        let unheard = |at: u64| !now && holder != event.from && self.answered[index(by)] < at;
+        let unheard_of = |closer: Direction, at: u64| {
+            !now && closer != event.direction(self.side) && self.answered[index(closer)] < at
+        };
+        let unheard = |at: u64| unheard_of(by, at);
         if self.protocol.announces_in_each_request(holder) {
             return self.some_request_grants(event, holder, gate, part, unheard);
         }
-        let Some(granted) = self.granted.get(&holder) else { return false };
-        let mut next = None;
-        for (at, gates) in granted.iter().rev() {
-            // The newest, and those before whose successor may not have been received.
-            if next.is_some_and(|next| !unheard(next)) {
-                return false;
-            }
-            if gates.contains(&gate) {
-                return true;
-            }
-            next = Some(*at);
-        }
-        // Before the first there was nothing.
-        false
+        let mut closings = self.closings.iter().filter(|(side, ..)| *side == holder);
+        self.granted.has(holder, gate)
+            || closings.any(|(_, closer, at, before)| unheard_of(*closer, *at) && before.contains(&gate))
     }
 
     /// The same where each request of a side announces what the side can do meanwhile.

@@ -14,6 +14,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("a definition is written", "whether the word begins a definition is not known"),
     ("write `request ", "the names of the message and of its method are missing"),
     ("a payload is one Rust type", "the Rust type has to be declared first"),
+    ("write `grants registrations", "the field is missing"),
     ("write `Hello.capabilities`", "the field is missing"),
     ("write `Message.path`", "the message and the field are missing"),
     ("write `requires Guest.", "the capability is missing"),

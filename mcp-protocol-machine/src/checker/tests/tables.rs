@@ -55,6 +55,8 @@ impl Tables {
             until_reply: false,
             cancels: None,
             reports: None,
+            grants: None,
+            revokes: None,
             keys: vec![].into(),
             level: None,
         });

@@ -24,6 +24,8 @@ impl Message {
             until_reply: false,
             cancels: None,
             reports: None,
+            grants: None,
+            revokes: None,
             keys: Cow::Borrowed(&[]),
             level: None,
         }
@@ -129,6 +131,20 @@ impl Message {
     #[must_use]
     pub const fn reports(mut self, token: &'static [Text], of: &'static [Path]) -> Message {
         put(&mut self.reports, Some(Reports { token: Cow::Borrowed(token), of: Cow::Borrowed(of) }));
+        self
+    }
+
+    /// This message names at a path capabilities that its sender grants.
+    #[must_use]
+    pub const fn grants(mut self, path: &'static [Text]) -> Message {
+        put(&mut self.grants, Some(Cow::Borrowed(path)));
+        self
+    }
+
+    /// This message names at a path capabilities that its sender takes back.
+    #[must_use]
+    pub const fn revokes(mut self, path: &'static [Text]) -> Message {
+        put(&mut self.revokes, Some(Cow::Borrowed(path)));
         self
     }
 

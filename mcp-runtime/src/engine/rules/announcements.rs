@@ -2,13 +2,13 @@
 
 use mcp_protocol_machine::Capabilities;
 use mcp_protocol_machine::protocol::{
-    Announcement, GateIndex, Holder, Kind, Message, MessageIndex, Side, Text,
+    Announcement, GateIndex, Holder, Kind, Message, MessageIndex, Path, Side, Text,
 };
 
 use super::Rules;
 use super::names::announced;
 use crate::error::Error;
-use crate::jsonrpc::path::{find, holds};
+use crate::jsonrpc::path::{find, holds, texts};
 
 impl Rules {
     /// The peer has announced what it can do: whether that is all that the program requires.
@@ -36,6 +36,32 @@ impl Rules {
             return None;
         }
         Some(Error::MissingCapabilities { side: announcement.side, missing })
+    }
+
+    /// What a message of a side grants, and what it takes back; nothing for most messages.
+    pub(in crate::engine) fn changes(
+        &self,
+        side: Side,
+        message: MessageIndex,
+        params: Option<&str>,
+    ) -> (Option<Capabilities>, Option<Capabilities>) {
+        let Some(table) = self.message(message) else { return (None, None) };
+        let named = |path: &Option<Path>| {
+            let named = texts(params?, path.as_ref()?);
+            Some(Capabilities::named(&self.protocol, side, named.iter().map(String::as_str)))
+        };
+        (named(&table.grants), named(&table.revokes))
+    }
+
+    /// The program says that a side can do more, or less, than before. Returns whether a message needs the capability.
+    pub(crate) fn change(&mut self, side: Side, written: &str, grants: bool) -> bool {
+        let Some(gate) = self.gate(written) else { return false };
+        let capabilities = Capabilities::from_gates([gate]);
+        match grants {
+            true => self.checker.grant(side, &capabilities),
+            false => self.checker.revoke(side, &capabilities, None),
+        }
+        true
     }
 
     /// What a request of a side announces for as long as it runs; nothing if that side announces in other messages.

@@ -3,6 +3,7 @@
 // JSON that a test has written has what the test looks for.
 #![allow(clippy::indexing_slicing)]
 
+use mcp_runtime::protocol::Side;
 use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};
 use std::sync::{Arc, Mutex};
@@ -10,7 +11,7 @@ use std::sync::{Arc, Mutex};
 use super::cellar::{Guest, Start, Waiter, server};
 use super::late_messages::{notification, request};
 use super::raw::{Raw, raw};
-use super::tasting;
+use super::{registry, tasting};
 
 type Reports = Arc<Mutex<Vec<String>>>;
 
@@ -189,4 +190,115 @@ async fn what_crosses_the_cancel_of_the_request_that_permits_it_is_late() {
             "`shop/seen` needs the capability `partial`, which the client has not announced",
         ]
     );
+}
+
+const HOVER: &str = "textDocument/hover";
+
+async fn editor() -> (registry::Editor<registry::Working>, Raw) {
+    let (wire, mut language) = raw();
+    let initialize = registry::Editor::new(wire).initialize(json!({}));
+    let (editor, ()) =
+        tokio::join!(initialize, answer(&mut language, "initialize", json!({"capabilities": {}})));
+    (editor.unwrap().1, language)
+}
+
+async fn language() -> (registry::Language<registry::Working>, Raw, Reports) {
+    let (wire, mut editor) = raw();
+    let (options, reports) = reporting();
+    editor.say(request(1, "initialize", json!({}))).await;
+    let (_, language) = registry::Language::with_options(wire, options).recv_initialize().await.unwrap();
+    let language = language.send_initialized(json!({"capabilities": {"sync": 2}})).await.unwrap();
+    editor.hear().await.unwrap();
+    (language, editor, reports)
+}
+
+/// Answers the next request of the peer with an empty object.
+async fn register(
+    editor: &registry::Editor<registry::Working>,
+    language: &mut Raw,
+    id: u32,
+    method: &str,
+    params: Value,
+) {
+    language.say(request(id, method, params)).await;
+    match editor.incoming().next().await.unwrap() {
+        registry::client::Incoming::Register(_, answer) => answer.respond(&json!({})).unwrap(),
+        registry::client::Incoming::Unregister(_, answer) => answer.respond(&json!({})).unwrap(),
+        other => panic!("{other:?}"),
+    }
+    assert_eq!(language.hear().await.unwrap()["id"], id);
+}
+
+#[tokio::test]
+async fn a_peer_registers_what_it_can_do_and_takes_it_back() {
+    let (editor, mut language) = editor().await;
+    lacks(&editor.hover(json!(1)).await.unwrap_err(), "hoverProvider");
+    let registered = json!({"registrations": [{"method": "other/method"}, {"method": HOVER}]});
+    for id in [1, 2] {
+        register(&editor, &mut language, id, "client/registerCapability", registered.clone()).await;
+    }
+    let taken_back = json!({"unregisterations": [{"method": HOVER}]});
+    register(&editor, &mut language, 3, "client/unregisterCapability", taken_back.clone()).await;
+    // It was registered twice.
+    let (hovered, ()) = tokio::join!(editor.hover(json!(1)), answer(&mut language, HOVER, json!("text")));
+    assert_eq!(hovered.unwrap(), "text");
+    register(&editor, &mut language, 4, "client/unregisterCapability", taken_back).await;
+    lacks(&editor.hover(json!(1)).await.unwrap_err(), "hoverProvider");
+}
+
+#[tokio::test]
+async fn a_side_accepts_what_it_has_registered_until_the_peer_knows_better() {
+    let (language, mut editor, reports) = language().await;
+    let call = language.register(json!({"registrations": [{"method": "hoverProvider"}, {"method": "sync"}]}));
+    tokio::join!(async { call.await.unwrap() }, answer(&mut editor, "client/registerCapability", json!({})));
+    editor.say(request(2, HOVER, json!({}))).await;
+    let Some(registry::server::Incoming::Hover(_, answering)) = language.incoming().next().await else {
+        panic!()
+    };
+    answering.respond(&json!("text")).unwrap();
+    assert_eq!(editor.hear().await.unwrap()["result"], "text");
+    language.send_quiet(json!({"names": "hoverProvider"})).await.unwrap();
+    assert_eq!(editor.hear().await.unwrap()["method"], "client/quiet");
+    editor.say(request(3, HOVER, json!({}))).await;
+    assert_eq!(editor.hear().await.unwrap()["error"]["message"], "the request is late: it crossed `Quiet`");
+    tokio::join!(async { language.ping().await.unwrap() }, answer(&mut editor, "ping", json!({})));
+    editor.say(request(4, HOVER, json!({}))).await;
+    assert_eq!(
+        editor.hear().await.unwrap()["error"]["message"],
+        "`textDocument/hover` needs the capability `hoverProvider`, which the server has not announced"
+    );
+    // What was announced stays announced.
+    language.send_quiet(json!({"names": ["sync", "sync"]})).await.unwrap();
+    editor.hear().await.unwrap();
+    editor.say(notification("textDocument/didChange", json!({}))).await;
+    assert!(matches!(language.incoming().next().await, Some(registry::server::Incoming::Changed(_))));
+    assert_eq!(reports.lock().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_program_grants_and_revokes_without_a_message() {
+    let (editor, mut language) = editor().await;
+    let hover = registry::capabilities::HOVER_PROVIDER;
+    assert!(editor.grant_capability(Side::Server, hover));
+    assert!(!editor.grant_capability(Side::Server, "what is this"));
+    let (hovered, ()) = tokio::join!(editor.hover(json!(1)), answer(&mut language, HOVER, json!("text")));
+    assert_eq!(hovered.unwrap(), "text");
+    assert!(editor.revoke_capability(Side::Server, hover));
+    lacks(&editor.hover(json!(1)).await.unwrap_err(), "hoverProvider");
+    let checked = editor.into_checked();
+    assert!(checked.permits(HOVER).is_err());
+    assert!(checked.grant_capability(Side::Server, hover));
+    assert!(checked.permits(HOVER).is_ok());
+    assert!(checked.revoke_capability(Side::Server, hover));
+    assert!(checked.permits(HOVER).is_err());
+
+    let (language, mut editor, _) = self::language().await;
+    language.grant_capability(Side::Server, hover);
+    language.revoke_capability(Side::Server, hover);
+    editor.say(request(5, HOVER, json!({}))).await;
+    assert_eq!(editor.hear().await.unwrap()["error"]["message"], "the request is late");
+    tokio::join!(async { language.ping().await.unwrap() }, answer(&mut editor, "ping", json!({})));
+    editor.say(request(6, HOVER, json!({}))).await;
+    let error = editor.hear().await.unwrap();
+    assert!(error["error"]["message"].as_str().unwrap().contains("has not announced"), "{error}");
 }

@@ -25,7 +25,9 @@ mod timing;
 mod versions;
 
 use crate::protocols::help_desk::{Clerk, Open, Visitor};
-use crate::protocols::{cellar, garden, help_desk, kitchen, restaurant, tasting, turns, watching, workbench};
+use crate::protocols::{
+    cellar, garden, help_desk, kitchen, registry, restaurant, tasting, turns, watching, workbench,
+};
 use mcp_runtime::Options;
 use mcp_runtime::transport::duplex;
 use serde_json::json;
