@@ -181,7 +181,7 @@ impl Observer {
         reports.flat_map(|reports| reports.of.iter()).find_map(|path| id_of(at(params, path)))
     }
 
-    /// What a message grants to its sender, and what it takes back.
+    /// What a message grants to its sender, and what it revokes.
     fn changes(
         &self,
         direction: Direction,

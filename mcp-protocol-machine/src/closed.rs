@@ -7,7 +7,7 @@ use crate::protocol::{GateIndex, MessageIndex, Side};
 /// How many closings are kept one by one. An older one counts as one that has closed every gate.
 const KEPT: usize = 16;
 
-/// What a side granted before it took something of it back.
+/// What a side granted before it revoked some of it.
 #[derive(Clone, Debug)]
 struct Closing {
     holder: Side,

@@ -28,7 +28,7 @@ pub(crate) struct Exchange {
     pub(crate) fence: Fence,
     /// What it announces for as long as it is not over.
     pub(crate) grants: Option<Box<Capabilities>>,
-    /// What its result takes back.
+    /// What its result revokes.
     pub(crate) revokes: Option<Box<Capabilities>>,
 }
 
@@ -221,7 +221,7 @@ impl Exchanges {
         }
     }
 
-    /// What the result of a running request takes back.
+    /// What the result of a running request revokes.
     pub(crate) fn take_revoked(&mut self, id: &RequestId) -> Option<Box<Capabilities>> {
         self.running.get_mut(id)?.revokes.take()
     }

@@ -28,7 +28,7 @@ pub struct Correlation<'a> {
     pub announces: Option<&'a Capabilities>,
     /// What the message grants to its sender; a request, as soon as it is written.
     pub grants: Option<&'a Capabilities>,
-    /// What the message takes back; a request, with its result.
+    /// What the message revokes; a request, with its result.
     pub revokes: Option<&'a Capabilities>,
 }
 
@@ -64,7 +64,7 @@ impl<'a> Correlation<'a> {
         self
     }
 
-    /// Sets what the message grants, and what it takes back.
+    /// Sets what the message grants, and what it revokes.
     #[must_use]
     pub const fn changing(
         mut self,

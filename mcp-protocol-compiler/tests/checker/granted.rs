@@ -13,7 +13,7 @@ pub(crate) struct Granted {
     announced: HashMap<Side, Vec<GateIndex>>,
     /// How often each was granted since.
     given: HashMap<(Side, GateIndex), u32>,
-    /// What the result of a request takes back.
+    /// What the result of a request revokes.
     pending: HashMap<(Side, RequestId), Vec<GateIndex>>,
 }
 
@@ -37,7 +37,7 @@ impl Granted {
         all.filter(|gate| self.has(side, *gate)).collect()
     }
 
-    /// Whose capabilities a message takes back.
+    /// Whose capabilities a message revokes.
     pub(crate) fn takes_back(&self, protocol: &Protocol, event: &Event) -> Option<Side> {
         let table = protocol.message(event.message).unwrap();
         match (table.kind, &event.id) {

@@ -32,7 +32,7 @@ pub struct Message {
     pub reports: Option<Reports>,
     /// The place where this message names capabilities that its sender grants.
     pub grants: Option<Path>,
-    /// The place where this message names capabilities that its sender takes back.
+    /// The place where this message names capabilities that its sender revokes.
     pub revokes: Option<Path>,
     /// The values in this message that tell which running sub-session it belongs to.
     pub keys: List<MessageKey>,

@@ -141,7 +141,7 @@ impl Message {
         self
     }
 
-    /// This message names at a path capabilities that its sender takes back.
+    /// This message names at a path capabilities that its sender revokes.
     #[must_use]
     pub const fn revokes(mut self, path: &'static [Text]) -> Message {
         put(&mut self.revokes, Some(Cow::Borrowed(path)));

@@ -38,7 +38,7 @@ impl Rules {
         Some(Error::MissingCapabilities { side: announcement.side, missing })
     }
 
-    /// What a message of a side grants, and what it takes back; nothing for most messages.
+    /// What a message of a side grants, and what it revokes; nothing for most messages.
     pub(in crate::engine) fn changes(
         &self,
         side: Side,
