@@ -136,9 +136,7 @@ impl Body {
                 }
                 let message = protocol.message(edge.message);
                 if message.is_some_and(|message| {
-                    matches!(message.kind, Kind::Request | Kind::Notification)
-                        && message.cancels.is_none()
-                        && message.reports.is_none()
+                    matches!(message.kind, Kind::Request | Kind::Notification) && message.cancels.is_none()
                 }) {
                     body.later.insert((edge.direction, edge.message));
                 }

@@ -91,7 +91,7 @@ pub(crate) enum Standing {
 /// Where a token stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TokenStanding {
-    Running(Place),
+    Running,
     Over,
     Unknown,
 }
@@ -178,7 +178,7 @@ impl Exchanges {
     pub(crate) fn token(&self, token: &Token) -> (TokenStanding, Option<&RequestId>) {
         let holder = self.tokens.get(token);
         match holder.and_then(|id| self.running.get(id)) {
-            Some(exchange) => (TokenStanding::Running(exchange.place), holder),
+            Some(_) => (TokenStanding::Running, holder),
             None if self.used_tokens.contains(token) => (TokenStanding::Over, None),
             None => (TokenStanding::Unknown, None),
         }
@@ -274,13 +274,6 @@ impl Exchanges {
         self.past.insert(id, Over { why: Past::Refused, fence, opened }, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
-        }
-    }
-
-    /// The sub-session that an id opened moves on.
-    pub(crate) fn advance(&mut self, id: &RequestId, state: StateIndex) {
-        if let Some(exchange) = self.running.get_mut(id) {
-            exchange.place = Place::SubSession(state);
         }
     }
 

@@ -12,9 +12,10 @@ pub(super) fn keys(declarations: &Declarations, message: MessageIndex) -> BTreeS
     message.into_iter().flat_map(|message| message.table.keys.iter().map(|carried| carried.key)).collect()
 }
 
-/// Whether a later step needs a key: a reply is tied by the id of its request, a cancel and a report name theirs.
+/// Whether a later step needs a key: a reply is tied by the id of its request, and a cancel names its request. So does a
+/// report, which is a step only if it has a key.
 pub(super) fn needs_key(message: &Message) -> bool {
     !matches!(message.table.kind, Kind::Reply { .. } | Kind::Refusal { .. })
         && message.table.cancels.is_none()
-        && message.table.reports.is_none()
+        && (message.table.reports.is_none() || !message.table.keys.is_empty())
 }

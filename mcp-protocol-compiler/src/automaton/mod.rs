@@ -111,6 +111,10 @@ fn build(resolution: &Resolution, role: &RoleGraph<'_>, findings: &mut Vec<Findi
     let explored = explore::explore(&role.graph, role.start, resolution, findings)?;
     let written = minimise::minimise(explored);
     let before = errors(findings);
+    sub_sessions::mistakable(&written, declarations, findings);
+    if errors(findings) > before {
+        return None;
+    }
     let complete = match written.has_requests(declarations) {
         true => minimise::minimise(refuse::refuse(&written, declarations, findings)),
         // Only a request has refusals and cancels.

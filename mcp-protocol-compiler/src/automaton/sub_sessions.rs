@@ -15,19 +15,45 @@ use crate::declarations::{Declarations, Resolution};
 use crate::reach::reachable;
 use crate::source::Span;
 
-/// Reports notifications that belong to a request, where they are written as steps.
+/// Reports notifications that belong to a request, where they are written as steps. One that reports may have a place
+/// among the steps: see [`mistakable`]. In a body it needs a key.
 pub(super) fn no_steps(states: &[RawState], declarations: &Declarations, findings: &mut Vec<Finding>) {
     let mut seen: BTreeSet<Span> = BTreeSet::new();
-    for edge in states.iter().flat_map(|place| &place.edges) {
+    for (place, edge) in states.iter().flat_map(|place| place.edges.iter().map(move |edge| (place, edge))) {
         let Some(message) = declarations.message(edge.message) else { continue };
         let step = (edge.direction, edge.message);
         let what = match (&message.table.cancels, &message.table.reports) {
             (Some(_), _) => FindingKind::CancelAsStep(step),
-            (None, Some(_)) => FindingKind::ReportAsStep(step),
-            (None, None) => continue,
+            (None, Some(_))
+                if !edge.spawn && place.in_body() && keys(declarations, edge.message).is_empty() =>
+            {
+                FindingKind::ReportAsStep(step)
+            }
+            (None, _) => continue,
         };
         if seen.insert(edge.span) {
             findings.push(what.at(edge.span));
+        }
+    }
+}
+
+/// Reports notifications that move a linear channel, or open a sub-session that goes on, and that their receiver could take
+/// for reports on a request of its own: one with the same token, of which their sender has not heard. Within a
+/// sub-session the values of that decide. The states are those of the minimal automaton, before there are refusals.
+pub(super) fn mistakable(raw: &Raw, declarations: &Declarations, findings: &mut Vec<Finding>) {
+    let mut seen: BTreeSet<Span> = BTreeSet::new();
+    for (state, place) in raw.states.iter().enumerate() {
+        for edge in &place.edges {
+            let message = declarations.message(edge.message);
+            let reports = message.is_some_and(|message| message.table.reports.is_some());
+            let matters = match edge.spawn {
+                true => goes_on(&raw.states, declarations, edge.target),
+                false => edge.target != state && !place.in_body(),
+            };
+            if reports && matters && seen.insert(edge.span) {
+                let step = (edge.direction, edge.message);
+                findings.push(FindingKind::ReportAsStep(step).at(edge.span));
+            }
         }
     }
 }

@@ -245,11 +245,11 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Whether a program takes a message that comes on a replicated channel. A cancel and a report go with their request, and
-/// what is `answered` the runtime answers.
+/// Whether a program takes a message that comes on a replicated channel. A cancel goes with its request, and what is
+/// `answered` the runtime answers.
 pub(super) fn is_taken(message: &Message) -> bool {
     let table = &message.table;
-    !table.answered && table.cancels.is_none() && table.reports.is_none()
+    !table.answered && table.cancels.is_none()
 }
 
 /// Whether nothing is left of a sub-session in a state.

@@ -1,9 +1,9 @@
 //! Notifications: those that the state decides about, and those that belong to a running exchange.
 
 use crate::exchange::{Place, Standing, TokenStanding};
-use crate::id::{RequestId, SubSessionNumber, Token};
-use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex, Origin};
-use crate::sub_sessions::{Correlation, SubSessionStep};
+use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
+use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex};
+use crate::sub_sessions::{Correlation, Holder, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::gates::During;
@@ -15,9 +15,9 @@ use super::step::{About, Step, StepKind};
 impl Checker {
     /// Judges a notification and, if it is permitted, applies it.
     ///
-    /// A message with `cancels` or `reports` belongs to the exchange that `about` names and is judged by that alone,
-    /// besides its gates: legal while it runs, swallowed after it, a violation if it never ran. All others are judged
-    /// by the state.
+    /// A message with `cancels`, and one with `reports` that [is a report](Self::is_report), belong to the exchange that
+    /// `about` names and are judged by that alone, besides their gates: legal while it runs, swallowed after it, a
+    /// violation if it never ran. All others are judged by the state.
     ///
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
@@ -73,18 +73,20 @@ impl Checker {
             .map_or((false, false), |table| (table.cancels.is_some(), table.reports.is_some()));
         match about {
             About::Request(id) if cancels => self.cancellation(direction, message, id, applies),
-            About::Token(token) if reports => self.report(direction, message, token, applies),
+            About::Token(token) if self.is_report(direction, message, token, correlation.keys) => {
+                self.report(direction, message, token, applies)
+            }
             _ => {
                 let found = self
                     .judge(direction, message, Kind::Notification, correlation, applies)
                     .map_err(|violation| {
                         // A notification about a request that says not which: the state is not what is wrong with it.
                         let unnamed = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
-                        if unnamed {
-                            self.violation(direction, message, None, ViolationKind::RequestUnnamed)
-                        } else {
-                            violation
-                        }
+                        let kind = match about {
+                            About::Token(token) => ViolationKind::UnknownToken { token: token.clone() },
+                            _ => ViolationKind::RequestUnnamed,
+                        };
+                        if unnamed { self.violation(direction, message, None, kind) } else { violation }
                     })?;
                 let said = Said { direction, message, request: None, correlation };
                 let found = match found {
@@ -248,6 +250,34 @@ impl Checker {
         (opener.0 == direction && opener.1 == *id).then_some(sub_session)
     }
 
+    /// Whether a notification with a token is a report on a request of the other side: on one that runs with this token, or
+    /// has run. With another token it is a message of its own, if session types have it; so it is where a sub-session
+    /// holds the values that it carries.
+    pub fn is_report(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        token: &Token,
+        keys: &[(KeyIndex, KeyValue)],
+    ) -> bool {
+        if self.protocol.message(message).is_none_or(|table| table.reports.is_none()) {
+            return false;
+        }
+        let body = self.sub_sessions.later(direction, message);
+        if body.is_some_and(|body| matches!(self.sub_sessions.find(body, keys), Holder::Running(_))) {
+            return false;
+        }
+        let is_written = || {
+            let edges = self
+                .role()
+                .into_iter()
+                .flat_map(|role| role.states.iter())
+                .flat_map(|state| state.edges.iter());
+            edges.into_iter().any(|edge| (edge.direction, edge.message) == (direction, message))
+        };
+        !matches!(self.asked(direction.flip()).token(token).0, TokenStanding::Unknown) || !is_written()
+    }
+
     /// A notification about a running request of the other side.
     fn report(
         &mut self,
@@ -257,45 +287,15 @@ impl Checker {
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let asker = direction.flip();
-        let (standing, holder) = self.asked(asker).token(token);
-        let place = match standing {
-            TokenStanding::Running(place) => place,
-            TokenStanding::Over => return Ok(Step::plain(StepKind::Swallowed, message)),
+        match self.asked(asker).token(token).0 {
+            TokenStanding::Running => {
+                self.judge_gates(direction, message, During::Report(token), applies)?;
+                Ok(Step::plain(StepKind::Reported, message))
+            }
+            TokenStanding::Over => Ok(Step::plain(StepKind::Swallowed, message)),
             TokenStanding::Unknown => {
                 let kind = ViolationKind::UnknownToken { token: token.clone() };
-                return Err(self.violation(direction, message, None, kind));
-            }
-        };
-        self.judge_gates(direction, message, During::Report(token), applies)?;
-        let reported = Ok(Step::plain(StepKind::Reported, message));
-        match place {
-            Place::Linear(channel) => {
-                let found = self.find_in(channel, direction, message);
-                let Some(found) = found.filter(|found| found.origin != Origin::Closure) else {
-                    return reported;
-                };
-                let advice = self.advice(direction, message, found.state, None);
-                let kind = self.take(found, direction, message);
-                Ok(Step { kind, message: Some(message), sub_session: None, advice })
-            }
-            // Progress of the request that opened a sub-session does not depend on the state of the sub-session.
-            Place::Keyed(..) => reported,
-            Place::SubSession(state) => {
-                let edge = self.state(state).and_then(|table| table.edge(direction, message)).copied();
-                let (Some(edge), Some(holder)) = (edge, holder.cloned()) else { return reported };
-                let advice = self.advice(direction, message, state, None);
-                let ended = self.is_end(edge.action.target());
-                if ended {
-                    self.asked_mut(asker).finish(&holder);
-                } else {
-                    self.asked_mut(asker).advance(&holder, edge.action.target());
-                }
-                Ok(Step {
-                    kind: StepKind::SubSession { ended },
-                    message: Some(message),
-                    sub_session: None,
-                    advice,
-                })
+                Err(self.violation(direction, message, None, kind))
             }
         }
     }

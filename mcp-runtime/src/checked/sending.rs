@@ -14,7 +14,7 @@ use crate::clock::now;
 use crate::engine::{Caller, CancelOutcome, Engine, Moved, id_at, with_method};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
-use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, permits, room, sub_sessions};
+use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, checker_at, permits, room, sub_sessions};
 
 /// Where a message goes.
 enum SendTarget {
@@ -172,17 +172,23 @@ impl CheckedSession {
                     .map(drop),
             };
         }
+        let token = table.reports.as_ref().and_then(|reports| id_at(Some(&written), &reports.token));
         // A report goes with its request, wherever the session stands.
-        if table.reports.is_none() {
-            if let SendTarget::Linear(place) = self.way(message)? {
-                return self.put(place, message, written, &mut LazyTimer::default()).await.map(drop);
-            }
-            if self.opens_sub_session(message) {
-                return Err(self.opens(message));
+        if !self.link.with(|engine| engine.is_report(message, token.as_ref(), &written)) {
+            match self.way(message) {
+                Ok(SendTarget::Linear(place)) => {
+                    return self.put(place, message, written, &mut LazyTimer::default()).await.map(drop);
+                }
+                Ok(SendTarget::Replicated) if self.opens_sub_session(message) => {
+                    return Err(self.opens(message));
+                }
+                Ok(SendTarget::Replicated) => {}
+                // That its token belongs to no request is what is wrong with it: the checker says so.
+                Err(_) if token.is_some() => {}
+                Err(error) => return Err(error),
             }
         }
         room(&self.link, message).await?;
-        let token = table.reports.as_ref().and_then(|reports| id_at(Some(&written), &reports.token));
         let about = token.as_ref().map_or(About::Nothing, About::Token);
         let within = self.within.as_deref();
         self.link.speak(|engine, caller| {
@@ -420,10 +426,17 @@ impl CheckedSession {
 
     /// The error for a message that is not permitted.
     fn not_here(&self, message: MessageIndex) -> Error {
-        match permits(&self.link, &self.states(), message, &self.capabilities()) {
-            Err(violation) => Error::NotPermitted(violation),
-            Ok(()) => self.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed),
+        let capabilities = self.capabilities();
+        if let Err(violation) = permits(&self.link, &self.states(), message, &capabilities) {
+            return Error::NotPermitted(violation);
         }
+        if let Some(error) = self.link.speak(|engine, caller| engine.closed(caller)) {
+            return error;
+        }
+        // It is one of a sub-session, or goes with a request, and not of this value.
+        let here = checker_at(&self.link, &self.states());
+        let judged = here.map(|here| here.may_send(message, &capabilities, |_| false));
+        judged.and_then(Result::err).map_or(Error::Closed, Error::NotPermitted)
     }
 
     fn opens(&self, message: MessageIndex) -> Error {

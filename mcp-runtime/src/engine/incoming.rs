@@ -261,7 +261,7 @@ impl Engine {
             if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
                 self.sub_sessions.end(sub_session, Error::Cancelled, &mut self.effects);
             }
-        } else if token.is_some() {
+        } else if step.kind == StepKind::Reported {
             if let Some(RequestId::Number(id)) = reported {
                 self.progress_came(id, params);
             }

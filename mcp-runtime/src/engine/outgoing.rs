@@ -10,7 +10,7 @@ use super::owners::batches::ReplyTo;
 use super::owners::trace::Outcome;
 use super::rules::method::Opening;
 use super::rules::names::applies;
-use super::rules::names::{Names, on_the_wire};
+use super::rules::names::{Names, id_at, on_the_wire};
 use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
@@ -143,6 +143,10 @@ impl Engine {
         self.rules.check_told_apart(message, &opening)?;
         let Opening { method, params } = opening;
         self.rules.checker().check_closed_gates(message, applies(params))?;
+        // The peer reads the token, too.
+        let reports = table.reports.as_ref().filter(|_| matches!(about, About::Nothing));
+        let token = reports.and_then(|reports| id_at(params, &reports.token));
+        let about = token.as_ref().map_or(about, About::Token);
         let keys = Names::keys(&protocol, message, None, params);
         let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
         let correlation = Correlation::meant(&keys, meant).changing(grants.as_ref(), revokes.as_ref());
@@ -165,6 +169,12 @@ impl Engine {
             }
         }
         Ok(step)
+    }
+
+    /// Whether a notification of this side is a report on a request of the peer, by its token.
+    pub(crate) fn is_report(&self, message: MessageIndex, token: Option<&Token>, written: &str) -> bool {
+        let keys = Names::keys(self.rules.protocol(), message, None, Some(written));
+        token.is_some_and(|token| self.rules.checker().is_report(Direction::Send, message, token, &keys))
     }
 
     /// Reports on a request of the peer that carried a token. A report that says how far the work is, in the

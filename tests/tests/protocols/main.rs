@@ -8,3 +8,4 @@ mod note;
 mod patterns;
 mod several_channels;
 mod star_branch;
+mod working;

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{
-    Direction, GateIndex, Holder, KeyIndex, Kind, MessageIndex, Protocol, Side,
+    Direction, GateIndex, Holder, KeyIndex, KeyPlace, Kind, MessageIndex, Protocol, Side,
 };
 
 use crate::event::Event;
@@ -279,13 +279,22 @@ impl Session<'_> {
             }
             _ => {}
         }
-        if !matches!(table.kind, Kind::Refusal { .. }) {
+        let is_report = matches!(choice, Choice::Report(..));
+        if table.reports.is_some() && !is_report && random.percent(40) {
+            // What stands alone has a token of its own; where a sub-session says what it is, any token.
+            let owed = self.parties[who].owed.iter().filter_map(|owed| owed.token.clone());
+            let owed: Vec<RequestId> = owed.filter(|_| sub_session.is_some()).collect();
+            self.next_value += 1;
+            let own = RequestId::from(self.next_value);
+            event.token = Some(random.one(&owed).cloned().filter(|_| random.percent(60)).unwrap_or(own));
+        }
+        if !matches!(table.kind, Kind::Refusal { .. }) && !is_report {
             for key in table.keys.iter().map(|key| key.key) {
                 if let Some(value) = self.held_around(sub_session, key) {
                     event.keys.push(value);
                     continue;
                 }
-                let other = if self.held_by(sub_session, key).is_some() {
+                let other = if self.held_by(sub_session, key).is_some() || self.is_id(key) {
                     None
                 } else if uncorrelated {
                     self.other_value(random, who, key)
@@ -333,6 +342,12 @@ impl Session<'_> {
     fn held_by(&self, sub_session: Option<usize>, key: KeyIndex) -> Option<(KeyIndex, RequestId)> {
         let held = self.held.get(&sub_session?)?;
         held.iter().find(|(known, _)| *known == key).cloned()
+    }
+
+    /// Whether the values of a key are ids of requests, which are not used twice.
+    fn is_id(&self, key: KeyIndex) -> bool {
+        let mut carried = self.protocol.messages.iter().flat_map(|message| message.keys.iter());
+        carried.any(|carried| carried.key == key && carried.place == KeyPlace::Id)
     }
 
     /// The value of a key that a sub-session around one holds.
@@ -383,10 +398,11 @@ impl Session<'_> {
         if let Some(known) = self.held_by(sub_session, key) {
             return known;
         }
-        if let Some(elsewhere) = self.value_elsewhere(random, sub_session, key) {
+        if let Some(elsewhere) = self.value_elsewhere(random, sub_session, key).filter(|_| !self.is_id(key)) {
             return elsewhere;
         }
-        let again = self.free.iter().position(|(known, _)| *known == key).filter(|_| random.percent(60));
+        let free = self.free.iter().position(|(known, _)| *known == key && !self.is_id(key));
+        let again = free.filter(|_| random.percent(60));
         match again {
             Some(place) => self.free.remove(place),
             None => {

@@ -300,8 +300,18 @@ impl Draft<'_> {
 
     /// Declares a notification.
     fn note(&mut self, key: Option<&str>) -> String {
+        // What is a step of a sub-session may also be a report.
+        let reports = key.is_some() && self.keys_random.percent(12);
+        self.note_that(key, reports)
+    }
+
+    /// Declares a notification, which may also be a report on a request.
+    fn note_that(&mut self, key: Option<&str>, reports: bool) -> String {
         let name = self.fresh("N");
-        let gate = self.gate(false);
+        let mut gate = self.gate(false);
+        if reports {
+            gate += " reports progressToken of _meta.progressToken";
+        }
         if self.random.percent(25) {
             // One of several messages of one method, which only the payload tells apart.
             let (group, name) = (self.next % 2, &name);
@@ -435,7 +445,10 @@ impl Draft<'_> {
             _ if self.nests && self.around.is_empty() && self.random.percent(85) => {
                 format!("*{}", self.keyed(send, cancellable))
             }
-            0 => format!("*( {out}{} . End )", self.note(None)),
+            0 => {
+                let reports = self.keys_random.percent(30);
+                format!("*( {out}{} . End )", self.note_that(None, reports))
+            }
             1 => {
                 let (request, _) = self.request(None, cancellable);
                 format!("*( {out}{request} . {back}reply . End )")

@@ -14,21 +14,50 @@ impl World<'_> {
         {
             return self.cancellation(direction, event.message, id);
         }
-        if table.reports.is_some()
-            && let Some(token) = &event.token
+        let token = event.token.as_ref().filter(|_| table.reports.is_some());
+        let names_a_request = table.cancels.is_some() || table.reports.is_some();
+        if let Some(token) = token
+            && !self.is_in_sub_session(event, direction)
         {
             let asker = direction.flip();
-            return match self.tokens.contains(&(asker, token.clone())) {
-                _ if self.holds_token(asker, token) => Verdict::Fine,
-                true => Verdict::Late,
-                false => Verdict::Wrong("UnknownToken"),
-            };
+            match self.tokens.contains(&(asker, token.clone())) {
+                _ if self.holds_token(asker, token) => return Verdict::Fine,
+                true => return Verdict::Late,
+                false if !self.stands_alone(direction, event.message) => {
+                    return Verdict::Wrong("UnknownToken");
+                }
+                false => {}
+            }
         }
-        let names_a_request = table.cancels.is_some() || table.reports.is_some();
-        match self.plain(event, direction).0 {
-            Verdict::Wrong("NotPermitted") if names_a_request => Verdict::Wrong("RequestUnnamed"),
-            verdict => verdict,
-        }
+        let (verdict, _) = self.plain(event, direction);
+        let Verdict::Wrong(kinds) = verdict else { return verdict };
+        // If the state is what is wrong, the message is called one that is about no request.
+        Verdict::Wrong(match (kinds, token) {
+            ("NotPermitted", Some(_)) => "UnknownToken",
+            ("NotPermitted", None) if names_a_request => "RequestUnnamed",
+            ("NotPermitted|UnknownKey", Some(_)) => "UnknownToken|UnknownKey",
+            ("NotPermitted|UnknownKey", None) if names_a_request => "RequestUnnamed|UnknownKey",
+            ("NotPermitted|KeyMissing", Some(_)) => "UnknownToken|KeyMissing",
+            ("NotPermitted|KeyMissing", None) if names_a_request => "RequestUnnamed|KeyMissing",
+            ("NotPermitted|Suspended", Some(_)) => "UnknownToken|Suspended",
+            ("NotPermitted|Suspended", None) if names_a_request => "RequestUnnamed|Suspended",
+            (kinds, _) => kinds,
+        })
+    }
+
+    /// Whether a running sub-session holds the values of a message that may be a step in it.
+    fn is_in_sub_session(&self, event: &Event, direction: Direction) -> bool {
+        (0..self.sub_sessions.len()).any(|number| {
+            let live = self.with_those_around(number).all(|number| self.sub_sessions[number].over.is_none());
+            live && self.may_go_on(number, event, direction)
+        })
+    }
+
+    /// Whether a message that reports has a place in the session types, too.
+    fn stands_alone(&self, direction: Direction, message: MessageIndex) -> bool {
+        let states = self.protocol.role(self.side).unwrap().states.iter();
+        let mut edges = states.flat_map(|state| state.edges.iter());
+        edges.any(|edge| (edge.direction, edge.message) == (direction, message))
     }
 
     /// Whether a request that is not over carried a token.

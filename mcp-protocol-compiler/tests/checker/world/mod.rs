@@ -546,7 +546,7 @@ impl<'a> World<'a> {
     }
 
     /// Whether a message may be a later step of a sub-session, which one of its keys ties to it.
-    fn may_go_on(&self, number: usize, event: &Event, direction: Direction) -> bool {
+    pub(super) fn may_go_on(&self, number: usize, event: &Event, direction: Direction) -> bool {
         self.holds(number, event)
             && self.reading.later(self.sub_sessions[number].body).contains(&(direction, event.message))
     }

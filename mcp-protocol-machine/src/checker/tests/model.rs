@@ -248,11 +248,18 @@ impl Model {
         let table = self.message(message).clone();
         match about {
             About::Request(id) if table.cancels.is_some() => self.cancel(direction, message, id, applies),
-            About::Token(token) if table.reports.is_some() => self.report(direction, message, token, applies),
+            About::Token(token) if table.reports.is_some() && self.is_report(direction, message, token) => {
+                self.report(direction, message, token, applies)
+            }
             _ => {
                 let names_a_request = table.cancels.is_some() || table.reports.is_some();
-                let nothing =
-                    if names_a_request { ViolationKind::RequestUnnamed } else { ViolationKind::NotPermitted };
+                let nothing = match about {
+                    About::Token(token) if table.reports.is_some() => {
+                        ViolationKind::UnknownToken { token: token.clone() }
+                    }
+                    _ if names_a_request => ViolationKind::RequestUnnamed,
+                    _ => ViolationKind::NotPermitted,
+                };
                 let (channel, action) = self.taker(None, direction, message).ok_or(nothing)?;
                 self.gates(direction, message, applies)?;
                 Ok(self.follow(channel, action))
@@ -321,32 +328,26 @@ impl Model {
     ) -> Outcome {
         let asker = direction.flip();
         let held = self.holders.iter().find(|(holder, held, _)| (*holder, held) == (asker, token));
-        let Some(place) = held.cloned().and_then(|(_, _, id)| self.running(asker, &id)) else {
+        if held.cloned().and_then(|(_, _, id)| self.running(asker, &id)).is_none() {
             let known = self.tokens.contains(&(asker, token.clone()));
             return if known {
                 Ok(StepKind::Swallowed)
             } else {
                 Err(ViolationKind::UnknownToken { token: token.clone() })
             };
-        };
-        self.gates(direction, message, applies)?;
-        match self.running[place].place.clone() {
-            Where::Linear(channel) => match self.taker(Some(channel), direction, message) {
-                Some((channel, action)) => Ok(self.follow(channel, action)),
-                None => Ok(StepKind::Reported),
-            },
-            Where::SubSession(state) => match self.edge(state, direction, message) {
-                Some(edge) => {
-                    let ended = self.is_end(edge.action.target());
-                    self.running[place].place = Where::SubSession(edge.action.target());
-                    if ended {
-                        self.end(place);
-                    }
-                    Ok(StepKind::SubSession { ended })
-                }
-                None => Ok(StepKind::Reported),
-            },
         }
+        self.gates(direction, message, applies)?;
+        Ok(StepKind::Reported)
+    }
+
+    /// Whether the token is that of a request, or the message has no other meaning.
+    fn is_report(&self, direction: Direction, message: MessageIndex, token: &RequestId) -> bool {
+        let asker = direction.flip();
+        let held = self.holders.iter().any(|(holder, held, _)| (*holder, held) == (asker, token));
+        let states = &self.protocol.role(self.side).unwrap().states;
+        let alone = states.iter().flat_map(|state| state.edges.iter());
+        let alone = alone.map(|edge| (edge.direction, edge.message)).any(|edge| edge == (direction, message));
+        held || self.tokens.contains(&(asker, token.clone())) || !alone
     }
 
     pub(super) fn awaiting(&self, direction: Direction, id: &RequestId) -> Awaiting {
