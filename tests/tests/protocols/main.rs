@@ -1,5 +1,6 @@
 //! Small protocols, and the code that is generated from them.
 
+mod announced_tokens;
 mod cancelling;
 mod generated;
 mod inner;
@@ -8,4 +9,3 @@ mod note;
 mod patterns;
 mod several_channels;
 mod star_branch;
-mod working;

@@ -41,6 +41,8 @@ impl World<'_> {
             ("NotPermitted|KeyMissing", None) if names_a_request => "RequestUnnamed|KeyMissing",
             ("NotPermitted|Suspended", Some(_)) => "UnknownToken|Suspended",
             ("NotPermitted|Suspended", None) if names_a_request => "RequestUnnamed|Suspended",
+            ("NotPermitted|KeyInUse", Some(_)) => "UnknownToken|KeyInUse",
+            ("NotPermitted|KeyInUse", None) if names_a_request => "RequestUnnamed|KeyInUse",
             (kinds, _) => kinds,
         })
     }
