@@ -221,7 +221,7 @@ impl Exchanges {
         }
     }
 
-    /// What the result of a running request revokes.
+    /// What the answer to a running request revokes.
     pub(crate) fn take_revoked(&mut self, id: &RequestId) -> Option<Box<Capabilities>> {
         self.running.get_mut(id)?.revokes.take()
     }

@@ -1,26 +1,33 @@
-//! What running requests grant, each for as long as it runs.
+//! What was granted, and how often: by running requests, each for as long as it runs, or by messages until others revoke it.
 
 use crate::capability::Capabilities;
 use crate::protocol::GateIndex;
 
-/// How many running requests grant each gate.
+/// How often each gate is granted.
 ///
 /// Invariant: `open` are the gates that are granted at least once.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grants {
     counts: Vec<u32>,
+    /// How often each gate was granted and not asked back. What is asked back stays granted until the answer comes, and
+    /// counts here at once: both sides read the messages of the one that grants in one order, and answers in two.
+    kept: Vec<u32>,
     open: Vec<GateIndex>,
     /// What was granted by requests that are over since this was last asked for.
     released: Vec<GateIndex>,
 }
 
 impl Grants {
-    /// A request runs that grants these.
+    /// These are granted once more.
     pub(crate) fn add(&mut self, granted: &Capabilities) {
         for gate in granted.each() {
             let place = usize::from(gate.0);
             if self.counts.len() <= place {
                 self.counts.resize(place + 1, 0);
+                self.kept.resize(place + 1, 0);
+            }
+            if let Some(kept) = self.kept.get_mut(place) {
+                *kept += 1;
             }
             let Some(count) = self.counts.get_mut(place) else { continue };
             *count += 1;
@@ -30,7 +37,17 @@ impl Grants {
         }
     }
 
-    /// It is over.
+    /// These are asked back. Returns those of them that were granted and not asked back before, which are to be
+    /// [removed](Self::remove).
+    pub(crate) fn ask_back(&mut self, asked: &Capabilities) -> Capabilities {
+        let is_kept = |gate: &GateIndex| {
+            let kept = self.kept.get_mut(usize::from(gate.0)).filter(|kept| **kept > 0);
+            kept.map(|kept| *kept -= 1).is_some()
+        };
+        Capabilities::from_gates(asked.each().filter(is_kept).collect::<Vec<_>>())
+    }
+
+    /// These are granted once less.
     pub(crate) fn remove(&mut self, granted: &Capabilities) {
         for gate in granted.each() {
             let Some(count) = self.counts.get_mut(usize::from(gate.0)) else { continue };
@@ -47,7 +64,7 @@ impl Grants {
         }
     }
 
-    /// What was granted by requests that are over since the last call, whether or not others grant it.
+    /// What was removed since the last call, whether or not it is still granted.
     pub(crate) fn take_released(&mut self) -> Capabilities {
         Capabilities::from_gates(std::mem::take(&mut self.released))
     }
@@ -83,5 +100,28 @@ mod tests {
         assert!(grants.take_released().is_none());
         grants.remove(&gates(&[70]));
         assert!(grants.all().is_none());
+    }
+
+    #[test]
+    fn what_was_asked_back_is_not_asked_back_again_and_the_order_of_answers_does_not_count() {
+        let counted = |answered_before: bool| {
+            let mut grants = Grants::default();
+            grants.add(&gates(&[1]));
+            let first = grants.ask_back(&gates(&[1, 2]));
+            let second = grants.ask_back(&gates(&[1]));
+            assert_eq!((first.clone(), second.is_none()), (gates(&[1]), true));
+            if answered_before {
+                grants.remove(&first);
+                grants.remove(&second);
+            }
+            grants.add(&gates(&[1]));
+            if !answered_before {
+                grants.remove(&first);
+                grants.remove(&second);
+            }
+            grants.all()
+        };
+        assert_eq!(counted(true), gates(&[1]));
+        assert_eq!(counted(false), gates(&[1]));
     }
 }

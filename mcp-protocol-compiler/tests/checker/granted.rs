@@ -13,7 +13,9 @@ pub(crate) struct Granted {
     announced: HashMap<Side, Vec<GateIndex>>,
     /// How often each was granted since.
     given: HashMap<(Side, GateIndex), u32>,
-    /// What the result of a request revokes.
+    /// How often each was granted and not asked back.
+    kept: HashMap<(Side, GateIndex), u32>,
+    /// What the answer to a request revokes.
     pending: HashMap<(Side, RequestId), Vec<GateIndex>>,
 }
 
@@ -22,7 +24,7 @@ impl Granted {
         let all: Vec<GateIndex> = (0_u16..).take(protocol.gates.len()).map(GateIndex).collect();
         let open = protocol.announcements.iter().filter(|announced| announced.open);
         let announced = open.map(|announced| (announced.side, all.clone())).collect();
-        Granted { announced, given: HashMap::new(), pending: HashMap::new() }
+        Granted { announced, given: HashMap::new(), kept: HashMap::new(), pending: HashMap::new() }
     }
 
     /// Whether a side has announced a gate, or it was granted.
@@ -42,7 +44,7 @@ impl Granted {
         let table = protocol.message(event.message).unwrap();
         match (table.kind, &event.id) {
             (Kind::Notification, _) if table.revokes.is_some() => Some(event.from),
-            (Kind::Reply { .. }, Some(id)) => {
+            (Kind::Reply { .. } | Kind::Refusal { .. }, Some(id)) => {
                 let asker = event.from.other();
                 self.pending.contains_key(&(asker, id.clone())).then_some(asker)
             }
@@ -62,15 +64,24 @@ impl Granted {
         if table.grants.is_some() {
             for gate in &event.grants {
                 *self.given.entry((event.from, *gate)).or_default() += 1;
+                *self.kept.entry((event.from, *gate)).or_default() += 1;
             }
         }
         if table.revokes.is_some() {
+            // What nothing has granted, or was asked back before, is not revoked once more.
+            let mut revoked = event.grants.clone();
+            revoked.retain(|gate| {
+                let kept = self.kept.entry((event.from, *gate)).or_default();
+                let has = *kept > 0;
+                *kept = kept.saturating_sub(1);
+                has
+            });
             match &event.id {
-                Some(id) => _ = self.pending.insert((event.from, id.clone()), event.grants.clone()),
-                None => self.take_back(event.from, &event.grants),
+                Some(id) => _ = self.pending.insert((event.from, id.clone()), revoked),
+                None => self.take_back(event.from, &revoked),
             }
         }
-        if let (Kind::Reply { .. }, Some(id)) = (table.kind, &event.id)
+        if let (Kind::Reply { .. } | Kind::Refusal { .. }, Some(id)) = (table.kind, &event.id)
             && let Some(gates) = self.pending.remove(&(event.from.other(), id.clone()))
         {
             self.take_back(event.from.other(), &gates);

@@ -83,7 +83,9 @@ impl Checker {
                         // A notification about a request that says not which: the state is not what is wrong with it.
                         let unnamed = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
                         let kind = match about {
-                            About::Token(token) if reports => ViolationKind::UnknownToken { token: token.clone() },
+                            About::Token(token) if reports => {
+                                ViolationKind::UnknownToken { token: token.clone() }
+                            }
                             _ => ViolationKind::RequestUnnamed,
                         };
                         if unnamed { self.violation(direction, message, None, kind) } else { violation }

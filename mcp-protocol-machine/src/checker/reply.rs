@@ -76,14 +76,10 @@ impl Checker {
         let revoked = self.asked(asker).running_under(heard.id).and_then(|exchange| exchange.revokes.clone());
         let step = judge(self, heard)?;
         self.asked_mut(asker).prove(proof);
-        let is_result = |message| {
-            self.protocol.message(message).is_some_and(|table| matches!(table.kind, Kind::Reply { .. }))
-        };
-        if let Some(revoked) = revoked
-            && let Some(message) = step.message.filter(|message| is_result(*message))
-        {
+        // Whatever the answer is: what a side does not want to be asked for any more, it need not be asked for.
+        if let (Some(revoked), Some(message)) = (revoked, step.message) {
             self.asked_mut(asker).take_revoked(heard.id);
-            self.revoke(self.sender(asker), &revoked, Some(message));
+            self.take_back(self.sender(asker), &revoked, Some(message));
         }
         if let Some(message) = step.message {
             self.note_grants(heard.direction, message);

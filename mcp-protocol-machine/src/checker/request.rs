@@ -66,7 +66,8 @@ impl Checker {
                 self.grant(self.sender(direction), grants);
             }
             if let Some(revokes) = correlation.revokes {
-                self.asked_mut(direction).revokes(id, revokes);
+                let revoked = self.ask_back(self.sender(direction), revokes);
+                self.asked_mut(direction).revokes(id, &revoked);
             }
         }
         self.note_grants(direction, message);

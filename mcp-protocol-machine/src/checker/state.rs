@@ -199,6 +199,26 @@ impl Checker {
     /// Takes back what was granted to a side. What the side has announced stays announced. If the side itself has taken
     /// it back, in this message or in none, what the other side sends is late until it is known to have received that.
     pub fn revoke(&mut self, side: Side, capabilities: &Capabilities, message: Option<MessageIndex>) {
+        let revoked = self.ask_back(side, capabilities);
+        self.take_back(side, &revoked, message);
+    }
+
+    /// A side asks back what was granted to it. Returns what of that it has, and has not asked back before.
+    pub(super) fn ask_back(&mut self, side: Side, capabilities: &Capabilities) -> Capabilities {
+        let [client, server] = &mut self.granted;
+        match side {
+            Side::Client => client.ask_back(capabilities),
+            Side::Server => server.ask_back(capabilities),
+        }
+    }
+
+    /// What a side has asked back is not granted to it any more.
+    pub(super) fn take_back(
+        &mut self,
+        side: Side,
+        capabilities: &Capabilities,
+        message: Option<MessageIndex>,
+    ) {
         let before = self.capabilities(side).clone();
         let [client, server] = &mut self.granted;
         match side {

@@ -331,7 +331,14 @@ impl Session<'_> {
             };
             event.grants = gates.filter(|gate| needs(gate) || random.percent(50)).collect();
         }
-        let open = |urgent| self.parties[who].open(self.protocol, message, urgent, within);
+        let reported = match &choice {
+            Choice::Report(_, token) => {
+                let owed = self.parties[who].owed.iter().find(|owed| owed.token.as_ref() == Some(token));
+                owed.map(|owed| owed.id.clone())
+            }
+            _ => None,
+        };
+        let open = |urgent| self.parties[who].open(self.protocol, message, urgent, within, reported.as_ref());
         event.urgent = (random.percent(30) || !open(false)) && open(true);
         self.parties[who].say(self.protocol, choice, &event, sub_session);
         let outer = sub_session.and_then(|number| self.around.get(&number).copied());

@@ -22,6 +22,7 @@ impl Party<'_> {
         message: MessageIndex,
         urgent: bool,
         within: Option<usize>,
+        reported: Option<&RequestId>,
     ) -> bool {
         protocol.message(message).unwrap().requires.iter().all(|required| {
             let holder = match required.holder {
@@ -30,9 +31,15 @@ impl Party<'_> {
                 Holder::Receiver => self.side.other(),
             };
             let granted = match protocol.announces_in_each_request(holder) {
-                // Its own requests announce what they need.
-                true if holder == self.side => true,
-                true => self.is_announced(required.gate, within),
+                // Its own requests announce what they need; a notification has none to do that.
+                true if holder == self.side => {
+                    protocol.message(message).is_some_and(|table| table.kind != Kind::Notification)
+                }
+                true => match reported {
+                    // A report is permitted by what its own request announces.
+                    Some(id) => self.announced.get(id).is_some_and(|gates| gates.contains(&required.gate)),
+                    None => self.is_announced(required.gate, within),
+                },
                 false => self.granted.has(holder, required.gate),
             };
             required.condition.is_some() && urgent == required.unless || granted
@@ -73,8 +80,8 @@ impl Party<'_> {
         let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
         let may_within = |step: &Move, within: Option<usize>| {
             step.direction == Direction::Send
-                && (self.open(protocol, step.message, false, within)
-                    || self.open(protocol, step.message, true, within))
+                && (self.open(protocol, step.message, false, within, None)
+                    || self.open(protocol, step.message, true, within, None))
         };
         let may = |step: &Move| may_within(step, None);
         let running = cancels.filter(|(cancel, _)| reply_follows(protocol, *cancel));
@@ -142,8 +149,10 @@ impl Party<'_> {
                 choices.push(Choice::EndSubSession(*number, cancel, id.clone()));
             }
         }
-        if let Some((report, _)) = reports.filter(|(report, _)| self.open(protocol, *report, false, None)) {
-            let tokens = self.owed.iter().filter_map(|owed| owed.token.clone());
+        if let Some((report, _)) = reports {
+            let owed =
+                self.owed.iter().filter(|owed| self.open(protocol, report, false, None, Some(&owed.id)));
+            let tokens = owed.filter_map(|owed| owed.token.clone());
             choices.extend(tokens.map(|token| Choice::Report(report, token)));
         }
         choices.extend(self.dead.iter().map(|(id, message)| Choice::Dead(id.clone(), *message)));
