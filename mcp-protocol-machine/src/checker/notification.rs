@@ -81,7 +81,9 @@ impl Checker {
                     .judge(direction, message, Kind::Notification, correlation, applies)
                     .map_err(|violation| {
                         // A notification about a request that says not which: the state is not what is wrong with it.
-                        let unnamed = (cancels || reports) && violation.kind == ViolationKind::NotPermitted;
+                        let unnamed = (cancels || reports)
+                            && violation.kind == ViolationKind::NotPermitted
+                            && !self.is_in_sub_session(direction, message, correlation.keys);
                         let kind = match about {
                             About::Token(token) if reports => {
                                 ViolationKind::UnknownToken { token: token.clone() }
@@ -265,8 +267,7 @@ impl Checker {
         if self.protocol.message(message).is_none_or(|table| table.reports.is_none()) {
             return false;
         }
-        let body = self.sub_sessions.later(direction, message);
-        if body.is_some_and(|body| matches!(self.sub_sessions.find(body, keys), Holder::Running(_))) {
+        if self.is_in_sub_session(direction, message, keys) {
             return false;
         }
         let is_written = || {
@@ -278,6 +279,17 @@ impl Checker {
             edges.into_iter().any(|edge| (edge.direction, edge.message) == (direction, message))
         };
         !matches!(self.asked(direction.flip()).token(token).0, TokenStanding::Unknown) || !is_written()
+    }
+
+    /// Whether a running sub-session holds the values of a message that may be a step of it.
+    fn is_in_sub_session(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        keys: &[(KeyIndex, KeyValue)],
+    ) -> bool {
+        let body = self.sub_sessions.later(direction, message);
+        body.is_some_and(|body| matches!(self.sub_sessions.find(body, keys), Holder::Running(_)))
     }
 
     /// A notification about a running request of the other side.

@@ -29,8 +29,12 @@ impl World<'_> {
                 false => {}
             }
         }
+        let is_step = names_a_request && self.is_in_sub_session(event, direction);
         let (verdict, _) = self.plain(event, direction);
         let Verdict::Wrong(kinds) = verdict else { return verdict };
+        if is_step {
+            return verdict;
+        }
         // If the state is what is wrong, the message is called one that is about no request.
         Verdict::Wrong(match (kinds, token) {
             ("NotPermitted", Some(_)) => "UnknownToken",

@@ -1,0 +1,290 @@
+//! An editor of the Language Server Protocol, written as a session type, with language servers of others: pyright and
+//! typescript-language-server. Each answer comes from the text that precedes the request on the wire.
+//!
+//! The servers come from npm (`npm ci` in `tests/peers`). Where one is not installed the tests say so and pass, unless
+//! `CI` is set in the environment.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use mcp_runtime::call::WithMethod;
+use mcp_runtime::transport::{Child, Framing};
+use mcp_runtime::{Error, Options, Report, RpcError};
+use serde_json::{Value, json};
+use tokio::process::Command;
+
+mod lsp {
+    mcp_runtime::protocol!("protocols/lsp.session");
+}
+
+use lsp::client::{self, Context, Document, GoingNext, Work};
+use lsp::{Editor, LspError, Open, Working};
+
+/// How a server is started, and a text in its language whose line is numbered.
+struct Language {
+    server: &'static str,
+    id: &'static str,
+    file: &'static str,
+    line: fn(usize) -> String,
+    /// Where the name stands in the line.
+    column: usize,
+}
+
+const PYTHON: Language = Language {
+    server: "pyright-langserver",
+    id: "python",
+    file: "main.py",
+    line: |number| format!("value_{number} = {number}\n"),
+    column: 0,
+};
+
+const TYPESCRIPT: Language = Language {
+    server: "typescript-language-server",
+    id: "typescript",
+    file: "main.ts",
+    line: |number| format!("const value_{number} = {number};\n"),
+    column: 6,
+};
+
+impl Language {
+    /// What the name in the first line is.
+    fn question(&self, uri: &str) -> Value {
+        json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": self.column } })
+    }
+}
+
+fn packages() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/node_modules")
+}
+
+const RUST: Language = Language {
+    server: "rust-analyzer",
+    id: "rust",
+    file: "src/main.rs",
+    line: |number| format!("fn value_{number}() -> u32 {{ {number} }} fn main() {{}}\n"),
+    column: 3,
+};
+
+/// Where npm has put a server, if it has. rust-analyzer comes with the toolchain.
+fn installed(server: &str) -> Option<PathBuf> {
+    if server == RUST.server {
+        let version = std::process::Command::new(server).arg("--version").output();
+        let found = version.is_ok_and(|version| version.status.success());
+        if !found {
+            eprintln!("{server} is missing, so nothing is tested");
+        }
+        return found.then(|| server.into());
+    }
+    let path = packages().join(".bin").join(server);
+    if path.exists() {
+        return Some(path);
+    }
+    assert!(std::env::var_os("CI").is_none(), "{} is missing: `npm ci` in `tests/peers`", path.display());
+    eprintln!("{} is missing, so nothing is tested", path.display());
+    None
+}
+
+/// What the server asks of the editor, answered as an editor does that has no settings.
+#[derive(Clone, Default)]
+struct Asked {
+    finished: Arc<Mutex<Vec<Value>>>,
+}
+
+impl client::Handler for Asked {
+    async fn configuration(&self, _: Context, params: Value) -> Result<Value, RpcError> {
+        Ok(params["items"].as_array().unwrap().iter().map(|_| Value::Null).collect())
+    }
+
+    async fn folders(&self, _: Context) -> Result<Option<Value>, RpcError> {
+        Ok(None)
+    }
+
+    async fn register(&self, _: Context, _: Value) -> Result<(), RpcError> {
+        Ok(())
+    }
+
+    async fn unregister(&self, _: Context, _: Value) -> Result<(), RpcError> {
+        Ok(())
+    }
+
+    async fn refresh(&self, _: Context, _: WithMethod<Option<Value>>) -> Result<Option<Value>, RpcError> {
+        Ok(None)
+    }
+
+    async fn create_progress(&self, _: Context, params: Value, work: Work<lsp::Creating>) {
+        let mut work = work.send_created().await.unwrap();
+        while let Ok(GoingNext::Progress(_, next)) = work.next().await {
+            work = next;
+        }
+        self.finished.lock().unwrap().push(params["token"].clone());
+    }
+}
+
+struct Running {
+    editor: Editor<Working>,
+    folder: PathBuf,
+    reports: Arc<Mutex<Vec<String>>>,
+    handler: Asked,
+    pid: u32,
+}
+
+/// An editor in a folder of its own, after the handshake.
+async fn started(name: &str, language: &Language) -> Option<Running> {
+    let server = installed(language.server)?;
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).unwrap();
+    let mut command = Command::new(server);
+    if language.server == RUST.server {
+        std::fs::create_dir_all(folder.join("src")).unwrap();
+        let manifest = "[package]\nname = \"edited\"\nversion = \"0.0.0\"\nedition = \"2024\"\n[workspace]\n";
+        std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+        std::fs::write(folder.join(language.file), "").unwrap();
+    } else {
+        command.arg("--stdio");
+    }
+    command.current_dir(&folder);
+    let child = Child::builder(command).framing(Framing::ContentLength).spawn().unwrap();
+    let pid = child.id().unwrap();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let told = Arc::clone(&reports);
+    let options = Options::default().on_report(move |report: &Report| {
+        told.lock().unwrap().push(report.to_string());
+    });
+    let editor = Editor::with_options(child, options);
+    let root = format!("file://{}", folder.display());
+    let capabilities = json!({
+        "textDocument": { "hover": { "contentFormat": ["plaintext"], "dynamicRegistration": true } },
+        "window": { "workDoneProgress": true },
+        "workspace": { "configuration": true, "workspaceFolders": true },
+    });
+    let params = json!({
+        "processId": std::process::id(), "rootUri": root, "capabilities": capabilities,
+        "workspaceFolders": [{ "uri": root, "name": "test" }],
+        "initializationOptions": { "tsserver": { "path": packages().join("typescript/lib/tsserver.js") } },
+    });
+    let (_, editor) = editor.initialize(params).await.unwrap();
+    let editor = editor.send_initialized(json!({})).await.unwrap();
+    let handler = Asked::default();
+    tokio::spawn(editor.incoming().serve(handler.clone()));
+    Some(Running { editor, folder, reports, handler, pid })
+}
+
+impl Running {
+    fn uri(&self, language: &Language) -> String {
+        format!("file://{}", self.folder.join(language.file).display())
+    }
+
+    async fn open(&self, language: &Language) -> Result<Document<Open>, LspError> {
+        let text = (language.line)(0);
+        std::fs::write(self.folder.join(language.file), &text).unwrap();
+        let uri = self.uri(language);
+        let item = json!({ "uri": uri, "languageId": language.id, "version": 0, "text": text });
+        self.editor.send_did_open(json!({ "textDocument": item })).await
+    }
+}
+
+/// The server wants to be asked again: what it knew has changed meanwhile.
+const CONTENT_MODIFIED: i64 = -32801;
+
+/// What stands under the first line's name, as the server says it; nothing if it does not know yet.
+fn told(hover: Result<Option<Value>, LspError>) -> String {
+    match hover {
+        Ok(hover) => hover.map(|hover| hover["contents"].to_string()).unwrap_or_default(),
+        Err(Error::Refused(error)) if error.code == CONTENT_MODIFIED => String::new(),
+        Err(error) => panic!("{error}"),
+    }
+}
+
+/// 200 edits, and after each of them five questions at once: every answer is from the text of that edit.
+async fn edited(language: &Language) {
+    let Some(running) = started(language.server, language).await else { return };
+    let mut document = running.open(language).await.unwrap();
+    let uri = running.uri(language);
+    let asked = language.question(&uri);
+    let mut answers = 0;
+    for number in 1..=200 {
+        let change = json!({
+            "textDocument": { "uri": uri, "version": number },
+            "contentChanges": [{ "text": (language.line)(number) }],
+        });
+        document.send_did_change(change).await.unwrap();
+        let handle = document.handle();
+        let ask = || handle.hover(asked.clone());
+        let (a, b, c, d, e) = tokio::join!(ask(), ask(), ask(), ask(), ask());
+        for answer in [a, b, c, d, e] {
+            let mut answer = told(answer);
+            // rust-analyzer loads what is around the text meanwhile, and knows nothing at times.
+            while answer.is_empty() && language.server == RUST.server {
+                answer = told(ask().await);
+            }
+            assert!(answer.contains(&format!("value_{number}")), "{number}: {answer}");
+            answers += 1;
+        }
+    }
+    assert_eq!(answers, 1000);
+    let symbols = document.symbols(json!({ "textDocument": { "uri": uri } })).await.unwrap();
+    assert!(symbols.unwrap().to_string().contains("value_200"));
+    // The document is open at the shutdown: it ends with the session.
+    let editor = running.editor.shutdown().await.unwrap();
+    editor.send_exit().await.unwrap().close().await.unwrap();
+    drop(document);
+    let work = running.handler.finished.lock().unwrap().len();
+    let reports = running.reports.lock().unwrap();
+    eprintln!(
+        "{}: {answers} answers, {work} works of the server, {} reports",
+        language.server,
+        reports.len()
+    );
+    assert_eq!(*reports, Vec::<String>::new());
+}
+
+/// The tests do not depend on timing; this only keeps a bug from hanging them.
+async fn guarded(test: impl Future<Output = ()>) {
+    tokio::time::timeout(Duration::from_secs(180), test).await.unwrap();
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn pyright_answers_from_the_text_before() {
+    guarded(edited(&PYTHON)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn typescript_answers_from_the_text_before() {
+    guarded(edited(&TYPESCRIPT)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs rust-analyzer"]
+async fn rust_analyzer_answers_from_the_text_before() {
+    guarded(edited(&RUST)).await;
+}
+
+/// The server dies while a question is under way: the caller learns it, and so does whoever asks next.
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn a_server_that_crashes_ends_the_session() {
+    guarded(async {
+        let Some(running) = started("crash", &PYTHON).await else { return };
+        let document = running.open(&PYTHON).await.unwrap();
+        let uri = running.uri(&PYTHON);
+        let asked = PYTHON.question(&uri);
+        assert!(told(document.hover(asked.clone()).await).contains("value_0"));
+        let killed = std::process::Command::new("kill").args(["-9", &running.pid.to_string()]).status();
+        assert!(killed.unwrap().success());
+        let error = loop {
+            match document.hover(asked.clone()).await {
+                Ok(_) => {}
+                Err(error) => break error,
+            }
+        };
+        assert!(matches!(error, Error::Disconnected { .. }), "{error}");
+        assert!(document.hover(asked).await.is_err());
+        assert!(running.editor.shutdown().await.is_err());
+    })
+    .await;
+}
