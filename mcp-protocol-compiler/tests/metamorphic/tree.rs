@@ -96,7 +96,8 @@ fn tail(at: &mut Tail, scope: &Scope, flattened: &BTreeSet<String>, visit: Visit
         }
         Tail::Group(body, _) => choice(body, scope, flattened, visit),
         Tail::Parallel(parts, _) => {
-            let inner = Scope { nested: false, replicated: false, leveled: false, ..scope.clone() };
+            // A body that starts with channels is opened by the first message of each.
+            let inner = Scope { nested: false, leveled: false, ..scope.clone() };
             parts.iter_mut().any(|part| choice(part, &inner, flattened, visit))
         }
         Tail::Replicated(body, _) => {

@@ -45,8 +45,9 @@ impl World<'_> {
             ("NotPermitted|KeyMissing", None) if names_a_request => "RequestUnnamed|KeyMissing",
             ("NotPermitted|Suspended", Some(_)) => "UnknownToken|Suspended",
             ("NotPermitted|Suspended", None) if names_a_request => "RequestUnnamed|Suspended",
-            ("NotPermitted|KeyInUse", Some(_)) => "UnknownToken|KeyInUse",
-            ("NotPermitted|KeyInUse", None) if names_a_request => "RequestUnnamed|KeyInUse",
+            // The value is held by a sub-session of another body of the same `*`.
+            ("NotPermitted|KeyInUse", Some(_)) => "NotPermitted|UnknownToken|KeyInUse",
+            ("NotPermitted|KeyInUse", None) if names_a_request => "NotPermitted|RequestUnnamed|KeyInUse",
             (kinds, _) => kinds,
         })
     }
