@@ -67,18 +67,21 @@ impl Reports {
     }
 }
 
-/// The page of the documentation that says what is tested names the versions that are installed.
+/// The pages of the documentation that say what is tested name the versions that are installed.
 #[test]
-fn the_page_names_the_versions_that_are_tested() {
-    let page = include_str!("../../../../docs/http.md");
-    let (_, table) = page.split_once("## Tested with").unwrap();
+fn the_pages_name_the_versions_that_are_tested() {
+    let http = include_str!("../../../../docs/http.md");
+    let (_, peers) = http.split_once("## Tested with").unwrap();
+    let transports = include_str!("../../../../docs/transports.md");
+    let (_, servers) = transports.split_once("### Framing").unwrap();
     let package: serde_json::Value =
         serde_json::from_str(include_str!("../../../peers/package.json")).unwrap();
     let python = include_str!("../../../peers/requirements.txt").trim().split_once("==").unwrap();
     let npm = package["dependencies"].as_object().unwrap().iter();
     let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain([python]);
     for (name, version) in pinned {
-        let row = table.lines().find(|line| line.contains(&format!("`{name}`"))).unwrap_or_default();
-        assert!(row.contains(version), "`{name}` is pinned to {version}, and the page says: {row}");
+        let mut rows = peers.lines().chain(servers.lines()).filter(|line| line.starts_with('|'));
+        let row = rows.find(|line| line.contains(&format!("`{name}`"))).unwrap_or_default();
+        assert!(row.contains(version), "`{name}` is pinned to {version}, and the pages say: {row}");
     }
 }
