@@ -40,7 +40,7 @@ impl Granted {
     }
 
     /// Whose capabilities a message revokes.
-    pub(crate) fn takes_back(&self, protocol: &Protocol, event: &Event) -> Option<Side> {
+    pub(crate) fn revoking_side(&self, protocol: &Protocol, event: &Event) -> Option<Side> {
         let table = protocol.message(event.message).unwrap();
         match (table.kind, &event.id) {
             (Kind::Notification, _) if table.revokes.is_some() => Some(event.from),

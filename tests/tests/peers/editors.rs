@@ -264,7 +264,7 @@ async fn rust_analyzer_answers_from_the_text_before() {
     guarded(edited(&RUST)).await;
 }
 
-/// The server dies while a question is under way: the caller learns it, and so does whoever asks next.
+/// The server dies while a question is under way: its caller gets an error, and so does each later question.
 #[tokio::test]
 #[ignore = "needs Node and `npm ci` in `tests/peers`"]
 async fn a_server_that_crashes_ends_the_session() {

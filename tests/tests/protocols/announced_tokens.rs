@@ -45,7 +45,7 @@ async fn progress_of_a_request_goes_to_its_call_and_progress_of_work_to_the_work
         // Also the last of a request ends nothing but what it is about.
         tool.say(notification("$/progress", progress(&token, json!({"kind": "end"})))).await;
         tool.say(notification("beat", json!({"token": token}))).await;
-        tool.say(notification("beat", json!({"token": "nobody's"}))).await;
+        tool.say(notification("beat", json!({"token": "unknown"}))).await;
         tool.say(notification("beat", json!({}))).await;
         tool.say(notification("$/progress", progress(&work, json!({"kind": "end"})))).await;
         tool.say(json!({"jsonrpc": "2.0", "id": asked["id"], "result": "found"})).await;
@@ -73,7 +73,7 @@ async fn progress_of_a_request_goes_to_its_call_and_progress_of_work_to_the_work
     assert_eq!(found.unwrap(), json!("found"));
     let heard: Vec<Value> = heard.lock().unwrap().iter().map(|params| params["value"].clone()).collect();
     assert_eq!(heard, [json!(2), json!(4), json!({"kind": "end"}), Value::Null]);
-    for token in [json!("nobody's"), Value::Null] {
+    for token in [json!("unknown"), Value::Null] {
         let Incoming::Beat(params) = queue.next().await.unwrap() else { panic!("no beat") };
         assert_eq!(params["token"], token);
     }
@@ -148,7 +148,7 @@ async fn without_types_the_token_decides_as_well() {
 }
 
 #[tokio::test]
-async fn a_token_that_nobody_has_is_reported() {
+async fn a_token_of_no_request_is_reported() {
     let (wire, mut tool) = raw();
     let reports = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&reports);
@@ -156,7 +156,7 @@ async fn a_token_that_nobody_has_is_reported() {
         Options::default().on_report(move |report: &Report| told.lock().unwrap().push(report.to_string()));
     let editor = Editor::with_options(wire, options);
     let queue = editor.incoming();
-    tool.say(notification("$/progress", progress(&json!("nobody's"), json!(1)))).await;
+    tool.say(notification("$/progress", progress(&json!("unknown"), json!(1)))).await;
     tool.say(notification("beat", json!({}))).await;
     assert!(matches!(queue.next().await, Some(Incoming::Beat(_))));
     let reports = reports.lock().unwrap();

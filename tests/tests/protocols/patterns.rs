@@ -61,7 +61,7 @@ async fn a_typed_side_says_and_learns_the_method() {
     tokio::join!(serving, asking);
 }
 
-/// Answers every request with its method, and passes on what it is told.
+/// Answers every request with its method, and passes on the methods of notifications.
 struct Echo(mpsc::UnboundedSender<String>);
 
 impl server::Handler for Echo {
@@ -118,7 +118,7 @@ async fn a_method_that_is_another_message_is_not_sent() {
     for method in ["_acme/build", "begin"] {
         wrong.push(mismatch(editor.vendor(WithMethod::new(method, json!({}))).await.unwrap_err()).0);
     }
-    // It fits the pattern, and lacks what the message is told by.
+    // It fits the pattern, and lacks what the condition asks for.
     wrong.push(mismatch(editor.acme(WithMethod::new("_acme/build", json!({}))).await.unwrap_err()).0);
     assert_eq!(
         wrong,

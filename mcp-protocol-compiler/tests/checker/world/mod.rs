@@ -271,13 +271,13 @@ impl<'a> World<'a> {
                 [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side))
             };
             let before = open(&self.granted);
-            let takes_back = self.granted.takes_back(self.protocol, event);
+            let revoking_side = self.granted.revoking_side(self.protocol, event);
             self.granted.note(self.protocol, event);
             let after = open(&self.granted);
             for (side, (before, after)) in
                 [Side::Client, Side::Server].into_iter().zip(before.into_iter().zip(after))
             {
-                if takes_back == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
+                if revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
                     self.closings.push((side, direction, self.seen, before));
                 }
             }
