@@ -28,7 +28,7 @@ impl Generator<'_> {
                 self.receive(role, &name, *message, here, *target, *refused)
             }
             MethodKind::Next(next) => self.next(role, next),
-            MethodKind::Refuse { request, target } => self.refuse(role, *request, *target),
+            MethodKind::Refuse { request, target } => self.refuse(role, &name, *request, *target),
             MethodKind::Cancelled { request } => {
                 let constant = self.constant(*request);
                 quote! {
@@ -218,11 +218,17 @@ impl Generator<'_> {
         }
     }
 
-    fn refuse(&self, role: &RolePlan, request: MessageIndex, target: StateIndex) -> TokenStream {
+    fn refuse(
+        &self,
+        role: &RolePlan,
+        name: &Ident,
+        request: MessageIndex,
+        target: StateIndex,
+    ) -> TokenStream {
         let constant = self.constant(request);
         let next = self.alone(role, target);
         quote! {
-            pub fn refuse(self, error: typed::RpcError) -> typed::Step<#next, typed::StepError<Self>> {
+            pub fn #name(self, error: typed::RpcError) -> typed::Step<#next, typed::StepError<Self>> {
                 self.session.refuse_on(messages::#constant, error)
             }
         }

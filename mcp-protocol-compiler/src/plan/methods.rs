@@ -29,6 +29,7 @@ impl<'a> Planner<'a> {
         for edge in &state.edges {
             self.methods_of_edge(index, refused, edge, &mut methods);
         }
+        self.tell_refusals_apart(&mut methods);
         methods.extend(self.next(index, state));
         if state.may_close || matches!(state.kind, StateKind::End | StateKind::Replicated) {
             methods.push(Method { name: "close".into(), what: MethodKind::Close, span: state.span });
@@ -64,6 +65,8 @@ impl<'a> Planner<'a> {
                     add(call_name(self.declarations, message), what);
                 }
             }
+            // A refusal of either request may come in its place, and only `next` says which one it was.
+            (Action::Step(_), Direction::Receive, _) if self.refusals_differ(here) => {}
             (Action::Step(target), Direction::Receive, _) => {
                 add(format!("recv_{snake_name}"), MethodKind::Receive { message, target, refused });
             }
@@ -97,6 +100,19 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Where several requests may be refused, the methods say which one is meant.
+    fn tell_refusals_apart(&self, methods: &mut [Method]) {
+        let refuses = |method: &&Method| matches!(method.what, MethodKind::Refuse { .. });
+        if methods.iter().filter(refuses).count() < 2 {
+            return;
+        }
+        for method in methods {
+            if let MethodKind::Refuse { request, .. } | MethodKind::Cancelled { request } = method.what {
+                method.name = format!("{}_{}", method.name, snake(self.name(request)));
+            }
+        }
+    }
+
     fn may_be_cancelled(&self, request: MessageIndex) -> bool {
         self.declarations.message(request).is_some_and(|message| message.table.cancellable)
             && self.declarations.messages.iter().any(|message| message.table.cancels.is_some())
@@ -108,13 +124,23 @@ impl<'a> Planner<'a> {
 
     /// Where the session goes when the reply awaited in a state is a refusal.
     fn refused(&self, state: &State, wanted: impl Fn(&Edge) -> bool) -> Option<StateIndex> {
-        let refusal = |edge: &&Edge| {
+        self.refusals(state).find(|edge| wanted(edge)).map(|edge| edge.action.target())
+    }
+
+    /// Whether the peer owes several replies in a state, and their refusals lead to different states.
+    fn refusals_differ(&self, index: StateIndex) -> bool {
+        let Some(state) = state(self.automaton, index) else { return false };
+        let mut targets = self.refusals(state).map(|edge| edge.action.target());
+        targets.next().is_some_and(|first| targets.any(|target| target != first))
+    }
+
+    fn refusals<'s>(&self, state: &'s State) -> impl Iterator<Item = &'s Edge> {
+        state.edges.iter().filter(|edge| {
             edge.direction == Direction::Receive
                 && matches!(kind(self.declarations, edge.message), Some(Kind::Refusal { .. }))
                 && matches!(edge.action, Action::Step(_))
                 && matches!(edge.origin, Origin::Written | Origin::Refusal)
-        };
-        state.edges.iter().filter(refusal).find(|edge| wanted(edge)).map(|edge| edge.action.target())
+        })
     }
 
     /// The combined form of a linear request: only where nothing but its reply can happen in between, and where a

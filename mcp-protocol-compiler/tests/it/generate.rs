@@ -128,6 +128,34 @@ fn a_step_and_a_call_that_meet() {
     insta::assert_snapshot!(refused(&with(messages, body)));
 }
 
+/// Two requests are open at once, and each refusal leads to a state of its own.
+const TWO_OPEN: &str = r#"
+protocol P "1"
+request A "a" -> AResult
+request B "b" -> BResult cancellable
+notification Cancel "cancel" (_) cancels id with reply error -32800
+client Role
+server Other = dual Role
+Role = !A . !B . Both
+Both = ?AResult . OnlyB & ?AError . OnlyB & ?BResult . OnlyA & ?BError . OnlyA
+OnlyA = ?AResult . End & ?AError . End
+OnlyB = ?BResult . End & ?BError . End
+"#;
+
+#[test]
+fn refusals_of_two_requests_are_told_apart() {
+    let code = signatures(TWO_OPEN);
+    let methods = |of: &str| -> Vec<String> {
+        let (_, after) = code.split_once(of).unwrap();
+        let lines = after.lines().skip(1).take_while(|line| *line != "}");
+        lines.map(|line| line.split('(').next().unwrap().trim().to_owned()).collect()
+    };
+    let refusing = ["pub fn send_a_result", "pub fn refuse_a", "pub fn send_b_result", "pub fn refuse_b"];
+    assert_eq!(methods("impl Other<Both>"), [&refusing[..], &["pub async fn cancelled_b"]].concat());
+    assert_eq!(methods("impl Role<Both>"), ["pub fn next"]);
+    assert_eq!(methods("impl Role<OnlyB>"), ["pub fn recv_b_result", "pub fn next"]);
+}
+
 #[test]
 fn every_name_is_free_in_the_protocols_of_this_folder() {
     for text in [LINEAR, REPLICATED, CONDITIONS, NOTE, CHANNELS] {
