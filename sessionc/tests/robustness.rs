@@ -183,8 +183,9 @@ fn sessions(folder: &Path, into: &mut Vec<PathBuf>) {
 fn what_is_shipped_is_laid_out_as_fmt_does() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    sessions(&root.join("protocols"), &mut files);
-    sessions(&root.join("examples"), &mut files);
+    for folder in ["protocols", "lsp", "examples"] {
+        sessions(&root.join(folder), &mut files);
+    }
     assert!(files.len() >= 5, "{files:?}");
     for file in files {
         let (code, out, err) = run(root, &["fmt", "--check", file.to_str().unwrap()]);

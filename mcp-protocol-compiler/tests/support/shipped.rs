@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 /// Where the project has protocols, from its root.
-const FOLDERS: [&str; 5] = [
+const FOLDERS: [&str; 6] = [
     "protocols",
+    "lsp",
     "examples",
     "tests/protocols",
     "mcp-protocol-compiler/tests/generate",

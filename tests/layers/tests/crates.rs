@@ -135,6 +135,16 @@ fn the_shipped_protocols() {
 }
 
 #[test]
+fn lsp() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../lsp"),
+        order: &["types", "lsp_3_17"],
+        ..Layers::default()
+    }
+    .check();
+}
+
+#[test]
 fn the_root_of_the_runtime_has_only_names_of_public_modules() {
     let lib = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-runtime/src/lib.rs"));
     let lib = lib.expect("the root of the runtime");
