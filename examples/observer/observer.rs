@@ -291,7 +291,7 @@ fn said(value: &Value) -> Said {
     match value {
         Value::Null => Said::Nothing,
         Value::Bool(false) => Said::No,
-        Value::Bool(true) => Said::Bare,
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => Said::Bare,
         Value::Object(parts) if parts.values().all(Value::is_null) => Said::Bare,
         _ => Said::Parts,
     }

@@ -6,7 +6,7 @@
 //!
 //! ```no_run
 //! use lsp_protocols::lsp_3_17::{LspClient, LspError};
-//! use lsp_protocols::types::{DidOpenTextDocumentParams, HoverParams, InitializeParams, InitializedParams};
+//! use lsp_protocols::types::*;
 //! # async fn example(opened: DidOpenTextDocumentParams, asked: HoverParams) -> Result<(), LspError> {
 //! # let (near, _far) = mcp_runtime::transport::duplex();
 //! let client = LspClient::new(near);
@@ -22,12 +22,14 @@
 //!
 //! An open document is a value, from `didOpen` to `didClose`. Its methods change the text and ask about it, and a server
 //! reads both from one queue, in the order of the wire: so it answers from the text that precedes the request.
+//! Requests about a document that is not open are methods of the session.
 //!
-//! On a stream, a header with the length precedes each message: `Framing::ContentLength` of the transport says so.
+//! On a stream, a header with the length precedes each message: use `Framing::ContentLength` of the transport.
 //!
 //! A message of a feature may be sent if the server has announced the feature, or has registered it under the method of
 //! the message. A registration may also carry options, such as `resolveProvider`, or have a name that is not a method,
-//! `textDocument/semanticTokens`. The session cannot see these: `grant_capability` permits what they mean.
+//! `textDocument/semanticTokens`. The session does not read these: a program that agrees on them calls
+//! `grant_capability`, on both sides.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 // The `.session` files name their payload types by their public path.

@@ -10,8 +10,8 @@ use serde_json::Value;
 
 /// The params of `initialize`.
 ///
-/// The client announces whether the server may ask it to pull diagnostics again under `workspace.diagnostics`; the field
-/// of `lsp-types` is called `workspace.diagnostic`, and is written under the name of the specification here.
+/// Under `workspace.diagnostics` the client announces whether the server may ask it to pull diagnostics again. The field
+/// of `lsp-types` is called `diagnostic`; here it is written under the name of the specification.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct InitializeParams {

@@ -11,7 +11,7 @@ pub enum Said {
     Nothing,
     /// That it is not there: `false`.
     No,
-    /// That it is there, and no more: `{}`, or `true`.
+    /// That it is there, and no more: `{}`, `true`, a number or a text.
     Bare,
     /// That it is there, with something in it.
     Parts,

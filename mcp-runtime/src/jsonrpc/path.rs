@@ -58,6 +58,8 @@ pub(crate) fn said(json: &str, path: &[Text]) -> Said {
         "null" => Said::Nothing,
         "false" => Said::No,
         "true" => Said::Bare,
+        // A number or a text has no parts, either: LSP's `"textDocumentSync":2`.
+        _ if !value.starts_with(['{', '[']) => Said::Bare,
         _ => match serde_json::from_str::<Entries<'_>>(value) {
             Ok(entries) if entries.0.iter().all(|(_, value)| value.get() == "null") => Said::Bare,
             _ => Said::Parts,
@@ -205,10 +207,10 @@ mod tests {
     #[test]
     fn what_is_said_of_a_capability() {
         let json = r#"{"a":{},"b":{"x":null, "y" : null},"c":{"x":{}},"d":{"x":false},"e":true,"f":false,"g":null,
-            "h":[],"i":"yes","j":{"k":{ }}}"#;
+            "h":[],"i":"yes","j":{"k":{ }},"l":2}"#;
         let of = |key: &str| said(json, &path(&key.split('/').collect::<Vec<_>>()));
-        assert_eq!(["a", "b", "e", "j/k"].map(of), [Said::Bare; 4]);
-        assert_eq!(["c", "d", "h", "i", "j"].map(of), [Said::Parts; 5]);
+        assert_eq!(["a", "b", "e", "i", "j/k", "l"].map(of), [Said::Bare; 6]);
+        assert_eq!(["c", "d", "h", "j"].map(of), [Said::Parts; 4]);
         assert_eq!((of("f"), of("d/x")), (Said::No, Said::No));
         assert_eq!(["g", "b/x", "a/x", "nothing"].map(of), [Said::Nothing; 4]);
     }

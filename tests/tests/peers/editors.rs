@@ -1,7 +1,8 @@
-//! An editor of the Language Server Protocol, written as a session type, with language servers of others: pyright and
-//! typescript-language-server. Each answer comes from the text that precedes the request on the wire.
+//! An editor of the Language Server Protocol, written with the crate `lsp-protocols`, with language servers of others:
+//! pyright, typescript-language-server and rust-analyzer. Each answer comes from the text that precedes the request on
+//! the wire.
 //!
-//! The servers come from npm (`npm ci` in `tests/peers`). Where one is not installed the tests say so and pass, unless
+//! Two servers come from npm (`npm ci` in `tests/peers`). Where one is not installed the tests say so and pass, unless
 //! `CI` is set in the environment.
 
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::print_stderr)]
@@ -10,27 +11,22 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use mcp_runtime::call::WithMethod;
+use lsp_protocols::lsp_3_17::client::{self, Context, Document, GoingNext, Work};
+use lsp_protocols::lsp_3_17::{Active, Creating, LspClient, LspError, Open};
+use lsp_protocols::types::*;
 use mcp_runtime::transport::{Child, Framing};
 use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};
 use tokio::process::Command;
-
-mod lsp {
-    mcp_runtime::protocol!("protocols/lsp.session");
-}
-
-use lsp::client::{self, Context, Document, GoingNext, Work};
-use lsp::{Editor, LspError, Open, Working};
 
 /// How a server is started, and a text in its language whose line is numbered.
 struct Language {
     server: &'static str,
     id: &'static str,
     file: &'static str,
-    line: fn(usize) -> String,
+    line: fn(i32) -> String,
     /// Where the name stands in the line.
-    column: usize,
+    column: u32,
 }
 
 const PYTHON: Language = Language {
@@ -51,8 +47,14 @@ const TYPESCRIPT: Language = Language {
 
 impl Language {
     /// What the name in the first line is.
-    fn question(&self, uri: &str) -> Value {
-        json!({ "textDocument": { "uri": uri }, "position": { "line": 0, "character": self.column } })
+    fn question(&self, uri: &Uri) -> HoverParams {
+        HoverParams {
+            text_document_position_params: TextDocumentPositionParams {
+                text_document: TextDocumentIdentifier::new(uri.clone()),
+                position: Position::new(0, self.column),
+            },
+            work_done_progress_params: WorkDoneProgressParams::default(),
+        }
     }
 }
 
@@ -90,45 +92,71 @@ fn installed(server: &str) -> Option<PathBuf> {
 /// What the server asks of the editor, answered as an editor does that has no settings.
 #[derive(Clone, Default)]
 struct Asked {
-    finished: Arc<Mutex<Vec<Value>>>,
+    finished: Arc<Mutex<Vec<ProgressToken>>>,
 }
 
 impl client::Handler for Asked {
-    async fn configuration(&self, _: Context, params: Value) -> Result<Value, RpcError> {
-        Ok(params["items"].as_array().unwrap().iter().map(|_| Value::Null).collect())
+    async fn configuration(&self, _: Context, params: ConfigurationParams) -> Result<Vec<Value>, RpcError> {
+        Ok(vec![Value::Null; params.items.len()])
     }
 
-    async fn folders(&self, _: Context) -> Result<Option<Value>, RpcError> {
+    async fn workspace_folders(&self, _: Context) -> Result<Option<Vec<WorkspaceFolder>>, RpcError> {
         Ok(None)
     }
 
-    async fn register(&self, _: Context, _: Value) -> Result<(), RpcError> {
+    async fn refresh_diagnostics(&self, _: Context) -> Result<(), RpcError> {
         Ok(())
     }
 
-    async fn unregister(&self, _: Context, _: Value) -> Result<(), RpcError> {
+    async fn register_capability(&self, _: Context, _: RegistrationParams) -> Result<(), RpcError> {
         Ok(())
     }
 
-    async fn refresh(&self, _: Context, _: WithMethod<Option<Value>>) -> Result<Option<Value>, RpcError> {
-        Ok(None)
+    async fn unregister_capability(&self, _: Context, _: UnregistrationParams) -> Result<(), RpcError> {
+        Ok(())
     }
 
-    async fn create_progress(&self, _: Context, params: Value, work: Work<lsp::Creating>) {
-        let mut work = work.send_created().await.unwrap();
+    async fn create_progress(&self, _: Context, params: WorkDoneProgressCreateParams, work: Work<Creating>) {
+        let mut work = work.send_progress_created().await.unwrap();
         while let Ok(GoingNext::Progress(_, next)) = work.next().await {
             work = next;
         }
-        self.finished.lock().unwrap().push(params["token"].clone());
+        self.finished.lock().unwrap().push(params.token);
     }
 }
 
 struct Running {
-    editor: Editor<Working>,
+    editor: LspClient<Active>,
     folder: PathBuf,
     reports: Arc<Mutex<Vec<String>>>,
     handler: Asked,
     pid: u32,
+}
+
+fn uri_of(path: &Path) -> Uri {
+    format!("file://{}", path.display()).parse().unwrap()
+}
+
+/// What this editor announces.
+fn capabilities() -> ClientCapabilities {
+    ClientCapabilities {
+        text_document: Some(TextDocumentClientCapabilities {
+            hover: Some(HoverClientCapabilities {
+                content_format: Some(vec![MarkupKind::PlainText]),
+                dynamic_registration: Some(true),
+            }),
+            ..Default::default()
+        }),
+        window: Some(WindowClientCapabilities { work_done_progress: Some(true), ..Default::default() }),
+        workspace: Some(WorkspaceClientCapabilities {
+            configuration: Some(true),
+            workspace_folders: Some(true),
+            // rust-analyzer asks for this also if it was not announced.
+            diagnostic: Some(DiagnosticWorkspaceClientCapabilities { refresh_support: Some(true) }),
+            ..Default::default()
+        }),
+        ..Default::default()
+    }
 }
 
 /// An editor in a folder of its own, after the handshake.
@@ -153,36 +181,35 @@ async fn started(name: &str, language: &Language) -> Option<Running> {
     let options = Options::default().on_report(move |report: &Report| {
         told.lock().unwrap().push(report.to_string());
     });
-    let editor = Editor::with_options(child, options);
-    let root = format!("file://{}", folder.display());
-    let capabilities = json!({
-        "textDocument": { "hover": { "contentFormat": ["plaintext"], "dynamicRegistration": true } },
-        "window": { "workDoneProgress": true },
-        "workspace": { "configuration": true, "workspaceFolders": true },
-    });
-    let params = json!({
-        "processId": std::process::id(), "rootUri": root, "capabilities": capabilities,
-        "workspaceFolders": [{ "uri": root, "name": "test" }],
-        "initializationOptions": { "tsserver": { "path": packages().join("typescript/lib/tsserver.js") } },
-    });
+    let editor = LspClient::with_options(child, options);
+    let root = uri_of(&folder);
+    let params = InitializeParams {
+        process_id: Some(std::process::id()),
+        root_uri: Some(root.clone()),
+        capabilities: capabilities(),
+        workspace_folders: Some(vec![WorkspaceFolder { uri: root, name: "test".to_owned() }]),
+        initialization_options: Some(
+            json!({ "tsserver": { "path": packages().join("typescript/lib/tsserver.js") } }),
+        ),
+        ..Default::default()
+    };
     let (_, editor) = editor.initialize(params).await.unwrap();
-    let editor = editor.send_initialized(json!({})).await.unwrap();
+    let editor = editor.send_initialized(InitializedParams {}).await.unwrap();
     let handler = Asked::default();
     tokio::spawn(editor.incoming().serve(handler.clone()));
     Some(Running { editor, folder, reports, handler, pid })
 }
 
 impl Running {
-    fn uri(&self, language: &Language) -> String {
-        format!("file://{}", self.folder.join(language.file).display())
+    fn uri(&self, language: &Language) -> Uri {
+        uri_of(&self.folder.join(language.file))
     }
 
     async fn open(&self, language: &Language) -> Result<Document<Open>, LspError> {
         let text = (language.line)(0);
         std::fs::write(self.folder.join(language.file), &text).unwrap();
-        let uri = self.uri(language);
-        let item = json!({ "uri": uri, "languageId": language.id, "version": 0, "text": text });
-        self.editor.send_did_open(json!({ "textDocument": item })).await
+        let text_document = TextDocumentItem::new(self.uri(language), language.id.to_owned(), 0, text);
+        self.editor.send_did_open(DidOpenTextDocumentParams { text_document }).await
     }
 }
 
@@ -190,9 +217,9 @@ impl Running {
 const CONTENT_MODIFIED: i64 = -32801;
 
 /// What stands under the first line's name, as the server says it; nothing if it does not know yet.
-fn told(hover: Result<Option<Value>, LspError>) -> String {
+fn told(hover: Result<Option<Hover>, LspError>) -> String {
     match hover {
-        Ok(hover) => hover.map(|hover| hover["contents"].to_string()).unwrap_or_default(),
+        Ok(hover) => hover.map(|hover| format!("{:?}", hover.contents)).unwrap_or_default(),
         Err(Error::Refused(error)) if error.code == CONTENT_MODIFIED => String::new(),
         Err(error) => panic!("{error}"),
     }
@@ -206,10 +233,11 @@ async fn edited(language: &Language) {
     let asked = language.question(&uri);
     let mut answers = 0;
     for number in 1..=200 {
-        let change = json!({
-            "textDocument": { "uri": uri, "version": number },
-            "contentChanges": [{ "text": (language.line)(number) }],
-        });
+        let text = (language.line)(number);
+        let change = DidChangeTextDocumentParams {
+            text_document: VersionedTextDocumentIdentifier::new(uri.clone(), number),
+            content_changes: vec![TextDocumentContentChangeEvent { range: None, range_length: None, text }],
+        };
         document.send_did_change(change).await.unwrap();
         let handle = document.handle();
         let ask = || handle.hover(asked.clone());
@@ -225,8 +253,13 @@ async fn edited(language: &Language) {
         }
     }
     assert_eq!(answers, 1000);
-    let symbols = document.symbols(json!({ "textDocument": { "uri": uri } })).await.unwrap();
-    assert!(symbols.unwrap().to_string().contains("value_200"));
+    let symbols = DocumentSymbolParams {
+        text_document: TextDocumentIdentifier::new(uri),
+        work_done_progress_params: WorkDoneProgressParams::default(),
+        partial_result_params: PartialResultParams::default(),
+    };
+    let symbols = document.document_symbol(symbols).await.unwrap().unwrap();
+    assert!(format!("{symbols:?}").contains("value_200"));
     // The document is open at the shutdown: it ends with the session.
     let editor = running.editor.shutdown().await.unwrap();
     editor.send_exit().await.unwrap().close().await.unwrap();

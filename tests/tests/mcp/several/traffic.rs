@@ -43,7 +43,7 @@ fn says_of(announced: &Value) -> Said {
     match announced {
         Value::Null => Said::Nothing,
         Value::Bool(false) => Said::No,
-        Value::Bool(true) => Said::Bare,
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => Said::Bare,
         Value::Object(parts) if parts.values().all(Value::is_null) => Said::Bare,
         _ => Said::Parts,
     }
