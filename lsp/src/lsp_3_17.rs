@@ -1728,9 +1728,34 @@ pub mod client {
 
     typed::roles::sub_session! {
         Work is Client of super::PROTOCOL;
+        handle = WorkHandle;
         state super::Creating = super::tables::client::CREATING;
         state super::BeforeProgressCreated = super::tables::client::BEFORE_PROGRESS_CREATED;
         state super::Going = super::tables::client::GOING;
+    }
+
+    /// What a `Work` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct WorkHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        WorkHandle;
+    }
+
+    impl WorkHandle {
+        /// See [`client::Work::send_cancel_progress`](super::client::Work::send_cancel_progress).
+        pub fn send_cancel_progress(
+            &self,
+            params: types::WorkDoneProgressCancelParams,
+        ) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::CANCEL_PROGRESS, &params)
+        }
     }
 
     /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the
@@ -4047,9 +4072,36 @@ pub mod server {
 
     typed::roles::sub_session! {
         Work is Server of super::PROTOCOL;
+        handle = WorkHandle;
         state super::Creating = super::tables::server::CREATING;
         state super::AwaitingProgressCreated = super::tables::server::AWAITING_PROGRESS_CREATED;
         state super::Going = super::tables::server::GOING;
+    }
+
+    /// What a `Work` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct WorkHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        WorkHandle;
+    }
+
+    impl WorkHandle {
+        /// See [`server::Work::send_progress`](super::server::Work::send_progress).
+        pub fn send_progress(&self, params: types::ProgressParams) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::PROGRESS, &params)
+        }
+
+        /// See [`server::Work::send_progress_end`](super::server::Work::send_progress_end).
+        pub fn send_progress_end(&self, params: types::ProgressParams) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::PROGRESS_END, &params)
+        }
     }
 
     /// An open document, from `didOpen` to `didClose`. A request about it is answered from the text that precedes the

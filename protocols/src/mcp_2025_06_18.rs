@@ -618,10 +618,37 @@ pub mod client {
 
     typed::roles::sub_session! {
         Subscription is Client of super::PROTOCOL;
+        handle = SubscriptionHandle;
         state super::Subscribing = super::tables::client::SUBSCRIBING;
         state super::Watched = super::tables::client::WATCHED;
         state super::Renewing = super::tables::client::RENEWING;
         state super::Leaving = super::tables::client::LEAVING;
+    }
+
+    /// What a `Subscription` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct SubscriptionHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        SubscriptionHandle;
+    }
+
+    impl SubscriptionHandle {
+        /// See [`client::Subscription::subscribe`](super::client::Subscription::subscribe).
+        pub fn subscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+            self.handle.call_step(messages::RESOURCES_SUBSCRIBE, &params)
+        }
+
+        /// See [`client::Subscription::unsubscribe`](super::client::Subscription::unsubscribe).
+        pub fn unsubscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+            self.handle.call_step(messages::RESOURCES_UNSUBSCRIBE, &params)
+        }
     }
 
     /// What a `McpClient` may send at any time, for tasks
@@ -1363,10 +1390,32 @@ pub mod server {
 
     typed::roles::sub_session! {
         Subscription is Server of super::PROTOCOL;
+        handle = SubscriptionHandle;
         state super::Subscribing = super::tables::server::SUBSCRIBING;
         state super::Watched = super::tables::server::WATCHED;
         state super::Renewing = super::tables::server::RENEWING;
         state super::Leaving = super::tables::server::LEAVING;
+    }
+
+    /// What a `Subscription` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct SubscriptionHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        SubscriptionHandle;
+    }
+
+    impl SubscriptionHandle {
+        /// See [`server::Subscription::send_resource_updated`](super::server::Subscription::send_resource_updated).
+        pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::RESOURCE_UPDATED, &params)
+        }
     }
 
     /// What a `McpServer` may send at any time, for tasks

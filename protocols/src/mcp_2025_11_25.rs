@@ -1012,10 +1012,37 @@ pub mod client {
 
     typed::roles::sub_session! {
         Subscription is Client of super::PROTOCOL;
+        handle = SubscriptionHandle;
         state super::Subscribing = super::tables::client::SUBSCRIBING;
         state super::Watched = super::tables::client::WATCHED;
         state super::Renewing = super::tables::client::RENEWING;
         state super::Leaving = super::tables::client::LEAVING;
+    }
+
+    /// What a `Subscription` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct SubscriptionHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        SubscriptionHandle;
+    }
+
+    impl SubscriptionHandle {
+        /// See [`client::Subscription::subscribe`](super::client::Subscription::subscribe).
+        pub fn subscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+            self.handle.call_step(messages::RESOURCES_SUBSCRIBE, &params)
+        }
+
+        /// See [`client::Subscription::unsubscribe`](super::client::Subscription::unsubscribe).
+        pub fn unsubscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+            self.handle.call_step(messages::RESOURCES_UNSUBSCRIBE, &params)
+        }
     }
 
     /// A task that the server runs.
@@ -1036,9 +1063,34 @@ pub mod client {
 
     typed::roles::sub_session! {
         ServerTask is Client of super::PROTOCOL;
+        handle = ServerTaskHandle;
         state super::AwaitingToolsTaskCreated = super::tables::client::AWAITING_TOOLS_TASK_CREATED;
         state super::Working = super::tables::client::WORKING;
         state super::Fetching = super::tables::client::FETCHING;
+    }
+
+    /// What a `ServerTask` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct ServerTaskHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        ServerTaskHandle;
+    }
+
+    impl ServerTaskHandle {
+        /// See [`client::ServerTask::task_result`](super::client::ServerTask::task_result).
+        pub fn task_result(
+            &self,
+            params: types::GetTaskResultParams,
+        ) -> CancellableCall<'static, typed::Value> {
+            self.handle.call_step(messages::TASKS_RESULT, &params)
+        }
     }
 
     /// A task that the client runs.
@@ -1059,10 +1111,32 @@ pub mod client {
 
     typed::roles::sub_session! {
         ClientTask is Client of super::PROTOCOL;
+        handle = ClientTaskHandle;
         state super::BeforeCreateMessageTaskCreated = super::tables::client::BEFORE_CREATE_MESSAGE_TASK_CREATED;
         state super::ClientWorking = super::tables::client::CLIENT_WORKING;
         state super::ClientFetching = super::tables::client::CLIENT_FETCHING;
         state super::BeforeElicitTaskCreated = super::tables::client::BEFORE_ELICIT_TASK_CREATED;
+    }
+
+    /// What a `ClientTask` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct ClientTaskHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        ClientTaskHandle;
+    }
+
+    impl ClientTaskHandle {
+        /// See [`client::ClientTask::send_task_status`](super::client::ClientTask::send_task_status).
+        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::TASK_STATUS, &params)
+        }
     }
 
     /// What a `McpClient` may send at any time, for tasks
@@ -2351,10 +2425,32 @@ pub mod server {
 
     typed::roles::sub_session! {
         Subscription is Server of super::PROTOCOL;
+        handle = SubscriptionHandle;
         state super::Subscribing = super::tables::server::SUBSCRIBING;
         state super::Watched = super::tables::server::WATCHED;
         state super::Renewing = super::tables::server::RENEWING;
         state super::Leaving = super::tables::server::LEAVING;
+    }
+
+    /// What a `Subscription` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct SubscriptionHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        SubscriptionHandle;
+    }
+
+    impl SubscriptionHandle {
+        /// See [`server::Subscription::send_resource_updated`](super::server::Subscription::send_resource_updated).
+        pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::RESOURCE_UPDATED, &params)
+        }
     }
 
     /// A task that the server runs.
@@ -2375,9 +2471,31 @@ pub mod server {
 
     typed::roles::sub_session! {
         ServerTask is Server of super::PROTOCOL;
+        handle = ServerTaskHandle;
         state super::BeforeToolsTaskCreated = super::tables::server::BEFORE_TOOLS_TASK_CREATED;
         state super::Working = super::tables::server::WORKING;
         state super::Fetching = super::tables::server::FETCHING;
+    }
+
+    /// What a `ServerTask` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct ServerTaskHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        ServerTaskHandle;
+    }
+
+    impl ServerTaskHandle {
+        /// See [`server::ServerTask::send_task_status`](super::server::ServerTask::send_task_status).
+        pub fn send_task_status(&self, params: types::TaskStatusParams) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::TASK_STATUS, &params)
+        }
     }
 
     /// A task that the client runs.
@@ -2398,10 +2516,35 @@ pub mod server {
 
     typed::roles::sub_session! {
         ClientTask is Server of super::PROTOCOL;
+        handle = ClientTaskHandle;
         state super::AwaitingCreateMessageTaskCreated = super::tables::server::AWAITING_CREATE_MESSAGE_TASK_CREATED;
         state super::ClientWorking = super::tables::server::CLIENT_WORKING;
         state super::ClientFetching = super::tables::server::CLIENT_FETCHING;
         state super::AwaitingElicitTaskCreated = super::tables::server::AWAITING_ELICIT_TASK_CREATED;
+    }
+
+    /// What a `ClientTask` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct ClientTaskHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        ClientTaskHandle;
+    }
+
+    impl ClientTaskHandle {
+        /// See [`server::ClientTask::task_result`](super::server::ClientTask::task_result).
+        pub fn task_result(
+            &self,
+            params: types::GetTaskResultParams,
+        ) -> CancellableCall<'static, typed::Value> {
+            self.handle.call_step(messages::TASKS_RESULT, &params)
+        }
     }
 
     /// What a `McpServer` may send at any time, for tasks

@@ -35,6 +35,7 @@ pub(crate) fn check(plan: &Plan) -> Vec<Diagnostic> {
     for role in &plan.roles {
         clashes.methods(role);
         clashes.handle(role);
+        role.sub_sessions.iter().for_each(|sub_session| clashes.handle(sub_session));
         clashes.handler(role);
         clashes.choices(role);
         clashes.sub_sessions(role);

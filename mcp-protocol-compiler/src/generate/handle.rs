@@ -8,7 +8,7 @@ use super::docs::{attributes, capital, described, errors, errors_of_methods, lin
 use super::generator::Generator;
 use super::types::Scope;
 use crate::automaton::SubSessionType;
-use crate::plan::names::ident;
+use crate::plan::names::{ident, snake};
 use crate::plan::{
     MethodKind, NextPlan, Opening, Replicated, RolePlan, notify_name, open_names, pages_name, role_module,
 };
@@ -104,12 +104,18 @@ impl Generator<'_> {
     fn handle(&self, role: &RolePlan, name: &Ident) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
         let what = if role.sub_session().is_some() { "sub-session" } else { "session" };
-        let documentation = attributes(&[
+        let mut lines = vec![
             format!("What a `{}` may send at any time, for tasks", role.session_name()),
             format!("that outlive a borrow of the {what}."),
             String::new(),
             format!("A message that the {what}'s state does not permit is refused before it is written."),
-        ]);
+        ];
+        if role.outputs.iter().any(|output| output.step) {
+            lines.push(
+                "It may take steps while the value waits for the peer. The value keeps its type then.".into(),
+            );
+        }
+        let documentation = attributes(&lines);
         quote! {
             #documentation
             #[derive(Clone, Debug)]
@@ -136,21 +142,26 @@ impl Generator<'_> {
         if let Some(opening) = &output.opening {
             return self.handle_opening(role, message, opening);
         }
+        let (notify, call) = match output.step {
+            true => (ident("notify_step"), ident("call_step")),
+            false => (ident("notify"), ident("call")),
+        };
         if output.replies.is_empty() {
             let name = notify_name(&plan.declarations, message);
-            let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
+            let (documentation, name) = (self.see_step(role, &name, message), ident(&name));
             return quote! {
                 #documentation
                 pub fn #name(&self, #parameter) -> typed::Notify<'static> {
-                    self.handle.notify(messages::#constant, #value)
+                    self.handle.#notify(messages::#constant, #value)
                 }
             };
         }
         let name = plan.call_name(message);
-        let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
+        let (documentation, name) = (self.see_step(role, &name, message), ident(&name));
         let alias = self.call_alias(message);
         let result = self.answer(role, message, &output.replies, Scope::Nested);
-        let pages = pages_name(&plan.declarations, message).map(|name| {
+        let pages = pages_name(&plan.declarations, message).filter(|name| role.first_with(name).is_some());
+        let pages = pages.map(|name| {
             let (documentation, name) = (see(role, &name, Scope::Nested), ident(&name));
             let (cursor, next) = self.cursors(message);
             quote! {
@@ -163,9 +174,17 @@ impl Generator<'_> {
         quote! {
             #documentation
             pub fn #name(&self, #parameter) -> #alias<'static, #result> {
-                self.handle.call(messages::#constant, #value)
+                self.handle.#call(messages::#constant, #value)
             }
             #pages
+        }
+    }
+
+    /// The documentation of a handle's method. A step of a session may only have a method that sends.
+    fn see_step(&self, role: &RolePlan, name: &str, message: MessageIndex) -> TokenStream {
+        match role.first_with(name) {
+            Some(_) => see(role, name, Scope::Nested),
+            None => see(role, &format!("send_{}", snake(self.plan.message_name(message))), Scope::Nested),
         }
     }
 

@@ -264,7 +264,7 @@ impl<'a> Planner<'a> {
                     _ => continue,
                 };
                 let (message, states) = (edge.message, vec![index]);
-                found.push(Replicated { message, replies, opening, span: edge.span, states });
+                found.push(Replicated { message, replies, opening, step: false, span: edge.span, states });
             }
         }
         found

@@ -10,6 +10,7 @@ use self::sub_sessions::lives;
 use crate::automaton::Automaton;
 use crate::declarations::Declarations;
 
+mod handle_steps;
 mod methods;
 pub(crate) mod names;
 mod sub_sessions;

@@ -86,16 +86,18 @@ impl Planner<'_> {
                 Some(StatePlan::new(index, state, methods))
             });
             let states: Vec<StatePlan> = states.collect();
+            let places = sub_session_states(automaton, sub_session);
             let within = |direction, wanted: fn(&Message) -> bool| {
-                let states = sub_session_states(automaton, sub_session).into_iter();
-                let states = states.filter_map(|index| Some((index, state(automaton, index)?)));
+                let states = places.iter().filter_map(|index| Some((*index, state(automaton, *index)?)));
                 self.replicated_in(states, direction, wanted)
             };
+            let mut outputs = within(Direction::Send, |_| true);
+            outputs.extend(self.handle_steps(&places));
             RolePlan {
                 automaton: Arc::clone(automaton),
                 methods: by_name(&states),
                 states,
-                outputs: within(Direction::Send, |_| true),
+                outputs,
                 inputs: within(Direction::Receive, is_taken),
                 answers: Vec::new(),
                 sub_sessions: Vec::new(),

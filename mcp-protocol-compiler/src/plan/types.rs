@@ -45,7 +45,8 @@ pub(crate) struct RolePlan {
     pub(crate) states: Vec<StatePlan>,
     /// The states that have a method, by its name.
     pub(super) methods: HashMap<String, Holders>,
-    /// Replicated outputs of any state, in order of appearance.
+    /// What a handle sends: replicated outputs of any state, in order of appearance, and for sub-sessions the steps that
+    /// may be taken while the value waits.
     pub(crate) outputs: Vec<Replicated>,
     /// Replicated inputs of any state that a program takes by itself.
     pub(crate) inputs: Vec<Replicated>,
@@ -174,7 +175,7 @@ pub(crate) struct Exchange {
     pub(crate) replies: Vec<MessageIndex>,
 }
 
-/// The first action of a `*` body.
+/// The first action of a `*` body, or a step of a sub-session that its handle takes, too.
 #[derive(Clone, Debug)]
 pub(crate) struct Replicated {
     pub(crate) message: MessageIndex,
@@ -182,6 +183,8 @@ pub(crate) struct Replicated {
     pub(crate) replies: Vec<MessageIndex>,
     /// What it opens, if that has a session type of its own; `replies` is empty then.
     pub(crate) opening: Option<Opening>,
+    /// It is a step of a sub-session.
+    pub(crate) step: bool,
     pub(crate) span: Span,
     /// The states in which it may be sent.
     pub(crate) states: Vec<StateIndex>,

@@ -230,3 +230,50 @@ const SUB_SESSIONS: &str = include_str!("../generate/sub_sessions.session");
 fn sub_sessions() {
     insta::assert_snapshot!(expanded(SUB_SESSIONS));
 }
+
+/// The methods of the client's handle of `Talk`, whose body this is.
+fn handle_steps(body: &str) -> Vec<String> {
+    let text = format!(
+        "protocol Talks \"1\"\n\
+         request Open \"open\" (_) -> Opened\n\
+         notification Hear \"hear\" (_)\nnotification Say \"say\" (_)\nnotification Turn \"turn\" (_)\n\
+         request Ask \"ask\" (_) -> Answer\nrequest Stop \"stop\" (_) -> Stopped\n\
+         key talk = Open.talk | Hear.talk | Say.talk | Turn.talk | Ask.talk | Stop.talk\n\
+         client Guest\nserver Host = dual Guest\nGuest = *Talk\nTalk = !Open . ?Opened . Going\n{body}"
+    );
+    let signatures = signatures(&text);
+    let client = signatures.split("pub struct Host").next().unwrap();
+    let handle = client.split("impl TalkHandle {").nth(1).unwrap_or_default();
+    let handle = handle.split("\n    }").next().unwrap();
+    let methods = handle.lines().filter_map(|line| line.trim().strip_prefix("pub fn "));
+    methods.filter_map(|line| Some(line.split_once('(')?.0.to_owned())).collect()
+}
+
+#[test]
+fn a_handle_takes_the_steps_after_which_a_waiting_value_is_still_right() {
+    // Nothing waits while it may say something.
+    assert_eq!(handle_steps("Going = !Say . Going ⊕ !Stop . ?reply . End"), Vec::<String>::new());
+    // What keeps the state, what ends the talk, and a question whose reply goes to the task that asked.
+    let all = "Going = ?Hear . Going & !Say . Going & !Ask . ?reply . Going & !Stop . ?reply . End";
+    assert_eq!(handle_steps(all), ["send_say", "ask", "stop"]);
+    // After the turn something comes that the value does not expect.
+    let turns = "Going = ?Hear . Going & !Say . Going & !Turn . Turned\nTurned = ?Turn . End";
+    assert_eq!(handle_steps(turns), ["send_say"]);
+    // After a step that is taken from elsewhere, too, it may be right again.
+    let back =
+        "Going = ?Hear . Going & !Say . Quiet\nQuiet = ?Hear . Quiet & !Turn . Going & !Stop . ?reply . End";
+    assert_eq!(handle_steps(back), ["send_say", "send_turn", "stop"]);
+    // Each channel has a value of its own.
+    let channels = "Going = (Hearing, Saying)\nHearing = ?Hear . Hearing & ?Turn . End\nSaying = !Say . Saying ⊕ !Stop . ?reply . End";
+    assert_eq!(handle_steps(channels), Vec::<String>::new());
+}
+
+#[test]
+fn a_call_of_a_sub_session_that_handles_have_already() {
+    let inner = "protocol Talks \"1\"\n\
+        request Open \"open\" (_) -> Opened\nrequest Restrict \"restrict\" (_) -> Restricted\n\
+        notification Close \"close\" (_)\nkey talk = Open.talk | Restrict.talk | Close.talk\n\
+        client Guest\nserver Host = dual Guest\nGuest = *Talk\n\
+        Talk = !Open . ?Opened . (!Close . End, *( !Restrict . ?reply . End ))\n";
+    insta::assert_snapshot!(refused(inner));
+}

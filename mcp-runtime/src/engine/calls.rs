@@ -2,6 +2,9 @@
 
 use std::task::{Context, Poll};
 
+use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::{Awaiting, RequestId};
+
 use super::context::Caller;
 use super::owners::calls::{Answer, Completed, Next, Sent};
 use super::owners::mailboxes::Notice;
@@ -48,6 +51,17 @@ impl Engine {
         }
         let clock = self.calls.forget(id, &mut self.effects);
         self.timers.stop(clock);
+        if self.is_step_of_sub_session(id) {
+            self.calls.abandon(id);
+        }
+    }
+
+    /// Whether a reply is still to come for a request that is a step of a sub-session, and has not opened it.
+    fn is_step_of_sub_session(&self, id: i64) -> bool {
+        let (checker, id) = (self.rules.checker(), RequestId::Number(id));
+        let is_awaited = matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_));
+        let sub_session = checker.sub_session_of(Direction::Send, &id).filter(|_| is_awaited);
+        sub_session.is_some_and(|sub_session| checker.sub_session_opener(sub_session) != Some(&id))
     }
 
     /// Completes a call, unless it is complete.

@@ -56,6 +56,11 @@ impl Caller {
         Caller { sub_session, ..self }
     }
 
+    /// The sub-session whose value the caller is, or comes from.
+    pub(super) fn sub_session(self) -> Option<SubSessionNumber> {
+        self.sub_session
+    }
+
     /// What a message is meant for that the caller sends on a replicated channel.
     pub(super) fn meant(self) -> Meant {
         self.sub_session.map_or(Meant::New, Meant::NewWithin)

@@ -78,6 +78,11 @@ impl Link {
         Link { sub_session, ..self.clone() }
     }
 
+    /// The sub-session whose value this handle belongs to.
+    pub(crate) fn sub_session(&self) -> Option<SubSessionNumber> {
+        self.sub_session.map(|number| SubSessionNumber(number.get() - 1))
+    }
+
     /// Does something with the engine, then what follows from it outside of the lock.
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
@@ -110,8 +115,7 @@ impl Link {
         act: impl FnOnce(&mut Engine, Caller) -> R,
     ) -> R {
         self.with(|engine| {
-            let sub_session = self.sub_session.map(|number| SubSessionNumber(number.get() - 1));
-            let caller = engine.caller(self.epoch, request).in_sub_session(sub_session);
+            let caller = engine.caller(self.epoch, request).in_sub_session(self.sub_session());
             act(engine, caller)
         })
     }

@@ -84,7 +84,9 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, params);
         if call {
-            self.calls.begin(number, message, progress, caller.is_bound());
+            // A step is of this sub-session, and is lost with it.
+            let is_bound = caller.is_bound() || matches!(meant, Meant::SubSession(_));
+            self.calls.begin(number, message, progress, is_bound);
         }
         self.trace_asked(Direction::Send, &id, message);
         // The peer may have to ask something before it answers.

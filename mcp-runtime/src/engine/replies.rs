@@ -91,8 +91,10 @@ impl Engine {
             });
             let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
             self.complete_in_order(*number, read);
+            self.end_behind_value(&step);
         } else if self.abandoned_reply_came(id) {
-            // The request leads back to where it was sent, so no task misses the reply.
+            // No task misses the reply: the request leads back to where it was sent, or was not sent by the value.
+            self.end_behind_value(&step);
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let input = self.reply_input(message, id, outcome.into(), negotiation);
             self.linear_came(input, step.kind);

@@ -1,7 +1,7 @@
 //! Sub-sessions: how their values open and leave them, and what comes for them.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
-use mcp_protocol_machine::{About, RequestId, Step, StepKind, SubSessionNumber};
+use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::context::Caller;
 use super::owners::inputs::{Body, InputQueue, LinearInput, too_much};
@@ -62,6 +62,49 @@ impl Engine {
             }
             // The tables say that this opens no sub-session of its own; generated code never asks for that.
             _ => Err(self.closed(caller).unwrap_or(Error::Closed)),
+        }
+    }
+
+    /// Sends a request that is a step of the caller's sub-session, by a call: its reply is the call's, and the value of
+    /// the sub-session learns of neither.
+    pub(crate) fn ask_step(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+        progress: bool,
+    ) -> Result<i64, Error> {
+        let sub_session = self.going_on(caller)?;
+        self.ask(caller, message, written, progress, true, Meant::SubSession(sub_session)).map(|(id, _)| id)
+    }
+
+    /// The same for a notification. If it is the last step, the value learns that nothing follows.
+    pub(crate) fn tell_step(
+        &mut self,
+        caller: Caller,
+        message: MessageIndex,
+        written: &str,
+    ) -> Result<(), Error> {
+        let sub_session = self.going_on(caller)?;
+        let step = self.tell(caller, message, written, About::Nothing, Meant::SubSession(sub_session))?;
+        self.end_behind_value(&step);
+        Ok(())
+    }
+
+    /// A step was taken that the value of a sub-session does not take itself. If it was the last one, the value learns
+    /// that nothing follows.
+    pub(super) fn end_behind_value(&mut self, step: &Step) {
+        if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
+            self.sub_sessions.end(sub_session, Error::Closed, &mut self.effects);
+        }
+    }
+
+    /// The sub-session that the caller takes a step of.
+    fn going_on(&self, caller: Caller) -> Result<SubSessionNumber, Error> {
+        let sub_session = caller.sub_session().ok_or(Error::Closed)?;
+        match self.sub_session_over(sub_session) {
+            Some(error) => Err(error),
+            None => Ok(sub_session),
         }
     }
 

@@ -83,6 +83,8 @@ enum Opens {
     SubSession,
     /// This sub-session, which was in this state then; its value is still to be made.
     Opened(SubSessionNumber, StateIndex),
+    /// Nothing: it is a step of the sub-session that it is sent in, and of no value.
+    Step,
 }
 
 /// A call with a limit of time that could not be written yet.
@@ -110,6 +112,12 @@ impl<'a, T: ReadReply, C, G> Call<'a, T, C, G> {
     pub(crate) fn of_written(link: Link, message: MessageIndex, written: Result<String, Error>) -> Self {
         let read: Read<T> = |answer, _| T::read_reply(Reply::new(answer.message, &answer.text));
         Call::reading(link, message, written, Opens::Nothing, read)
+    }
+
+    /// A step of the sub-session that it is sent in, which the value of the sub-session does not take.
+    pub(super) fn step_of_sub_session(mut self) -> Self {
+        self.opens = Opens::Step;
+        self
     }
 }
 
@@ -352,9 +360,8 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 
     /// Returns the value of the sub-session that the call has opened. Dropping the value abandons the sub-session.
     fn value(&mut self) -> Option<Session> {
-        let Opens::Opened(sub_session, state) = std::mem::replace(&mut self.opens, Opens::Nothing) else {
-            return None;
-        };
+        let Opens::Opened(sub_session, state) = self.opens else { return None };
+        self.opens = Opens::Nothing;
         Some(Session::of_sub_session(self.link.clone(), self.within.clone(), sub_session, state, Vec::new()))
     }
 
@@ -388,7 +395,7 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                 Opens::Opened(sub_session, _) => {
                     call.on_progress.take().map(|on_progress| (sub_session, on_progress))
                 }
-                Opens::Nothing | Opens::SubSession => None,
+                Opens::Nothing | Opens::SubSession | Opens::Step => None,
             };
             let polled = call.poll_written_then(context, |engine, caller, id| {
                 let polled = engine.poll_call(caller, context, id);
@@ -450,8 +457,10 @@ impl Opens {
         written: &str,
         progress: bool,
     ) -> Result<i64, Error> {
-        if matches!(self, Opens::Nothing) {
-            return engine.request(caller, message, written, progress, true);
+        match self {
+            Opens::Nothing => return engine.request(caller, message, written, progress, true),
+            Opens::Step => return engine.ask_step(caller, message, written, progress),
+            Opens::SubSession | Opens::Opened(..) => {}
         }
         let (id, sub_session, state) = engine.call_sub_session(caller, message, written, progress)?;
         *self = Opens::Opened(sub_session, state);

@@ -3,13 +3,14 @@
 use std::future::Future;
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, StateIndex};
 use mcp_protocol_machine::{Capabilities, Violation};
 use serde::Serialize;
 
 use super::call::Call;
 use super::generated::InState;
 use super::notify::Notify;
+use super::permissions::{permits, permitted};
 use super::reply::ReadReply;
 use super::session::Session;
 use super::within::Within;
@@ -44,11 +45,28 @@ impl Handle {
     /// # Errors
     /// The violation that sending the message would be.
     pub fn permits(&self, message: MessageIndex) -> Result<(), Violation> {
-        self.link.with(|engine| engine.permits(message, self.within.as_deref()))
+        match self.sub_session_states() {
+            Some(states) if states.is_empty() => {
+                Err(self.link.with(|engine| engine.rules().checker().over(message)))
+            }
+            Some(states) => permits(&self.link, &states, message, &self.capabilities()),
+            None => self.link.with(|engine| engine.permits(message, self.within.as_deref())),
+        }
     }
 
-    /// Returns the messages of replicated channels that may be sent now.
+    /// Returns the messages that may be sent now: those of replicated channels, and the steps of a sub-session.
     pub fn permitted(&self) -> Vec<MessageIndex> {
+        let opens = |message: &MessageIndex| {
+            let table = self.link.protocol().message(*message);
+            table.is_some_and(|table| {
+                matches!(table.kind, Kind::Request | Kind::Notification) && table.cancels.is_none()
+            })
+        };
+        if let Some(states) = self.sub_session_states() {
+            let mut permitted = permitted(&self.link, &states, &self.capabilities());
+            permitted.retain(opens);
+            return permitted;
+        }
         let messages = self.link.protocol().indexed().map(|(index, _)| index);
         let within = self.within.as_deref();
         self.link.with(|engine| {
@@ -60,6 +78,17 @@ impl Handle {
         })
     }
 
+    /// The states of the sub-session that the handle belongs to, one for each channel; empty once that is over.
+    fn sub_session_states(&self) -> Option<Vec<StateIndex>> {
+        let sub_session = self.link.sub_session()?;
+        Some(self.link.with(|engine| engine.rules().checker().sub_session_states(sub_session).to_vec()))
+    }
+
+    /// The capabilities that the handle may use, as far as it is restricted.
+    fn capabilities(&self) -> Capabilities {
+        self.within.as_deref().cloned().unwrap_or_else(Capabilities::unknown)
+    }
+
     /// A request, sent when the call is first polled.
     pub fn call<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, T, C, G>
     where
@@ -67,6 +96,20 @@ impl Handle {
         T: ReadReply,
     {
         Call::new(self.link.clone(), request, params).within(self.within.clone())
+    }
+
+    /// A request that is a step of the sub-session, which its value does not take.
+    pub fn call_step<P, T, C, G>(&self, request: MessageIndex, params: &P) -> Call<'static, T, C, G>
+    where
+        P: Serialize + ?Sized,
+        T: ReadReply,
+    {
+        self.call(request, params).step_of_sub_session()
+    }
+
+    /// The same for a notification.
+    pub fn notify_step<P: Serialize + ?Sized>(&self, message: MessageIndex, params: &P) -> Notify<'static> {
+        self.notify(message, params).step_of_sub_session()
     }
 
     /// Opens a sub-session and returns its value.

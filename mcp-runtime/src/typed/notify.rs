@@ -5,8 +5,8 @@ use std::marker::PhantomData;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::About;
 use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{About, Capabilities};
 use serde::Serialize;
 
 use super::payload_text::written;
@@ -38,6 +38,8 @@ pub struct Notify<'a> {
     message: MessageIndex,
     within: Within,
     written: Result<String, Error>,
+    /// It is a step of the sub-session that it is sent in, which the value of the sub-session does not take.
+    step: bool,
     /// It was written, in a batch.
     sent: bool,
     timer: LazyTimer,
@@ -53,11 +55,18 @@ impl Notify<'_> {
             message,
             within: None,
             written,
+            step: false,
             sent: false,
             timer: LazyTimer::default(),
             waiter: Waiter::default(),
             marker: PhantomData,
         }
+    }
+
+    /// The same as a step of the sub-session that it is sent in, which the value of the sub-session does not take.
+    pub(super) fn step_of_sub_session(mut self) -> Self {
+        self.step = true;
+        self
     }
 
     /// Refuses the notification where it needs a capability that is not among these.
@@ -76,11 +85,7 @@ impl Notify<'_> {
     /// Writes the notification without waiting for room.
     pub(super) fn write_now(&mut self, engine: &mut Engine, caller: Caller) {
         let Ok(written) = &self.written else { return };
-        let told = engine
-            .rules()
-            .check_within(self.message, written, self.within.as_deref())
-            .map_err(Error::from)
-            .and_then(|()| engine.notification(caller, self.message, written, About::Nothing).map(drop));
+        let told = tell(engine, caller, self.message, written, self.within.as_deref(), self.step);
         match told {
             Ok(()) => self.sent = true,
             Err(error) => self.written = Err(error),
@@ -101,21 +106,34 @@ impl Future for Notify<'_> {
     type Output = Result<(), Error>;
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Notify { link, message, within, written, timer, waiter, .. } = self.get_mut();
+        let Notify { link, message, within, written, step, timer, waiter, .. } = self.get_mut();
         let written = match written {
             Ok(written) => &**written,
             Err(error) => return Poll::Ready(Err(error.clone())),
         };
         let polled = link.speak(|engine, caller| match engine.poll_room(context, waiter) {
             Poll::Pending => Poll::Pending,
-            Poll::Ready(()) => {
-                engine.rules().check_within(*message, written, within.as_deref())?;
-                Poll::Ready(engine.notification(caller, *message, written, About::Nothing).map(drop))
-            }
+            Poll::Ready(()) => Poll::Ready(tell(engine, caller, *message, written, within.as_deref(), *step)),
         });
         match polled {
             Poll::Ready(outcome) => Poll::Ready(outcome),
             Poll::Pending => timer.poll_overdue(context, link, *message, TimeoutKind::Write).map(Err),
         }
+    }
+}
+
+/// Writes a notification, within the capabilities that its sender may use.
+fn tell(
+    engine: &mut Engine,
+    caller: Caller,
+    message: MessageIndex,
+    written: &str,
+    within: Option<&Capabilities>,
+    step: bool,
+) -> Result<(), Error> {
+    engine.rules().check_within(message, written, within)?;
+    match step {
+        true => engine.tell_step(caller, message, written),
+        false => engine.notification(caller, message, written, About::Nothing).map(drop),
     }
 }

@@ -16,12 +16,12 @@ pub(crate) fn permits(
     link.with(|engine| may_send(engine, here.as_ref(), message, within))
 }
 
-/// What may be sent now by values in these states.
+/// What may be sent now by values in these states; nothing if there are none.
 pub(crate) fn permitted(link: &Link, states: &[StateIndex], within: &Capabilities) -> Vec<MessageIndex> {
-    let here = checker_at(link, states);
+    let Some(here) = checker_at(link, states) else { return Vec::new() };
     link.with(|engine| {
         let messages = link.protocol().indexed().map(|(index, _)| index);
-        messages.filter(|message| may_send(engine, here.as_ref(), *message, within).is_ok()).collect()
+        messages.filter(|message| may_send(engine, Some(&here), *message, within).is_ok()).collect()
     })
 }
 

@@ -3,6 +3,7 @@
 mod announced_tokens;
 mod cancelling;
 mod generated;
+mod handle_steps;
 mod inner;
 mod late_refusals;
 mod note;

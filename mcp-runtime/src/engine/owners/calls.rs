@@ -50,7 +50,7 @@ impl Pending {
 /// abandoned replies.
 ///
 /// Invariants: ids count up, so none is used twice. A call has a clock only while it has no result. An abandoned reply
-/// belongs to a request that is not a call.
+/// belongs to a request that is not a call any more, or never was one.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
     next_id: i64,

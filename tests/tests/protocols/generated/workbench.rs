@@ -409,10 +409,32 @@ pub mod client {
     typed::roles::sub_session! {
         Task is Client of super::PROTOCOL;
         known by request_id;
+        handle = TaskHandle;
         state super::AfterRun = super::tables::client::AFTER_RUN;
         state super::Running = super::tables::client::RUNNING;
         state super::AwaitingStopped = super::tables::client::AWAITING_STOPPED;
         state super::Waiting = super::tables::client::WAITING;
+    }
+
+    /// What a `Task` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct TaskHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        TaskHandle;
+    }
+
+    impl TaskHandle {
+        /// See [`client::Task::stop`](super::client::Task::stop).
+        pub fn stop(&self, params: typed::Value) -> Call<'static, ()> {
+            self.handle.call_step(messages::STOP, &params)
+        }
     }
 
     /// One draft. Remarks on the spelling may also concern a text that is not open, and any text may be published.
@@ -433,9 +455,31 @@ pub mod client {
 
     typed::roles::sub_session! {
         Writing is Client of super::PROTOCOL;
+        handle = WritingHandle;
         state super::AwaitingDrafted = super::tables::client::AWAITING_DRAFTED;
         state super::Drafting = super::tables::client::DRAFTING;
         state super::AfterPublish = super::tables::client::AFTER_PUBLISH;
+    }
+
+    /// What a `Writing` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct WritingHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        WritingHandle;
+    }
+
+    impl WritingHandle {
+        /// See [`client::Writing::publish`](super::client::Writing::publish).
+        pub fn publish(&self, params: typed::Value) -> Call<'static, typed::Value> {
+            self.handle.call_step(messages::PUBLISH, &params)
+        }
     }
 
     /// What a `Maker` may send at any time, for tasks
@@ -837,9 +881,31 @@ pub mod server {
 
     typed::roles::sub_session! {
         Writing is Server of super::PROTOCOL;
+        handle = WritingHandle;
         state super::BeforeDrafted = super::tables::server::BEFORE_DRAFTED;
         state super::Drafting = super::tables::server::DRAFTING;
         state super::AfterPublish = super::tables::server::AFTER_PUBLISH;
+    }
+
+    /// What a `Writing` may send at any time, for tasks
+    /// that outlive a borrow of the sub-session.
+    ///
+    /// A message that the sub-session's state does not permit is refused before it is written.
+    /// It may take steps while the value waits for the peer. The value keeps its type then.
+    #[derive(Clone, Debug)]
+    pub struct WritingHandle {
+        handle: typed::Handle,
+    }
+
+    typed::roles::handle! {
+        WritingHandle;
+    }
+
+    impl WritingHandle {
+        /// See [`server::Writing::send_spelling`](super::server::Writing::send_spelling).
+        pub fn send_spelling(&self, params: typed::Value) -> typed::Notify<'static> {
+            self.handle.notify_step(messages::SPELLING, &params)
+        }
     }
 
     /// What a `Bench` may send at any time, for tasks
