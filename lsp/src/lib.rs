@@ -22,7 +22,7 @@
 //!
 //! An open document is a value, from `didOpen` to `didClose`. Its methods change the text and ask about it, and a server
 //! reads both from one queue, in the order of the wire: so it answers from the text that precedes the request.
-//! Requests about a document that is not open are methods of the session.
+//! The session has the methods for questions about documents, too: a document need not be open.
 //!
 //! On a stream, a header with the length precedes each message: use `Framing::ContentLength` of the transport.
 //!

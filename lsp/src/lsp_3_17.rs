@@ -4483,6 +4483,7 @@ pub mod server {
         /// Where the symbol at a position is declared.
         ///
         /// The request `textDocument/declaration`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn declaration(
             &self,
             context: Context,
@@ -4497,6 +4498,7 @@ pub mod server {
         /// Where the symbol at a position is defined.
         ///
         /// The request `textDocument/definition`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn definition(
             &self,
             context: Context,
@@ -4511,6 +4513,7 @@ pub mod server {
         /// Where the type of the symbol at a position is defined.
         ///
         /// The request `textDocument/typeDefinition`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn type_definition(
             &self,
             context: Context,
@@ -4525,6 +4528,7 @@ pub mod server {
         /// Where the symbol at a position is implemented.
         ///
         /// The request `textDocument/implementation`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn implementation(
             &self,
             context: Context,
@@ -4539,6 +4543,7 @@ pub mod server {
         /// Every place that refers to the symbol at a position.
         ///
         /// The request `textDocument/references`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn references(
             &self,
             context: Context,
@@ -4553,6 +4558,7 @@ pub mod server {
         /// The places of one document that refer to the symbol at a position.
         ///
         /// The request `textDocument/documentHighlight`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn document_highlight(
             &self,
             context: Context,
@@ -4570,6 +4576,7 @@ pub mod server {
         /// The symbols of a document.
         ///
         /// The request `textDocument/documentSymbol`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn document_symbol(
             &self,
             context: Context,
@@ -4584,6 +4591,7 @@ pub mod server {
         /// What identifies the symbol at a position, also in other projects.
         ///
         /// The request `textDocument/moniker`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn moniker(
             &self,
             context: Context,
@@ -4598,6 +4606,7 @@ pub mod server {
         /// The functions at a position, to ask who calls them and what they call.
         ///
         /// The request `textDocument/prepareCallHierarchy`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn prepare_call_hierarchy(
             &self,
             context: Context,
@@ -4615,6 +4624,7 @@ pub mod server {
         /// The types at a position, to ask for their supertypes and subtypes.
         ///
         /// The request `textDocument/prepareTypeHierarchy`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn prepare_type_hierarchy(
             &self,
             context: Context,
@@ -4632,6 +4642,7 @@ pub mod server {
         /// What is known of the symbol at a position.
         ///
         /// The request `textDocument/hover`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn hover(
             &self,
             context: Context,
@@ -4644,6 +4655,7 @@ pub mod server {
         /// The signatures of the call at a position.
         ///
         /// The request `textDocument/signatureHelp`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn signature_help(
             &self,
             context: Context,
@@ -4656,6 +4668,7 @@ pub mod server {
         /// The diagnostics of a document, where the client asks for them.
         ///
         /// The request `textDocument/diagnostic`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn document_diagnostic(
             &self,
             context: Context,
@@ -4668,6 +4681,7 @@ pub mod server {
         /// Commands that are shown between the lines of a document.
         ///
         /// The request `textDocument/codeLens`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn code_lens(
             &self,
             context: Context,
@@ -4682,6 +4696,7 @@ pub mod server {
         /// The links in a document.
         ///
         /// The request `textDocument/documentLink`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn document_link(
             &self,
             context: Context,
@@ -4696,6 +4711,7 @@ pub mod server {
         /// The parts of a document that can be folded away.
         ///
         /// The request `textDocument/foldingRange`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn folding_range(
             &self,
             context: Context,
@@ -4710,6 +4726,7 @@ pub mod server {
         /// What a selection at a position grows to, step by step.
         ///
         /// The request `textDocument/selectionRange`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn selection_range(
             &self,
             context: Context,
@@ -4724,6 +4741,7 @@ pub mod server {
         /// The semantic tokens of a document.
         ///
         /// The request `textDocument/semanticTokens/full`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn semantic_tokens_full(
             &self,
             context: Context,
@@ -4736,6 +4754,7 @@ pub mod server {
         /// What has changed in the semantic tokens of a document since a result.
         ///
         /// The request `textDocument/semanticTokens/full/delta`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn semantic_tokens_delta(
             &self,
             context: Context,
@@ -4750,6 +4769,7 @@ pub mod server {
         /// The semantic tokens of a part of a document.
         ///
         /// The request `textDocument/semanticTokens/range`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn semantic_tokens_range(
             &self,
             context: Context,
@@ -4762,6 +4782,7 @@ pub mod server {
         /// Hints that are shown in the text, such as the types of variables.
         ///
         /// The request `textDocument/inlayHint`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn inlay_hint(
             &self,
             context: Context,
@@ -4776,6 +4797,7 @@ pub mod server {
         /// What a debugger shows at the end of a line.
         ///
         /// The request `textDocument/inlineValue`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn inline_value(
             &self,
             context: Context,
@@ -4790,6 +4812,7 @@ pub mod server {
         /// The colours in a document.
         ///
         /// The request `textDocument/documentColor`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn document_color(
             &self,
             context: Context,
@@ -4804,6 +4827,7 @@ pub mod server {
         /// How a colour can be written in a document.
         ///
         /// The request `textDocument/colorPresentation`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn color_presentation(
             &self,
             context: Context,
@@ -4818,6 +4842,7 @@ pub mod server {
         /// What the text at a position may go on with.
         ///
         /// The request `textDocument/completion`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn completion(
             &self,
             context: Context,
@@ -4832,6 +4857,7 @@ pub mod server {
         /// What can be done about a part of a document: fixes, refactorings, commands.
         ///
         /// The request `textDocument/codeAction`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn code_action(
             &self,
             context: Context,
@@ -4846,6 +4872,7 @@ pub mod server {
         /// The edits that format a document.
         ///
         /// The request `textDocument/formatting`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn formatting(
             &self,
             context: Context,
@@ -4860,6 +4887,7 @@ pub mod server {
         /// The edits that format a part of a document.
         ///
         /// The request `textDocument/rangeFormatting`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn range_formatting(
             &self,
             context: Context,
@@ -4874,6 +4902,7 @@ pub mod server {
         /// The edits that format what was just typed.
         ///
         /// The request `textDocument/onTypeFormatting`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn on_type_formatting(
             &self,
             context: Context,
@@ -4888,6 +4917,7 @@ pub mod server {
         /// Whether the symbol at a position can be renamed, and its place.
         ///
         /// The request `textDocument/prepareRename`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn prepare_rename(
             &self,
             context: Context,
@@ -4902,6 +4932,7 @@ pub mod server {
         /// The edits that rename the symbol at a position.
         ///
         /// The request `textDocument/rename`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn rename(
             &self,
             context: Context,
@@ -4914,6 +4945,7 @@ pub mod server {
         /// The places that change together with the one at a position.
         ///
         /// The request `textDocument/linkedEditingRange`; may come in [`Active`](super::Active), `workspace.session`.
+        /// Comes here only if no sub-session holds its `uri`. Otherwise the value of the sub-session gets it.
         fn linked_editing_range(
             &self,
             context: Context,
@@ -5879,7 +5911,7 @@ pub mod messages {
         DECLARATION = Message::request("Declaration", "textDocument/declaration")
             .requires(const { &[Requirement::server(capabilities::DECLARATION_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DECLARATION_RESULT = Message::reply("DeclarationResult", DECLARATION)
             .payload(Payload::Optional);
         DECLARATION_ERROR = Message::refusal("DeclarationError", DECLARATION);
@@ -5888,7 +5920,7 @@ pub mod messages {
         DEFINITION = Message::request("Definition", "textDocument/definition")
             .requires(const { &[Requirement::server(capabilities::DEFINITION_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DEFINITION_RESULT = Message::reply("DefinitionResult", DEFINITION)
             .payload(Payload::Optional);
         DEFINITION_ERROR = Message::refusal("DefinitionError", DEFINITION);
@@ -5897,7 +5929,7 @@ pub mod messages {
         TYPE_DEFINITION = Message::request("TypeDefinition", "textDocument/typeDefinition")
             .requires(const { &[Requirement::server(capabilities::TYPE_DEFINITION_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         TYPE_DEFINITION_RESULT = Message::reply("TypeDefinitionResult", TYPE_DEFINITION)
             .payload(Payload::Optional);
         TYPE_DEFINITION_ERROR = Message::refusal("TypeDefinitionError", TYPE_DEFINITION);
@@ -5906,7 +5938,7 @@ pub mod messages {
         IMPLEMENTATION = Message::request("Implementation", "textDocument/implementation")
             .requires(const { &[Requirement::server(capabilities::IMPLEMENTATION_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         IMPLEMENTATION_RESULT = Message::reply("ImplementationResult", IMPLEMENTATION)
             .payload(Payload::Optional);
         IMPLEMENTATION_ERROR = Message::refusal("ImplementationError", IMPLEMENTATION);
@@ -5915,7 +5947,7 @@ pub mod messages {
         REFERENCES = Message::request("References", "textDocument/references")
             .requires(const { &[Requirement::server(capabilities::REFERENCES_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         REFERENCES_RESULT = Message::reply("ReferencesResult", REFERENCES)
             .payload(Payload::Optional);
         REFERENCES_ERROR = Message::refusal("ReferencesError", REFERENCES);
@@ -5924,7 +5956,7 @@ pub mod messages {
         DOCUMENT_HIGHLIGHT = Message::request("DocumentHighlight", "textDocument/documentHighlight")
             .requires(const { &[Requirement::server(capabilities::DOCUMENT_HIGHLIGHT_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DOCUMENT_HIGHLIGHT_RESULT = Message::reply("DocumentHighlightResult", DOCUMENT_HIGHLIGHT)
             .payload(Payload::Optional);
         DOCUMENT_HIGHLIGHT_ERROR = Message::refusal("DocumentHighlightError", DOCUMENT_HIGHLIGHT);
@@ -5933,7 +5965,7 @@ pub mod messages {
         DOCUMENT_SYMBOL = Message::request("DocumentSymbol", "textDocument/documentSymbol")
             .requires(const { &[Requirement::server(capabilities::DOCUMENT_SYMBOL_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DOCUMENT_SYMBOL_RESULT = Message::reply("DocumentSymbolResult", DOCUMENT_SYMBOL)
             .payload(Payload::Optional);
         DOCUMENT_SYMBOL_ERROR = Message::refusal("DocumentSymbolError", DOCUMENT_SYMBOL);
@@ -5942,7 +5974,7 @@ pub mod messages {
         MONIKER = Message::request("Moniker", "textDocument/moniker")
             .requires(const { &[Requirement::server(capabilities::MONIKER_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         MONIKER_RESULT = Message::reply("MonikerResult", MONIKER).payload(Payload::Optional);
         MONIKER_ERROR = Message::refusal("MonikerError", MONIKER);
 
@@ -5953,7 +5985,7 @@ pub mod messages {
         )
         .requires(const { &[Requirement::server(capabilities::CALL_HIERARCHY_PROVIDER)] })
         .cancellable()
-        .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+        .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         CALL_HIERARCHY_ITEMS = Message::reply("CallHierarchyItems", PREPARE_CALL_HIERARCHY)
             .payload(Payload::Optional);
         PREPARE_CALL_HIERARCHY_ERROR = Message::refusal(
@@ -5968,7 +6000,7 @@ pub mod messages {
         )
         .requires(const { &[Requirement::server(capabilities::TYPE_HIERARCHY_PROVIDER)] })
         .cancellable()
-        .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+        .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         TYPE_HIERARCHY_ITEMS = Message::reply("TypeHierarchyItems", PREPARE_TYPE_HIERARCHY)
             .payload(Payload::Optional);
         PREPARE_TYPE_HIERARCHY_ERROR = Message::refusal(
@@ -6011,7 +6043,7 @@ pub mod messages {
         HOVER = Message::request("Hover", "textDocument/hover")
             .requires(const { &[Requirement::server(capabilities::HOVER_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         HOVER_RESULT = Message::reply("HoverResult", HOVER).payload(Payload::Optional);
         HOVER_ERROR = Message::refusal("HoverError", HOVER);
 
@@ -6019,7 +6051,7 @@ pub mod messages {
         SIGNATURE_HELP = Message::request("SignatureHelp", "textDocument/signatureHelp")
             .requires(const { &[Requirement::server(capabilities::SIGNATURE_HELP_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         SIGNATURE_HELP_RESULT = Message::reply("SignatureHelpResult", SIGNATURE_HELP)
             .payload(Payload::Optional);
         SIGNATURE_HELP_ERROR = Message::refusal("SignatureHelpError", SIGNATURE_HELP);
@@ -6028,7 +6060,7 @@ pub mod messages {
         DOCUMENT_DIAGNOSTIC = Message::request("DocumentDiagnostic", "textDocument/diagnostic")
             .requires(const { &[Requirement::server(capabilities::DIAGNOSTIC_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DOCUMENT_DIAGNOSTIC_RESULT = Message::reply(
             "DocumentDiagnosticResult",
             DOCUMENT_DIAGNOSTIC,
@@ -6042,7 +6074,7 @@ pub mod messages {
         CODE_LENS = Message::request("CodeLens", "textDocument/codeLens")
             .requires(const { &[Requirement::server(capabilities::CODE_LENS_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         CODE_LENS_RESULT = Message::reply("CodeLensResult", CODE_LENS).payload(Payload::Optional);
         CODE_LENS_ERROR = Message::refusal("CodeLensError", CODE_LENS);
 
@@ -6050,7 +6082,7 @@ pub mod messages {
         DOCUMENT_LINK = Message::request("DocumentLink", "textDocument/documentLink")
             .requires(const { &[Requirement::server(capabilities::DOCUMENT_LINK_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DOCUMENT_LINK_RESULT = Message::reply("DocumentLinkResult", DOCUMENT_LINK)
             .payload(Payload::Optional);
         DOCUMENT_LINK_ERROR = Message::refusal("DocumentLinkError", DOCUMENT_LINK);
@@ -6059,7 +6091,7 @@ pub mod messages {
         FOLDING_RANGE = Message::request("FoldingRange", "textDocument/foldingRange")
             .requires(const { &[Requirement::server(capabilities::FOLDING_RANGE_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         FOLDING_RANGE_RESULT = Message::reply("FoldingRangeResult", FOLDING_RANGE)
             .payload(Payload::Optional);
         FOLDING_RANGE_ERROR = Message::refusal("FoldingRangeError", FOLDING_RANGE);
@@ -6068,7 +6100,7 @@ pub mod messages {
         SELECTION_RANGE = Message::request("SelectionRange", "textDocument/selectionRange")
             .requires(const { &[Requirement::server(capabilities::SELECTION_RANGE_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         SELECTION_RANGE_RESULT = Message::reply("SelectionRangeResult", SELECTION_RANGE)
             .payload(Payload::Optional);
         SELECTION_RANGE_ERROR = Message::refusal("SelectionRangeError", SELECTION_RANGE);
@@ -6080,7 +6112,7 @@ pub mod messages {
         )
         .requires(const { &[Requirement::server(capabilities::SEMANTIC_TOKENS_PROVIDER_FULL)] })
         .cancellable()
-        .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+        .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         SEMANTIC_TOKENS_FULL_RESULT = Message::reply(
             "SemanticTokensFullResult",
             SEMANTIC_TOKENS_FULL,
@@ -6100,7 +6132,7 @@ pub mod messages {
             Requirement::server(capabilities::SEMANTIC_TOKENS_PROVIDER_FULL_DELTA),
         ] })
         .cancellable()
-        .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+        .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         SEMANTIC_TOKENS_DELTA_RESULT = Message::reply(
             "SemanticTokensDeltaResult",
             SEMANTIC_TOKENS_DELTA,
@@ -6118,7 +6150,7 @@ pub mod messages {
         )
         .requires(const { &[Requirement::server(capabilities::SEMANTIC_TOKENS_PROVIDER_RANGE)] })
         .cancellable()
-        .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+        .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         SEMANTIC_TOKENS_RANGE_RESULT = Message::reply(
             "SemanticTokensRangeResult",
             SEMANTIC_TOKENS_RANGE,
@@ -6133,7 +6165,7 @@ pub mod messages {
         INLAY_HINT = Message::request("InlayHint", "textDocument/inlayHint")
             .requires(const { &[Requirement::server(capabilities::INLAY_HINT_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         INLAY_HINT_RESULT = Message::reply("InlayHintResult", INLAY_HINT)
             .payload(Payload::Optional);
         INLAY_HINT_ERROR = Message::refusal("InlayHintError", INLAY_HINT);
@@ -6142,7 +6174,7 @@ pub mod messages {
         INLINE_VALUE = Message::request("InlineValue", "textDocument/inlineValue")
             .requires(const { &[Requirement::server(capabilities::INLINE_VALUE_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         INLINE_VALUE_RESULT = Message::reply("InlineValueResult", INLINE_VALUE)
             .payload(Payload::Optional);
         INLINE_VALUE_ERROR = Message::refusal("InlineValueError", INLINE_VALUE);
@@ -6151,7 +6183,7 @@ pub mod messages {
         DOCUMENT_COLOR = Message::request("DocumentColor", "textDocument/documentColor")
             .requires(const { &[Requirement::server(capabilities::COLOR_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         DOCUMENT_COLOR_RESULT = Message::reply("DocumentColorResult", DOCUMENT_COLOR);
         DOCUMENT_COLOR_ERROR = Message::refusal("DocumentColorError", DOCUMENT_COLOR);
 
@@ -6159,7 +6191,7 @@ pub mod messages {
         COLOR_PRESENTATION = Message::request("ColorPresentation", "textDocument/colorPresentation")
             .requires(const { &[Requirement::server(capabilities::COLOR_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         COLOR_PRESENTATION_RESULT = Message::reply("ColorPresentationResult", COLOR_PRESENTATION);
         COLOR_PRESENTATION_ERROR = Message::refusal("ColorPresentationError", COLOR_PRESENTATION);
 
@@ -6197,7 +6229,7 @@ pub mod messages {
         COMPLETION = Message::request("Completion", "textDocument/completion")
             .requires(const { &[Requirement::server(capabilities::COMPLETION_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         COMPLETION_RESULT = Message::reply("CompletionResult", COMPLETION)
             .payload(Payload::Optional);
         COMPLETION_ERROR = Message::refusal("CompletionError", COMPLETION);
@@ -6206,7 +6238,7 @@ pub mod messages {
         CODE_ACTION = Message::request("CodeAction", "textDocument/codeAction")
             .requires(const { &[Requirement::server(capabilities::CODE_ACTION_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         CODE_ACTION_RESULT = Message::reply("CodeActionResult", CODE_ACTION)
             .payload(Payload::Optional);
         CODE_ACTION_ERROR = Message::refusal("CodeActionError", CODE_ACTION);
@@ -6215,7 +6247,7 @@ pub mod messages {
         FORMATTING = Message::request("Formatting", "textDocument/formatting")
             .requires(const { &[Requirement::server(capabilities::DOCUMENT_FORMATTING_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         FORMATTING_RESULT = Message::reply("FormattingResult", FORMATTING)
             .payload(Payload::Optional);
         FORMATTING_ERROR = Message::refusal("FormattingError", FORMATTING);
@@ -6226,7 +6258,7 @@ pub mod messages {
                 Requirement::server(capabilities::DOCUMENT_RANGE_FORMATTING_PROVIDER),
             ] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         RANGE_FORMATTING_RESULT = Message::reply("RangeFormattingResult", RANGE_FORMATTING)
             .payload(Payload::Optional);
         RANGE_FORMATTING_ERROR = Message::refusal("RangeFormattingError", RANGE_FORMATTING);
@@ -6237,7 +6269,7 @@ pub mod messages {
                 Requirement::server(capabilities::DOCUMENT_ON_TYPE_FORMATTING_PROVIDER),
             ] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         ON_TYPE_FORMATTING_RESULT = Message::reply("OnTypeFormattingResult", ON_TYPE_FORMATTING)
             .payload(Payload::Optional);
         ON_TYPE_FORMATTING_ERROR = Message::refusal("OnTypeFormattingError", ON_TYPE_FORMATTING);
@@ -6248,7 +6280,7 @@ pub mod messages {
                 Requirement::server(capabilities::RENAME_PROVIDER_PREPARE_PROVIDER),
             ] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         PREPARE_RENAME_RESULT = Message::reply("PrepareRenameResult", PREPARE_RENAME)
             .payload(Payload::Optional);
         PREPARE_RENAME_ERROR = Message::refusal("PrepareRenameError", PREPARE_RENAME);
@@ -6257,7 +6289,7 @@ pub mod messages {
         RENAME = Message::request("Rename", "textDocument/rename")
             .requires(const { &[Requirement::server(capabilities::RENAME_PROVIDER)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         RENAME_RESULT = Message::reply("RenameResult", RENAME).payload(Payload::Optional);
         RENAME_ERROR = Message::refusal("RenameError", RENAME);
 
@@ -6268,7 +6300,7 @@ pub mod messages {
         )
         .requires(const { &[Requirement::server(capabilities::LINKED_EDITING_RANGE_PROVIDER)] })
         .cancellable()
-        .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+        .keys(const { &[MessageKey::at(keys::URI, path!["textDocument", "uri"])] });
         LINKED_EDITING_RANGE_RESULT = Message::reply(
             "LinkedEditingRangeResult",
             LINKED_EDITING_RANGE,
@@ -6302,7 +6334,10 @@ pub mod messages {
             .requires(const { &[
                 Requirement::server(capabilities::TEXT_DOCUMENT_SYNC_OPEN_CLOSE),
             ] })
-            .keys(const { &[MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"])] });
+            .keys(const { &[
+                MessageKey::at(keys::DOCUMENT, path!["textDocument", "uri"]),
+                MessageKey::at(keys::URI, path!["textDocument", "uri"]),
+            ] });
 
         /// The text of an open document has changed.
         DID_CHANGE = Message::notification("DidChange", "textDocument/didChange")
@@ -6861,6 +6896,7 @@ mod tables {
 
         tables::keys! {
             DOCUMENT = Key::named("document");
+            URI = Key::named("uri").open();
             NOTEBOOK = Key::named("notebook");
             WORK = Key::named("work");
         }

@@ -9,3 +9,4 @@ mod language_server;
 mod observer;
 #[cfg(unix)]
 mod quickstart;
+mod todos;

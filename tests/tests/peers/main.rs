@@ -3,6 +3,7 @@
 
 mod editors;
 mod everything;
+mod language_server;
 mod parents;
 #[cfg(unix)]
 mod redis;

@@ -6,6 +6,7 @@ mod generated;
 mod handle_steps;
 mod inner;
 mod late_refusals;
+mod lsp;
 mod note;
 mod patterns;
 mod several_channels;
