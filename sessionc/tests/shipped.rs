@@ -4,7 +4,8 @@ use std::path::Path;
 use std::process::Command;
 
 /// The folder of each crate with shipped protocols, its package, and how many `.session` files it has.
-const CRATES: [(&str, &str, usize); 2] = [("protocols", "mcp-protocols", 4), ("lsp", "lsp-protocols", 1)];
+const CRATES: [(&str, &str, usize); 3] =
+    [("protocols", "mcp-protocols", 4), ("acp", "acp-protocols", 1), ("lsp", "lsp-protocols", 1)];
 
 /// The feature that adds the types of a protocol: each revision of MCP has one.
 fn feature(protocol: &str) -> Option<&str> {

@@ -25,9 +25,8 @@ impl<'a> Planner<'a> {
             let what = MethodKind::Split { parts: state.parts.clone() };
             methods.push(Method { name: "split".into(), what, span: state.span });
         }
-        let refused = self.refused(state, |_| true);
         for edge in &state.edges {
-            self.methods_of_edge(index, refused, edge, &mut methods);
+            self.methods_of_edge(index, state, edge, &mut methods);
         }
         self.tell_refusals_apart(&mut methods);
         methods.extend(self.next(index, state));
@@ -37,13 +36,7 @@ impl<'a> Planner<'a> {
         methods
     }
 
-    fn methods_of_edge(
-        &self,
-        here: StateIndex,
-        refused: Option<StateIndex>,
-        edge: &Edge,
-        methods: &mut Vec<Method>,
-    ) {
+    fn methods_of_edge(&self, here: StateIndex, state: &State, edge: &Edge, methods: &mut Vec<Method>) {
         let Some(kind) = kind(self.declarations, edge.message) else { return };
         let mut add = |name: String, what: MethodKind| methods.push(Method { name, what, span: edge.span });
         let message = edge.message;
@@ -65,9 +58,8 @@ impl<'a> Planner<'a> {
                     add(call_name(self.declarations, message), what);
                 }
             }
-            // A refusal of either request may come in its place, and only `next` says which one it was.
-            (Action::Step(_), Direction::Receive, _) if self.refusals_differ(here) => {}
             (Action::Step(target), Direction::Receive, _) => {
+                let refused = self.refused_in_place_of(state, kind);
                 add(format!("recv_{snake_name}"), MethodKind::Receive { message, target, refused });
             }
             (Action::Spawn(target), Direction::Send, _) if self.opening(message, target).is_some() => {
@@ -124,22 +116,20 @@ impl<'a> Planner<'a> {
 
     /// Where the session goes when the reply awaited in a state is a refusal.
     fn refused(&self, state: &State, wanted: impl Fn(&Edge) -> bool) -> Option<StateIndex> {
-        self.refusals(state).find(|edge| wanted(edge)).map(|edge| edge.action.target())
-    }
-
-    /// Whether the peer owes several replies in a state, and their refusals lead to different states.
-    fn refusals_differ(&self, index: StateIndex) -> bool {
-        let Some(state) = state(self.automaton, index) else { return false };
-        let mut targets = self.refusals(state).map(|edge| edge.action.target());
-        targets.next().is_some_and(|first| targets.any(|target| target != first))
-    }
-
-    fn refusals<'s>(&self, state: &'s State) -> impl Iterator<Item = &'s Edge> {
-        state.edges.iter().filter(|edge| {
+        let refusal = |edge: &&Edge| {
             edge.direction == Direction::Receive
                 && matches!(kind(self.declarations, edge.message), Some(Kind::Refusal { .. }))
                 && matches!(edge.action, Action::Step(_))
                 && matches!(edge.origin, Origin::Written | Origin::Refusal)
+        };
+        state.edges.iter().filter(refusal).find(|edge| wanted(edge)).map(|edge| edge.action.target())
+    }
+
+    /// The same for one input. In place of a reply only the refusal of its own request is taken.
+    fn refused_in_place_of(&self, state: &State, input: Kind) -> Option<StateIndex> {
+        self.refused(state, |edge| match (input, kind(self.declarations, edge.message)) {
+            (Kind::Reply { request }, Some(Kind::Refusal { request: refused })) => request == refused,
+            _ => true,
         })
     }
 

@@ -152,8 +152,13 @@ fn refusals_of_two_requests_are_told_apart() {
     };
     let refusing = ["pub fn send_a_result", "pub fn refuse_a", "pub fn send_b_result", "pub fn refuse_b"];
     assert_eq!(methods("impl Other<Both>"), [&refusing[..], &["pub async fn cancelled_b"]].concat());
-    assert_eq!(methods("impl Role<Both>"), ["pub fn next"]);
-    assert_eq!(methods("impl Role<OnlyB>"), ["pub fn recv_b_result", "pub fn next"]);
+    // Each reply is received in a state of its own, and so is its refusal.
+    for (reply, state) in [("a", "OnlyB"), ("b", "OnlyA")] {
+        let next = format!(
+            "pub fn recv_{reply}_result(self) -> typed::Step<Role<{state}>, typed::StepError<Role<{state}>>>"
+        );
+        assert!(code.contains(&next), "{code}");
+    }
 }
 
 #[test]

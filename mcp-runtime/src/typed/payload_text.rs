@@ -1,6 +1,6 @@
 //! Payloads as JSON text: how they are written, and read as the tables say.
 
-use mcp_protocol_machine::protocol::{Message, MessageIndex};
+use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -34,6 +34,8 @@ pub(super) fn read<T: DeserializeOwned>(
 pub(super) fn text<'a>(link: &Link, message: MessageIndex, payload: Option<&'a str>) -> &'a str {
     let table: Option<&Message> = link.protocol().message(message);
     match table {
+        // The tables do not say what an error carries.
+        Some(Message { kind: Kind::Refusal { .. }, .. }) => payload.unwrap_or("null"),
         // It was read as the tables say when it arrived.
         Some(table) if table.pattern().is_none() => to_be_read(table, payload),
         _ => payload.unwrap_or("null"),

@@ -135,6 +135,16 @@ fn the_shipped_protocols() {
 }
 
 #[test]
+fn acp() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../acp"),
+        order: &["types", "acp_v1"],
+        ..Layers::default()
+    }
+    .check();
+}
+
+#[test]
 fn lsp() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../lsp"),

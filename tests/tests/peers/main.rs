@@ -1,6 +1,7 @@
 //! Sessions with programs of others. These tests need what `.ci/run` installs, so that `cargo test` leaves them out;
 //! `cargo test -p integration-tests --test peers -- --ignored` runs them.
 
+mod agents;
 mod editors;
 mod everything;
 mod language_server;

@@ -11,3 +11,4 @@ mod note;
 mod patterns;
 mod several_channels;
 mod star_branch;
+mod two_replies;
