@@ -2,6 +2,7 @@
 //! `cargo test -p integration-tests --test peers -- --ignored` runs them.
 
 mod agents;
+mod codex;
 mod editors;
 mod everything;
 mod language_server;
