@@ -64,24 +64,70 @@ impl Checker {
         let body = self.sub_sessions.later(direction, message)?;
         let sought = Sought { direction, message, id, correlation };
         let found = self.find_later(body, sought, otherwise).and_then(|later| {
-            let own = id.map(|_| correlation.announces.unwrap_or(&NOTHING));
-            let during = match later {
-                Some(Later::SubSession(sub_session, _)) => During::SubSession(sub_session, own),
-                Some(Later::Late(_)) => During::Over,
-                // It opens a sub-session, or is uncorrelated: that is judged next.
-                None => return Ok(None),
-            };
-            let closed_gate = self
-                .gates_on_arrival(direction, message, during, applies)
-                .map_err(|kind| self.violation(direction, message, id, kind))?;
-            Ok(match later {
-                Some(Later::SubSession(sub_session, found)) => {
-                    Some(Later::SubSession(sub_session, Found { closed_gate, ..found }))
+            let judged = self.judge_gates_of(later, sought, applies);
+            match (later, judged) {
+                (Some(Later::SubSession(sub_session, _)), Err(violation)) => {
+                    // What is closed here may be open where the sender meant it.
+                    let elsewhere = self.meant_elsewhere(sub_session, sought, otherwise).ok_or(violation)?;
+                    self.judge_gates_of(elsewhere, sought, applies)
                 }
-                other => other,
-            })
+                (_, judged) => judged,
+            }
         });
         found.transpose()
+    }
+
+    /// The gates of a message that is judged as a later step.
+    fn judge_gates_of(
+        &self,
+        later: Option<Later>,
+        sought: Sought<'_>,
+        applies: &impl Fn(&Condition) -> bool,
+    ) -> Result<Option<Later>, Violation> {
+        let Sought { direction, message, id, correlation } = sought;
+        let own = id.map(|_| correlation.announces.unwrap_or(&NOTHING));
+        let during = match later {
+            Some(Later::SubSession(sub_session, _)) => During::SubSession(sub_session, own),
+            Some(Later::Late(_)) => During::Over,
+            // It opens a sub-session, or is uncorrelated: that is judged next.
+            None => return Ok(None),
+        };
+        let closed_gate = self
+            .gates_on_arrival(direction, message, during, applies)
+            .map_err(|kind| self.violation(direction, message, id, kind))?;
+        Ok(match later {
+            Some(Later::SubSession(sub_session, found)) => {
+                Some(Later::SubSession(sub_session, Found { closed_gate, ..found }))
+            }
+            other => other,
+        })
+    }
+
+    /// What a message may be that is no step of the running sub-session which holds its values, because its sender has
+    /// not heard of that: uncorrelated, or late for a sub-session before it.
+    fn meant_elsewhere(
+        &self,
+        sub_session: SubSessionNumber,
+        sought: Sought<'_>,
+        otherwise: Otherwise,
+    ) -> Option<Option<Later>> {
+        let Sought { direction, message, correlation, .. } = sought;
+        if correlation.meant != Meant::Anything {
+            return None;
+        }
+        let unknown = self.sub_sessions.get(sub_session)?.may_be_unknown(direction);
+        if unknown && self.may_be_alone(correlation, otherwise) {
+            return Some(None);
+        }
+        let mut before = self.sub_sessions.reused_around(Some(sub_session), correlation.keys);
+        let ended = before.find(|ended| self.may_be_late_for(ended, direction, message))?;
+        Some(Some(Later::Late(Checker::late_for(ended))))
+    }
+
+    /// Whether a message may be uncorrelated, if its sender knows of no sub-session that holds its values.
+    fn may_be_alone(&self, correlation: Correlation<'_>, otherwise: Otherwise) -> bool {
+        let is_open = |key: KeyIndex| self.protocol.key(key).is_some_and(|key| key.open);
+        otherwise == Otherwise::Alone && correlation.keys.iter().any(|(key, _)| is_open(*key))
     }
 
     fn find_later(
@@ -107,11 +153,9 @@ impl Checker {
             let here = Late { state: StateIndex(0), crossed: None, over: true };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
         }
-        let open =
-            correlation.keys.iter().any(|(key, _)| self.protocol.key(*key).is_some_and(|key| key.open));
-        let alone = open && otherwise == Otherwise::Alone;
+        let alone = self.may_be_alone(correlation, otherwise);
         match holder {
-            Holder::Running(sub_session) => self.find_in_running(sub_session, sought, alone),
+            Holder::Running(sub_session) => self.find_in_running(sub_session, sought, otherwise),
             Holder::Missing { space, last } => {
                 let new = !matches!(correlation.meant, Meant::SubSession(_) | Meant::NewWithin(_));
                 if space.outer.is_none() && new && (alone || otherwise == Otherwise::Opens) {
@@ -160,7 +204,7 @@ impl Checker {
         &self,
         sub_session: SubSessionNumber,
         sought: Sought<'_>,
-        alone: bool,
+        otherwise: Otherwise,
     ) -> Result<Option<Later>, Violation> {
         let Sought { direction, message, id, correlation } = sought;
         let refuse = |kind| Err(self.violation(direction, message, id, kind));
@@ -190,19 +234,12 @@ impl Checker {
         // It may cross the message that opened the sub-session.
         let unknown = correlation.meant == Meant::Anything && running.may_be_unknown(direction);
         if let Some(found) = self.find_among(&running.channels, direction, message, |_| true) {
-            let found = Found { shows_state: found.shows_state && !(unknown && alone), ..found };
+            let alone = unknown && self.may_be_alone(correlation, otherwise);
+            let found = Found { shows_state: found.shows_state && !alone, ..found };
             return Ok(Some(Later::SubSession(sub_session, found)));
         }
-        if unknown && alone {
-            return Ok(None);
-        }
-        // It may be meant for one that was before.
-        let mut before = self.sub_sessions.reused_around(Some(sub_session), correlation.keys);
-        let late = before.find(|ended| self.may_be_late_for(ended, direction, message));
-        match late.filter(|_| correlation.meant == Meant::Anything) {
-            Some(ended) => Ok(Some(Later::Late(Checker::late_for(ended)))),
-            None => Err(self.violation_in(running.channels.states(), direction, message, id)),
-        }
+        self.meant_elsewhere(sub_session, sought, otherwise)
+            .ok_or_else(|| self.violation_in(running.channels.states(), direction, message, id))
     }
 
     pub(super) fn is_answer(&self, message: MessageIndex) -> bool {

@@ -165,7 +165,8 @@ impl Party<'_> {
         let direction = self.direction(event.from);
         self.granted.note(protocol, event);
         let table = protocol.message(event.message).unwrap();
-        if table.reports.is_some() {
+        // A report moves nothing; one that stands alone is a step like any other.
+        if table.reports.is_some() && sub_session.is_none() {
             return;
         }
         if reply_follows(protocol, event.message) {

@@ -30,6 +30,7 @@ impl World<'_> {
             }
         }
         let is_step = names_a_request && self.is_in_sub_session(event, direction);
+        let is_held = self.running_sub_sessions().any(|number| self.holds(number, event));
         let (verdict, _) = self.plain(event, direction);
         let Verdict::Wrong(kinds) = verdict else { return verdict };
         if is_step {
@@ -39,6 +40,11 @@ impl World<'_> {
         Verdict::Wrong(match (kinds, token) {
             ("NotPermitted", Some(_)) => "UnknownToken",
             ("NotPermitted", None) if names_a_request => "RequestUnnamed",
+            // The value is held by a sub-session of another body that the same message opens.
+            ("NotPermitted|UnknownKey", Some(_)) if is_held => "NotPermitted|UnknownToken|UnknownKey",
+            ("NotPermitted|UnknownKey", None) if names_a_request && is_held => {
+                "NotPermitted|RequestUnnamed|UnknownKey"
+            }
             ("NotPermitted|UnknownKey", Some(_)) => "UnknownToken|UnknownKey",
             ("NotPermitted|UnknownKey", None) if names_a_request => "RequestUnnamed|UnknownKey",
             ("NotPermitted|KeyMissing", Some(_)) => "UnknownToken|KeyMissing",
@@ -52,12 +58,15 @@ impl World<'_> {
         })
     }
 
-    /// Whether a running sub-session holds the values of a message that may be a step in it.
+    /// Whether a running sub-session holds the values of a message that may be a step in it, or open one within it.
     fn is_in_sub_session(&self, event: &Event, direction: Direction) -> bool {
-        (0..self.sub_sessions.len()).any(|number| {
-            let live = self.with_those_around(number).all(|number| self.sub_sessions[number].over.is_none());
-            live && self.may_go_on(number, event, direction)
-        })
+        self.running_sub_sessions()
+            .any(|number| self.may_go_on(number, event, direction) || self.may_open(number, event, direction))
+    }
+
+    fn running_sub_sessions(&self) -> impl Iterator<Item = usize> {
+        let runs = |number: usize| self.sub_sessions[number].over.is_none();
+        (0..self.sub_sessions.len()).filter(move |number| self.with_those_around(*number).all(runs))
     }
 
     /// Whether a message that reports has a place in the session types, too.

@@ -583,7 +583,7 @@ impl<'a> World<'a> {
             let opening = self.opening(&self.sub_sessions[number].configs, direction, event.message);
             if let Some(opening) = opening {
                 let (mut verdict, opened) = self.open(event, item.clone(), opening, Some(number));
-                if verdict == Verdict::Wrong("KeyInUse") {
+                if matches!(verdict, Verdict::Wrong("KeyInUse" | "NotNegotiated")) {
                     // It may be meant for one before this one.
                     verdict = self.late_for(&fitting, event, &item).unwrap_or(verdict);
                 }
@@ -612,7 +612,12 @@ impl<'a> World<'a> {
             }
             let part = Part::SubSession(number);
             if !self.gates(event, part) {
-                return (Verdict::Wrong("NotNegotiated"), None);
+                // The gate may be open for what it was meant for, by who has not heard of this sub-session.
+                if let Some(uncorrelated) = uncorrelated.filter(|_| unheard) {
+                    return self.open(event, item, uncorrelated, None);
+                }
+                let late = self.late_for(&fitting, event, &item);
+                return (late.unwrap_or(Verdict::Wrong("NotNegotiated")), None);
             }
             self.behind_gates += u64::from(self.is_behind_gate(event, part));
             let goes_on = !self.stays(number, &item);

@@ -6,6 +6,7 @@ mod early;
 mod exchanges;
 mod fences;
 mod forked;
+mod gates;
 mod governed;
 mod keyed;
 mod late;
