@@ -289,7 +289,10 @@ impl<'a> Reading<'a> {
         self.branches(thread.at, &mut visit, &mut Vec::new());
         for asked in &thread.asked {
             let refusal = declarations.refusal(asked.request).unwrap();
-            if !moves.iter().any(|known| known.message == refusal) {
+            // An error may come where a reply may; the request that opens a sub-session fails at any time.
+            let is_reply = |known: &Move| self.kind(known.message) == Kind::Reply { request: asked.request };
+            let may_fail = asked.back == NOWHERE || moves.iter().any(is_reply);
+            if may_fail && !moves.iter().any(|known| known.message == refusal) {
                 let (direction, id) = (asked.direction.flip(), Some(asked.id.clone()));
                 let suspended = Some(asked.suspended);
                 moves.push(Move { direction, message: refusal, id, rule: None, next: asked.back, suspended });
