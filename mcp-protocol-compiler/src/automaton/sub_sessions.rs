@@ -70,6 +70,7 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
     let nesting = Nesting::new(states, declarations);
     let loose = correlation::loose(states, &nesting, declarations);
     let openers = openers(states);
+    let outside = self::openers(states.iter().filter(|place| !place.in_body()));
     let unanswered = unanswered(states, declarations);
     let mut held = None;
     let mut opened = None;
@@ -132,6 +133,20 @@ pub(super) fn keyless(states: &[RawState], declarations: &Declarations, findings
                 }
             }
         }
+        // What opens an instance in a sub-session comes without one only if its key is open, as a step does.
+        for edge in place.edges.iter().filter(|edge| edge.spawn) {
+            let action = (edge.direction, edge.message);
+            let alone = outside.get(&action).into_iter().flatten();
+            let alone = alone.copied().find(|first| open_keys::stands_alone(states, declarations, first));
+            if let Some(first) = alone
+                && let Some(key) = keys(declarations, edge.message).first().copied()
+                && !nesting.is_open(declarations, state, edge.message)
+                && seen.insert(edge.span)
+            {
+                let key = Some(key);
+                findings.push(FindingKind::StepOpensToo { action, first: first.span, key }.at(edge.span));
+            }
+        }
     }
     for Keyless { opener, held, mut steps } in keyless {
         steps.sort_by_key(|(span, _)| *span);
@@ -163,12 +178,14 @@ fn opened_by(states: &[RawState]) -> HashMap<usize, &RawEdge> {
     opened
 }
 
-/// The edges that open sub-sessions, by what they say.
-fn openers(states: &[RawState]) -> BTreeMap<(Direction, MessageIndex), Vec<&RawEdge>> {
+/// The edges that open sub-sessions in some states, by what they say.
+fn openers<'s>(
+    states: impl IntoIterator<Item = &'s RawState>,
+) -> BTreeMap<(Direction, MessageIndex), Vec<&'s RawEdge>> {
     let mut openers: BTreeMap<_, Vec<&RawEdge>> = BTreeMap::new();
     // A body that runs in many states has its edges in each of them.
     let mut seen = BTreeSet::new();
-    for edge in states.iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
+    for edge in states.into_iter().flat_map(|place| place.edges.iter().filter(|edge| edge.spawn)) {
         if seen.insert((edge.direction, edge.message, edge.target)) {
             openers.entry((edge.direction, edge.message)).or_default().push(edge);
         }

@@ -369,6 +369,10 @@ fn what_ties_the_steps_of_a_sub_session() {
             "uncorrelated with a key that is not open",
             "key k = A.x | M.x  C = (*( ?M . End ), *D)  D = !A . ?R . rec w . ?M . w",
         ),
+        (
+            "opened in a sub-session and outside with a key that is not open",
+            "key k = A.x | B.x | M.x  C = (*( !B . ?S . End ), *D)  D = !A . ?R . (E, *( !B . ?S . End ))  E = ?M . E",
+        ),
         ("goes on or opens", "key k = A.x | M.x  C = *D  D = !A . ?R . rec w . ( ?M . w & !A . ?R . w )"),
         (
             "goes on where it may be over",
