@@ -935,14 +935,6 @@ pub mod client {
             self.handle.call(messages::SET_CONFIG_OPTION, &params)
         }
 
-        /// See [`client::Conversation::send_prompt`](super::client::Conversation::send_prompt).
-        pub fn prompt(
-            &self,
-            params: types::PromptRequest,
-        ) -> CancellableCall<'static, types::PromptResponse> {
-            self.handle.call_step(messages::PROMPT, &params)
-        }
-
         /// See [`client::Conversation::close_session`](super::client::Conversation::close_session).
         pub fn close_session(
             &self,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
-use super::methods::Planner;
+use super::methods::{Planner, is_taken};
 use super::types::{Replicated, kind, state};
 use crate::automaton::Edge;
 use crate::reach::reachable;
@@ -87,6 +87,10 @@ impl Planner<'_> {
     /// What both views may become. `None`: something may come that the value does not expect.
     fn next_views(&self, (seen, actual): Views, taken: &[MessageIndex]) -> Option<Vec<Views>> {
         let mut next = Vec::new();
+        if self.opened_by_peer(actual).any(|message| self.opened_by_peer(seen).all(|known| known != message))
+        {
+            return None;
+        }
         for (edge, target) in self.steps(actual, Direction::Receive) {
             let expected = self.steps(seen, Direction::Receive).find(|(own, _)| own.message == edge.message);
             let answers = match self.kind(edge) {
@@ -119,6 +123,18 @@ impl Planner<'_> {
             }
             _ => None,
         })
+    }
+
+    /// What the peer may open in a state on a replicated channel, and the value takes.
+    fn opened_by_peer(&self, index: StateIndex) -> impl Iterator<Item = MessageIndex> {
+        let edges = state(self.automaton, index).map(|state| state.edges.as_slice()).unwrap_or_default();
+        let opening = |edge: &&Edge| {
+            edge.direction == Direction::Receive
+                && edge.origin == Origin::Written
+                && matches!(edge.action, Action::Spawn(_))
+        };
+        let taken = |message| self.declarations.message(message).is_some_and(is_taken);
+        edges.iter().filter(opening).map(|edge| edge.message).filter(move |message| taken(*message))
     }
 
     fn replies(&self, request: MessageIndex, states: &BTreeSet<StateIndex>) -> Vec<MessageIndex> {

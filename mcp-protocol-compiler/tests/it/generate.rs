@@ -268,6 +268,9 @@ fn a_handle_takes_the_steps_after_which_a_waiting_value_is_still_right() {
     let back =
         "Going = ?Hear . Going & !Say . Quiet\nQuiet = ?Hear . Quiet & !Turn . Going & !Stop . ?reply . End";
     assert_eq!(handle_steps(back), ["send_say", "send_turn", "stop"]);
+    // After the turn the host may ask, and the value does not expect a question.
+    let asked = "Going = ?Hear . Going & !Say . Going & !Turn . Asked\nAsked = ?Hear . Asked & *( ?Ask . !reply . End )";
+    assert_eq!(handle_steps(asked), ["send_say"]);
     // Each channel has a value of its own.
     let channels = "Going = (Hearing, Saying)\nHearing = ?Hear . Hearing & ?Turn . End\nSaying = !Say . Saying ⊕ !Stop . ?reply . End";
     assert_eq!(handle_steps(channels), Vec::<String>::new());

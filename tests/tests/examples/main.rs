@@ -1,6 +1,7 @@
 //! The examples, as programs and as code.
 
 mod cash_machine;
+mod coding_agent;
 mod console;
 mod counter;
 mod file_transfer;

@@ -2,6 +2,7 @@
 
 mod announced_tokens;
 mod cancelling;
+mod conversations;
 mod generated;
 mod handle_steps;
 mod inner;

@@ -8,6 +8,8 @@
 
 mod agent;
 mod client;
+#[cfg(unix)]
+mod example_client;
 
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
