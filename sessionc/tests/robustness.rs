@@ -183,7 +183,7 @@ fn sessions(folder: &Path, into: &mut Vec<PathBuf>) {
 fn what_is_shipped_is_laid_out_as_fmt_does() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let mut files = Vec::new();
-    for folder in ["protocols", "lsp", "examples"] {
+    for folder in ["protocols", "acp", "lsp", "examples"] {
         sessions(&root.join(folder), &mut files);
     }
     assert!(files.len() >= 5, "{files:?}");

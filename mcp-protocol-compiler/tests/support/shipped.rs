@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 
 /// Where the project has protocols, from its root.
-const FOLDERS: [&str; 6] = [
+const FOLDERS: [&str; 7] = [
     "protocols",
+    "acp",
     "lsp",
     "examples",
     "tests/protocols",

@@ -20,8 +20,8 @@ use serde_json::{Value, json};
 use tokio::process::Command;
 
 /// How a server is started, and a text in its language whose line is numbered.
-struct Language {
-    server: &'static str,
+pub(crate) struct Language {
+    pub(crate) server: &'static str,
     id: &'static str,
     file: &'static str,
     line: fn(i32) -> String,
@@ -29,7 +29,7 @@ struct Language {
     column: u32,
 }
 
-const PYTHON: Language = Language {
+pub(crate) const PYTHON: Language = Language {
     server: "pyright-langserver",
     id: "python",
     file: "main.py",
@@ -37,7 +37,7 @@ const PYTHON: Language = Language {
     column: 0,
 };
 
-const TYPESCRIPT: Language = Language {
+pub(crate) const TYPESCRIPT: Language = Language {
     server: "typescript-language-server",
     id: "typescript",
     file: "main.ts",
@@ -62,7 +62,7 @@ fn packages() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("peers/node_modules")
 }
 
-const RUST: Language = Language {
+pub(crate) const RUST: Language = Language {
     server: "rust-analyzer",
     id: "rust",
     file: "src/main.rs",
@@ -125,10 +125,10 @@ impl client::Handler for Asked {
     }
 }
 
-struct Running {
-    editor: LspClient<Active>,
+pub(crate) struct Running {
+    pub(crate) editor: LspClient<Active>,
     folder: PathBuf,
-    reports: Arc<Mutex<Vec<String>>>,
+    pub(crate) reports: Arc<Mutex<Vec<String>>>,
     handler: Asked,
     pid: u32,
 }
@@ -160,7 +160,7 @@ fn capabilities() -> ClientCapabilities {
 }
 
 /// An editor in a folder of its own, after the handshake.
-async fn started(name: &str, language: &Language) -> Option<Running> {
+pub(crate) async fn started(name: &str, language: &Language) -> Option<Running> {
     let server = installed(language.server)?;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     std::fs::create_dir_all(&folder).unwrap();
@@ -201,20 +201,28 @@ async fn started(name: &str, language: &Language) -> Option<Running> {
 }
 
 impl Running {
-    fn uri(&self, language: &Language) -> Uri {
+    pub(crate) fn uri(&self, language: &Language) -> Uri {
         uri_of(&self.folder.join(language.file))
     }
 
     async fn open(&self, language: &Language) -> Result<Document<Open>, LspError> {
-        let text = (language.line)(0);
-        std::fs::write(self.folder.join(language.file), &text).unwrap();
-        let text_document = TextDocumentItem::new(self.uri(language), language.id.to_owned(), 0, text);
+        self.open_text(language, &(language.line)(0)).await
+    }
+
+    pub(crate) async fn open_text(
+        &self,
+        language: &Language,
+        text: &str,
+    ) -> Result<Document<Open>, LspError> {
+        std::fs::write(self.folder.join(language.file), text).unwrap();
+        let text_document =
+            TextDocumentItem::new(self.uri(language), language.id.to_owned(), 0, text.to_owned());
         self.editor.send_did_open(DidOpenTextDocumentParams { text_document }).await
     }
 }
 
 /// The server wants to be asked again: what it knew has changed meanwhile.
-const CONTENT_MODIFIED: i64 = -32801;
+pub(crate) const CONTENT_MODIFIED: i64 = -32801;
 
 /// What stands under the first line's name, as the server says it; nothing if it does not know yet.
 fn told(hover: Result<Option<Hover>, LspError>) -> String {
@@ -275,7 +283,7 @@ async fn edited(language: &Language) {
 }
 
 /// The tests do not depend on timing; this only keeps a bug from hanging them.
-async fn guarded(test: impl Future<Output = ()>) {
+pub(crate) async fn guarded(test: impl Future<Output = ()>) {
     tokio::time::timeout(Duration::from_secs(180), test).await.unwrap();
 }
 

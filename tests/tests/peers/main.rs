@@ -5,6 +5,7 @@ mod agents;
 mod codex;
 mod editors;
 mod everything;
+mod features;
 mod language_server;
 mod parents;
 #[cfg(unix)]
