@@ -18,6 +18,7 @@ use mcp_runtime::transport::{Child, Framing};
 use mcp_runtime::{Error, Options, Report, RpcError};
 use serde_json::{Value, json};
 use tokio::process::Command;
+use tokio::sync::watch;
 
 /// How a server is started, and a text in its language whose line is numbered.
 pub(crate) struct Language {
@@ -93,6 +94,8 @@ fn installed(server: &str) -> Option<PathBuf> {
 #[derive(Clone, Default)]
 struct Asked {
     finished: Arc<Mutex<Vec<ProgressToken>>>,
+    /// The methods that the server has registered.
+    registered: Arc<watch::Sender<Vec<String>>>,
 }
 
 impl client::Handler for Asked {
@@ -108,7 +111,9 @@ impl client::Handler for Asked {
         Ok(())
     }
 
-    async fn register_capability(&self, _: Context, _: RegistrationParams) -> Result<(), RpcError> {
+    async fn register_capability(&self, _: Context, params: RegistrationParams) -> Result<(), RpcError> {
+        let methods = params.registrations.into_iter().map(|registration| registration.method);
+        self.registered.send_modify(|registered| registered.extend(methods));
         Ok(())
     }
 
@@ -144,6 +149,10 @@ fn capabilities() -> ClientCapabilities {
             hover: Some(HoverClientCapabilities {
                 content_format: Some(vec![MarkupKind::PlainText]),
                 dynamic_registration: Some(true),
+            }),
+            diagnostic: Some(DiagnosticClientCapabilities {
+                dynamic_registration: Some(true),
+                related_document_support: None,
             }),
             ..Default::default()
         }),
@@ -303,6 +312,32 @@ async fn typescript_answers_from_the_text_before() {
 #[ignore = "needs rust-analyzer"]
 async fn rust_analyzer_answers_from_the_text_before() {
     guarded(edited(&RUST)).await;
+}
+
+/// pyright announces no diagnostics to an editor that it can register them with. The registration permits the question.
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn what_pyright_registers_may_be_asked() {
+    guarded(async {
+        let Some(running) = started("registered", &PYTHON).await else { return };
+        let document = running.open_text(&PYTHON, "value: int = ''\n").await.unwrap();
+        let mut registered = running.handler.registered.subscribe();
+        registered
+            .wait_for(|all| all.iter().any(|method| method == "textDocument/diagnostic"))
+            .await
+            .unwrap();
+        let params = DocumentDiagnosticParams {
+            text_document: TextDocumentIdentifier::new(running.uri(&PYTHON)),
+            identifier: None,
+            previous_result_id: None,
+            work_done_progress_params: WorkDoneProgressParams::default(),
+            partial_result_params: PartialResultParams::default(),
+        };
+        let report = document.document_diagnostic(params).await.unwrap();
+        assert!(format!("{report:?}").contains("reportAssignmentType"), "{report:?}");
+        assert_eq!(*running.reports.lock().unwrap(), Vec::<String>::new());
+    })
+    .await;
 }
 
 /// The server dies while a question is under way: its caller gets an error, and so does each later question.
