@@ -121,23 +121,25 @@ pub struct Closed;
 #[derive(Debug)]
 pub struct Stopping;
 
-/// The agent repeats the conversation that is loaded.
+/// The agent repeats the conversation in updates.
 ///
 /// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
 ///
 /// ```text
-/// Replaying = ?Update . Replaying & ?LoadSessionResponse . Open
+/// Loading = ?Update . Loading & ?LoadSessionResponse . Open
 /// ```
 #[derive(Debug)]
-pub struct Replaying;
+pub struct Loading;
 
-/// A state of [`client::Conversation`]; `acp-v1.session`:
+/// The agent does not repeat the conversation. Its updates say which commands there are, for instance.
+///
+/// A state of [`client::Conversation`] and [`server::Conversation`]; `acp-v1.session`:
 ///
 /// ```text
-/// ?ResumeSessionResponse . Idle
+/// Resuming = ?Update . Resuming & ?ResumeSessionResponse . Open
 /// ```
 #[derive(Debug)]
-pub struct AwaitingResumeSessionResponse;
+pub struct Resuming;
 
 /// A state of [`client::Terminal`]; `acp-v1.session`:
 ///
@@ -180,14 +182,6 @@ pub struct BeforeInitializeResponse;
 /// ```
 #[derive(Debug)]
 pub struct BeforeNewSessionResponse;
-
-/// A state of [`server::Conversation`]; `acp-v1.session`:
-///
-/// ```text
-/// !ResumeSessionResponse . Idle
-/// ```
-#[derive(Debug)]
-pub struct BeforeResumeSessionResponse;
 
 /// A state of [`server::Terminal`]; `acp-v1.session`:
 ///
@@ -300,17 +294,17 @@ impl AcpClient<Initialized> {
 
     /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
     ///
-    /// Sends the request `session/load`, which opens a sub-session; it is [`Replaying`].
+    /// Sends the request `session/load`, which opens a sub-session; it is [`Loading`].
     /// Needs the capabilities `server.loadSession`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
     ///
-    /// `*( !LoadSession . Replaying )`, `acp-v1.session`; in [`Initialized`].
+    /// `*( !LoadSession . Loading )`, `acp-v1.session`; in [`Initialized`].
     ///
     /// # Errors
     /// See [`AcpError`].
     pub async fn send_load_session(
         &self,
         params: types::LoadSessionRequest,
-    ) -> Result<client::Conversation<Replaying>, AcpError> {
+    ) -> Result<client::Conversation<Loading>, AcpError> {
         self.session.open(messages::LOAD_SESSION, &params).await.map(client::Conversation::at)
     }
 
@@ -329,17 +323,17 @@ impl AcpClient<Initialized> {
 
     /// Continues an earlier conversation without repeating it.
     ///
-    /// Sends the request `session/resume`, which opens a sub-session; it is [`AwaitingResumeSessionResponse`].
+    /// Sends the request `session/resume`, which opens a sub-session; it is [`Resuming`].
     /// Needs the capabilities `server.sessionCapabilities.resume`, `server.sessionCapabilities.additionalDirectories` (`if additionalDirectories`).
     ///
-    /// `*( !ResumeSession . AwaitingResumeSessionResponse )`, `acp-v1.session`; in [`Initialized`].
+    /// `*( !ResumeSession . Resuming )`, `acp-v1.session`; in [`Initialized`].
     ///
     /// # Errors
     /// See [`AcpError`].
     pub async fn send_resume_session(
         &self,
         params: types::ResumeSessionRequest,
-    ) -> Result<client::Conversation<AwaitingResumeSessionResponse>, AcpError> {
+    ) -> Result<client::Conversation<Resuming>, AcpError> {
         self.session.open(messages::RESUME_SESSION, &params).await.map(client::Conversation::at)
     }
 
@@ -534,7 +528,7 @@ impl client::Conversation<Idle> {
 
     /// Waits for whatever the peer sends next.
     ///
-    /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// ``, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     ///
     /// # Errors
     /// See [`AcpError`].
@@ -593,7 +587,7 @@ impl client::Conversation<Turn> {
 
     /// Waits for whatever the peer sends next.
     ///
-    /// `?PromptResponse . Idle & ?PromptError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// `?PromptResponse . Idle & ?PromptError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn next(self) -> typed::Step<client::TurnNext, AcpError> {
         self.session.next_on(client::TurnNext::read)
     }
@@ -649,7 +643,7 @@ impl client::Conversation<Closing> {
 
     /// Waits for whatever the peer sends next.
     ///
-    /// `?PromptResponse . Closed & ?PromptError . Closed & ?CloseSessionResponse . Stopping & ?CloseSessionError . Turn`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// `?PromptResponse . Closed & ?PromptError . Closed & ?CloseSessionResponse . Stopping & ?CloseSessionError . Turn`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn next(self) -> typed::Step<client::ClosingNext, AcpError> {
         self.session.next_on(client::ClosingNext::read)
     }
@@ -689,7 +683,7 @@ impl client::Conversation<Closed> {
 
     /// Waits for whatever the peer sends next.
     ///
-    /// `?CloseSessionResponse . End & ?CloseSessionError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// `?CloseSessionResponse . End & ?CloseSessionError . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn next(self) -> typed::Step<client::ClosedNext, AcpError> {
         self.session.next_on(client::ClosedNext::read)
     }
@@ -727,17 +721,17 @@ impl client::Conversation<Stopping> {
 
     /// Waits for whatever the peer sends next.
     ///
-    /// `?PromptResponse . End & ?PromptError . End`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// `?PromptResponse . End & ?PromptError . End`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn next(self) -> typed::Step<client::StoppingNext, AcpError> {
         self.session.next_on(client::StoppingNext::read)
     }
 }
 
-impl client::Conversation<Replaying> {
-    /// Waits for the notification `session/update`; the sub-session stays [`Replaying`].
+impl client::Conversation<Loading> {
+    /// Waits for the notification `session/update`; the sub-session stays [`Loading`].
     /// If the peer refuses, the sub-session is over, too.
     ///
-    /// `?Update . Replaying`, `acp-v1.session`; in [`Replaying`].
+    /// `?Update . Loading`, `acp-v1.session`; in [`Loading`] and [`Resuming`].
     ///
     /// # Errors
     /// See [`AcpError`].
@@ -748,7 +742,7 @@ impl client::Conversation<Replaying> {
     /// Waits for `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`].
     /// If the peer refuses, the sub-session is over, too.
     ///
-    /// `?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Replaying`].
+    /// `?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Loading`].
     pub fn recv_load_session_response(
         self,
     ) -> typed::Step<(types::LoadSessionResponse, client::Conversation<Idle>), AcpError> {
@@ -758,21 +752,40 @@ impl client::Conversation<Replaying> {
     /// Waits for whatever the peer sends next.
     /// If the peer refuses, the sub-session is over, too.
     ///
-    /// `?Update . Replaying & ?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
-    pub fn next(self) -> typed::Step<client::ReplayingNext, AcpError> {
-        self.session.next_on(client::ReplayingNext::read)
+    /// `?Update . Loading & ?LoadSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+    pub fn next(self) -> typed::Step<client::LoadingNext, AcpError> {
+        self.session.next_on(client::LoadingNext::read)
     }
 }
 
-impl client::Conversation<AwaitingResumeSessionResponse> {
+impl client::Conversation<Resuming> {
+    /// Waits for the notification `session/update`; the sub-session stays [`Resuming`].
+    /// If the peer refuses, the sub-session is over, too.
+    ///
+    /// `?Update . Resuming`, `acp-v1.session`; in [`Loading`] and [`Resuming`].
+    ///
+    /// # Errors
+    /// See [`AcpError`].
+    pub async fn recv_update(&mut self) -> Result<types::SessionNotification, AcpError> {
+        self.session.receive_here(messages::UPDATE).await
+    }
+
     /// Waits for `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`].
     /// If the peer refuses, the sub-session is over, too.
     ///
-    /// `?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`AwaitingResumeSessionResponse`].
+    /// `?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Resuming`].
     pub fn recv_resume_session_response(
         self,
     ) -> typed::Step<(types::ResumeSessionResponse, client::Conversation<Idle>), AcpError> {
         self.session.receive_on(messages::RESUME_SESSION_RESPONSE)
+    }
+
+    /// Waits for whatever the peer sends next.
+    /// If the peer refuses, the sub-session is over, too.
+    ///
+    /// `?Update . Resuming & ?ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+    pub fn next(self) -> typed::Step<client::ResumingNext, AcpError> {
+        self.session.next_on(client::ResumingNext::read)
     }
 }
 
@@ -895,8 +908,8 @@ pub mod client {
         state super::Closing = super::tables::client::CLOSING;
         state super::Closed = super::tables::client::CLOSED;
         state super::Stopping = super::tables::client::STOPPING;
-        state super::Replaying = super::tables::client::REPLAYING;
-        state super::AwaitingResumeSessionResponse = super::tables::client::AWAITING_RESUME_SESSION_RESPONSE;
+        state super::Loading = super::tables::client::LOADING;
+        state super::Resuming = super::tables::client::RESUMING;
     }
 
     /// What a `Conversation` may send at any time, for tasks
@@ -1007,7 +1020,7 @@ pub mod client {
         pub async fn send_load_session(
             &self,
             params: types::LoadSessionRequest,
-        ) -> Result<Conversation<super::Replaying>, super::AcpError> {
+        ) -> Result<Conversation<super::Loading>, super::AcpError> {
             self.handle.open(messages::LOAD_SESSION, &params).await.map(Conversation::at)
         }
 
@@ -1026,7 +1039,7 @@ pub mod client {
         pub async fn send_resume_session(
             &self,
             params: types::ResumeSessionRequest,
-        ) -> Result<Conversation<super::AwaitingResumeSessionResponse>, super::AcpError> {
+        ) -> Result<Conversation<super::Resuming>, super::AcpError> {
             self.handle.open(messages::RESUME_SESSION, &params).await.map(Conversation::at)
         }
 
@@ -1541,18 +1554,18 @@ pub mod client {
         }
     }
 
-    /// What comes next in [`Replaying`](super::Replaying).
+    /// What comes next in [`Loading`](super::Loading).
     #[allow(clippy::large_enum_variant)]
     #[derive(Debug)]
     #[must_use = "it holds what the peer sent"]
-    pub enum ReplayingNext {
-        /// The notification `session/update`; the sub-session goes on as [`Replaying`](super::Replaying).
-        Update(types::SessionNotification, Conversation<super::Replaying>),
+    pub enum LoadingNext {
+        /// The notification `session/update`; the sub-session goes on as [`Loading`](super::Loading).
+        Update(types::SessionNotification, Conversation<super::Loading>),
         /// `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`](super::Idle).
         LoadSessionResponse(types::LoadSessionResponse, Conversation<super::Idle>),
     }
 
-    impl ReplayingNext {
+    impl LoadingNext {
         #[allow(clippy::result_large_err)]
         pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
             match input.message() {
@@ -1563,6 +1576,37 @@ pub mod client {
                 messages::LOAD_SESSION_RESPONSE => {
                     input
                         .then(|payload, session| Self::LoadSessionResponse(
+                            payload,
+                            Conversation::at(session),
+                        ))
+                }
+                _ => Err(input.unexpected()),
+            }
+        }
+    }
+
+    /// What comes next in [`Resuming`](super::Resuming).
+    #[allow(clippy::large_enum_variant)]
+    #[derive(Debug)]
+    #[must_use = "it holds what the peer sent"]
+    pub enum ResumingNext {
+        /// The notification `session/update`; the sub-session goes on as [`Resuming`](super::Resuming).
+        Update(types::SessionNotification, Conversation<super::Resuming>),
+        /// `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`](super::Idle).
+        ResumeSessionResponse(types::ResumeSessionResponse, Conversation<super::Idle>),
+    }
+
+    impl ResumingNext {
+        #[allow(clippy::result_large_err)]
+        pub(super) fn read(input: typed::Input) -> Result<Self, typed::Unread> {
+            match input.message() {
+                messages::UPDATE => {
+                    input
+                        .then(|payload, session| Self::Update(payload, Conversation::at(session)))
+                }
+                messages::RESUME_SESSION_RESPONSE => {
+                    input
+                        .then(|payload, session| Self::ResumeSessionResponse(
                             payload,
                             Conversation::at(session),
                         ))
@@ -1817,14 +1861,14 @@ impl server::Conversation<BeforeNewSessionResponse> {
 
     /// Sends an error in reply to `session/new`; the sub-session is over.
     ///
-    /// `!NewSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `!NewSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
         self.session.refuse_on(messages::NEW_SESSION, error)
     }
 
     /// Waits until the peer cancels the request `session/new`, or the session is over; a request that was cancelled is still answered.
     ///
-    /// `?CancelRequest of NewSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `?CancelRequest of NewSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub async fn cancelled(&self) {
         self.session.cancelled(messages::NEW_SESSION).await;
     }
@@ -1854,7 +1898,7 @@ impl server::Conversation<Idle> {
     /// Sends the notification `session/update`.
     /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
     ///
-    /// `*( !Update . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// `*( !Update . End )`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn send_update(&self, params: types::SessionNotification) -> typed::Notify<'_> {
         self.session.notify(messages::UPDATE, &params)
     }
@@ -1893,7 +1937,7 @@ impl server::Conversation<Turn> {
 
     /// Sends an error in reply to `session/prompt`; the sub-session goes on as [`Idle`].
     ///
-    /// `!PromptError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `!PromptError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn refuse(
         self,
         error: typed::RpcError,
@@ -1903,7 +1947,7 @@ impl server::Conversation<Turn> {
 
     /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
     ///
-    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub async fn cancelled(&self) {
         self.session.cancelled(messages::PROMPT).await;
     }
@@ -2140,7 +2184,7 @@ impl server::Conversation<Closed> {
 
     /// Sends an error in reply to `session/close`; the sub-session goes on as [`Idle`].
     ///
-    /// `!CloseSessionError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `!CloseSessionError . Idle`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn refuse(
         self,
         error: typed::RpcError,
@@ -2150,7 +2194,7 @@ impl server::Conversation<Closed> {
 
     /// Waits until the peer cancels the request `session/close`, or the session is over; a request that was cancelled is still answered.
     ///
-    /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `?CancelRequest of CloseSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub async fn cancelled(&self) {
         self.session.cancelled(messages::CLOSE_SESSION).await;
     }
@@ -2192,14 +2236,14 @@ impl server::Conversation<Stopping> {
 
     /// Sends an error in reply to `session/prompt`; the sub-session is over.
     ///
-    /// `!PromptError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `!PromptError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
         self.session.refuse_on(messages::PROMPT, error)
     }
 
     /// Waits until the peer cancels the request `session/prompt`, or the session is over; a request that was cancelled is still answered.
     ///
-    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `?CancelRequest of Prompt`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub async fn cancelled(&self) {
         self.session.cancelled(messages::PROMPT).await;
     }
@@ -2228,13 +2272,13 @@ impl server::Conversation<Stopping> {
     }
 }
 
-impl server::Conversation<Replaying> {
+impl server::Conversation<Loading> {
     /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
     ///
-    /// Sends the notification `session/update`; the sub-session stays [`Replaying`].
+    /// Sends the notification `session/update`; the sub-session stays [`Loading`].
     /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
     ///
-    /// `!Update . Replaying`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`] and [`Replaying`].
+    /// `!Update . Loading`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     ///
     /// # Errors
     /// See [`AcpError`].
@@ -2247,7 +2291,7 @@ impl server::Conversation<Replaying> {
 
     /// Sends `LoadSessionResponse`, the reply to `session/load`; the sub-session goes on as [`Idle`].
     ///
-    /// `!LoadSessionResponse . Idle`, `acp-v1.session`; in [`Replaying`].
+    /// `!LoadSessionResponse . Idle`, `acp-v1.session`; in [`Loading`].
     pub fn send_load_session_response(
         self,
         result: types::LoadSessionResponse,
@@ -2257,23 +2301,39 @@ impl server::Conversation<Replaying> {
 
     /// Sends an error in reply to `session/load`; the sub-session is over.
     ///
-    /// `!LoadSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `!LoadSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
         self.session.refuse_on(messages::LOAD_SESSION, error)
     }
 
     /// Waits until the peer cancels the request `session/load`, or the session is over; a request that was cancelled is still answered.
     ///
-    /// `?CancelRequest of LoadSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `?CancelRequest of LoadSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub async fn cancelled(&self) {
         self.session.cancelled(messages::LOAD_SESSION).await;
     }
 }
 
-impl server::Conversation<BeforeResumeSessionResponse> {
+impl server::Conversation<Resuming> {
+    /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
+    ///
+    /// Sends the notification `session/update`; the sub-session stays [`Resuming`].
+    /// Needs the capabilities `client.session.notices` (`if update.sessionUpdate = "notice"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_update"`), `client.session.compaction` (`if update.sessionUpdate = "compaction_summary_chunk"`).
+    ///
+    /// `!Update . Resuming`, `acp-v1.session`; in [`Idle`], [`Turn`], [`Closing`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
+    ///
+    /// # Errors
+    /// See [`AcpError`].
+    pub async fn send_update(
+        &mut self,
+        params: types::SessionNotification,
+    ) -> Result<(), AcpError> {
+        self.session.send_here(messages::UPDATE, &params).await
+    }
+
     /// Sends `ResumeSessionResponse`, the reply to `session/resume`; the sub-session goes on as [`Idle`].
     ///
-    /// `!ResumeSessionResponse . Idle`, `acp-v1.session`; in [`BeforeResumeSessionResponse`].
+    /// `!ResumeSessionResponse . Idle`, `acp-v1.session`; in [`Resuming`].
     pub fn send_resume_session_response(
         self,
         result: types::ResumeSessionResponse,
@@ -2283,14 +2343,14 @@ impl server::Conversation<BeforeResumeSessionResponse> {
 
     /// Sends an error in reply to `session/resume`; the sub-session is over.
     ///
-    /// `!ResumeSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `!ResumeSessionError . End`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub fn refuse(self, error: typed::RpcError) -> typed::Step<(), typed::StepError<Self>> {
         self.session.refuse_on(messages::RESUME_SESSION, error)
     }
 
     /// Waits until the peer cancels the request `session/resume`, or the session is over; a request that was cancelled is still answered.
     ///
-    /// `?CancelRequest of ResumeSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Replaying`] and [`BeforeResumeSessionResponse`].
+    /// `?CancelRequest of ResumeSession`, `acp-v1.session`; in [`BeforeNewSessionResponse`], [`Turn`], [`Closed`], [`Stopping`], [`Loading`] and [`Resuming`].
     pub async fn cancelled(&self) {
         self.session.cancelled(messages::RESUME_SESSION).await;
     }
@@ -2445,8 +2505,8 @@ pub mod server {
         state super::Closing = super::tables::server::CLOSING;
         state super::Closed = super::tables::server::CLOSED;
         state super::Stopping = super::tables::server::STOPPING;
-        state super::Replaying = super::tables::server::REPLAYING;
-        state super::BeforeResumeSessionResponse = super::tables::server::BEFORE_RESUME_SESSION_RESPONSE;
+        state super::Loading = super::tables::server::LOADING;
+        state super::Resuming = super::tables::server::RESUMING;
     }
 
     /// What a `Conversation` may send at any time, for tasks
@@ -2639,9 +2699,9 @@ pub mod server {
         NEW_SESSION: opening(params) new_session gated
             => NewSession(types::NewSessionRequest, Conversation<super::BeforeNewSessionResponse>);
         LOAD_SESSION: opening(params) load_session gated
-            => LoadSession(types::LoadSessionRequest, Conversation<super::Replaying>);
+            => LoadSession(types::LoadSessionRequest, Conversation<super::Loading>);
         RESUME_SESSION: opening(params) resume_session gated
-            => ResumeSession(types::ResumeSessionRequest, Conversation<super::BeforeResumeSessionResponse>);
+            => ResumeSession(types::ResumeSessionRequest, Conversation<super::Resuming>);
         AUTHENTICATE: request(params) authenticate
             => Authenticate(types::AuthenticateRequest, typed::Responder<types::AuthenticateResponse>);
         LOGOUT: request(params) logout gated
@@ -2691,7 +2751,7 @@ pub mod server {
             &self,
             context: Context,
             params: types::LoadSessionRequest,
-            sub_session: Conversation<super::Replaying>,
+            sub_session: Conversation<super::Loading>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             sub_session.session.decline(typed::RpcError::method_not_found("session/load"));
@@ -2705,7 +2765,7 @@ pub mod server {
             &self,
             context: Context,
             params: types::ResumeSessionRequest,
-            sub_session: Conversation<super::BeforeResumeSessionResponse>,
+            sub_session: Conversation<super::Resuming>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             sub_session.session.decline(typed::RpcError::method_not_found("session/resume"));
@@ -3078,7 +3138,8 @@ pub mod messages {
         CLOSE_SESSION = Message::request("CloseSession", "session/close")
             .requires(const { &[Requirement::server(capabilities::SESSION_CAPABILITIES_CLOSE)] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] });
+            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] })
+            .level(Level::must("a conversation that is open").error(-32002));
         CLOSE_SESSION_RESPONSE = Message::reply("CloseSessionResponse", CLOSE_SESSION);
         CLOSE_SESSION_ERROR = Message::refusal("CloseSessionError", CLOSE_SESSION);
 
@@ -3210,7 +3271,8 @@ pub mod messages {
                     .only_if(Condition::is(path!["mode"], "url")),
             ] })
             .cancellable()
-            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] });
+            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] })
+            .level(Level::must("modes that the client has announced").error(-32602));
         ELICIT_RESPONSE = Message::reply("ElicitResponse", ELICIT);
         ELICIT_ERROR = Message::refusal("ElicitError", ELICIT);
 
@@ -3222,7 +3284,8 @@ pub mod messages {
                 Requirement::client(capabilities::ELICITATION_URL)
                     .only_if(Condition::is(path!["mode"], "url")),
             ] })
-            .cancellable();
+            .cancellable()
+            .level(Level::must("modes that the client has announced").error(-32602));
         ELICIT_FOR_REQUEST_RESPONSE = Message::reply(
             "ElicitForRequestResponse",
             ELICIT_FOR_REQUEST,
@@ -3341,8 +3404,8 @@ mod tables {
                 send(m::LIST_SESSIONS, AWAITING_LIST_SESSIONS_RESPONSE).spawn(),
                 send(m::DELETE_SESSION, AWAITING_DELETE_SESSION_RESPONSE).spawn(),
                 send(m::NEW_SESSION, AWAITING_NEW_SESSION_RESPONSE).spawn(),
-                send(m::LOAD_SESSION, REPLAYING).spawn(),
-                send(m::RESUME_SESSION, AWAITING_RESUME_SESSION_RESPONSE).spawn(),
+                send(m::LOAD_SESSION, LOADING).spawn(),
+                send(m::RESUME_SESSION, RESUMING).spawn(),
                 send(m::EXTENSION, AWAITING_EXTENSION_RESPONSE).spawn(),
                 send(m::EXTENSION_NOTIFICATION, END).spawn(),
                 receive(m::UPDATE, END).spawn(),
@@ -3412,14 +3475,15 @@ mod tables {
                 receive(m::UPDATE, END).spawn(),
                 receive(m::ELICIT, BEFORE_ELICIT_RESPONSE).spawn(),
             ]);
-            REPLAYING = State::linear("Replaying", &[
+            LOADING = State::linear("Loading", &[
                 receive(m::LOAD_SESSION_RESPONSE, IDLE),
                 refused(m::LOAD_SESSION_ERROR, END),
-                receive(m::UPDATE, REPLAYING),
+                receive(m::UPDATE, LOADING),
             ]);
-            AWAITING_RESUME_SESSION_RESPONSE = State::linear("AwaitingResumeSessionResponse", &[
+            RESUMING = State::linear("Resuming", &[
                 receive(m::RESUME_SESSION_RESPONSE, IDLE),
                 refused(m::RESUME_SESSION_ERROR, END),
+                receive(m::UPDATE, RESUMING),
             ]);
             AWAITING_AUTHENTICATE_RESPONSE = State::linear("AwaitingAuthenticateResponse", &[
                 receive(m::AUTHENTICATE_RESPONSE, END),
@@ -3527,8 +3591,8 @@ mod tables {
                 receive(m::LIST_SESSIONS, BEFORE_LIST_SESSIONS_RESPONSE).spawn(),
                 receive(m::DELETE_SESSION, BEFORE_DELETE_SESSION_RESPONSE).spawn(),
                 receive(m::NEW_SESSION, BEFORE_NEW_SESSION_RESPONSE).spawn(),
-                receive(m::LOAD_SESSION, REPLAYING).spawn(),
-                receive(m::RESUME_SESSION, BEFORE_RESUME_SESSION_RESPONSE).spawn(),
+                receive(m::LOAD_SESSION, LOADING).spawn(),
+                receive(m::RESUME_SESSION, RESUMING).spawn(),
                 receive(m::EXTENSION, BEFORE_EXTENSION_RESPONSE).spawn(),
                 receive(m::EXTENSION_NOTIFICATION, END).spawn(),
             ]);
@@ -3593,14 +3657,15 @@ mod tables {
                 receive(m::SET_MODE, BEFORE_SET_MODE_RESPONSE).spawn(),
                 receive(m::SET_CONFIG_OPTION, BEFORE_SET_CONFIG_OPTION_RESPONSE).spawn(),
             ]);
-            REPLAYING = State::linear("Replaying", &[
+            LOADING = State::linear("Loading", &[
                 send(m::LOAD_SESSION_RESPONSE, IDLE),
                 refuse(m::LOAD_SESSION_ERROR, END),
-                send(m::UPDATE, REPLAYING),
+                send(m::UPDATE, LOADING),
             ]);
-            BEFORE_RESUME_SESSION_RESPONSE = State::linear("BeforeResumeSessionResponse", &[
+            RESUMING = State::linear("Resuming", &[
                 send(m::RESUME_SESSION_RESPONSE, IDLE),
                 refuse(m::RESUME_SESSION_ERROR, END),
+                send(m::UPDATE, RESUMING),
             ]);
             BEFORE_AUTHENTICATE_RESPONSE = State::linear("BeforeAuthenticateResponse", &[
                 send(m::AUTHENTICATE_RESPONSE, END),

@@ -77,6 +77,24 @@
 //!     }
 //! }
 //! ```
+//!
+//! # What to know
+//!
+//! - The params name the conversation and the terminal. A value sends nothing that names another one.
+//! - An agent asks for permissions, files and terminals during a turn. What it asks at another time is refused and
+//!   reported. A question that is open at the end of its turn is still answered, and a terminal exists until it is
+//!   released.
+//! - A cancel, `send_cancel`, may be sent at any time of a conversation, because it may cross the end of its turn. The turn
+//!   ends with the reply to its prompt. The client answers open questions with the outcome `cancelled`.
+//! - Any request can be withdrawn with `$/cancel_request`: drop the call, or use its `canceller()`. It still gets its
+//!   reply. The peer's handler learns of it from `cancelled()`.
+//! - An update may name a conversation that the client does not know yet: agents send updates before they reply to
+//!   `session/new`. Such an update comes to the handler of the session, [`update`](acp_v1::client::Handler::update).
+//! - A conversation may be closed during a turn. Then the replies to `session/prompt` and to `session/close` come in
+//!   either order.
+//! - Methods that begin with `_` are extensions: `extension` and `send_extension_notification`, on both sides.
+//! - The crate has the stable methods of version 1. The features of `agent-client-protocol-schema` for unstable methods add
+//!   fields to payloads, and no methods here.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 // The `.session` file names its payload types by their public path.

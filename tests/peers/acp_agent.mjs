@@ -104,7 +104,7 @@ acp
   .agent({ name: 'test-agent' })
   .onRequest('initialize', () => ({
     protocolVersion: acp.PROTOCOL_VERSION,
-    agentCapabilities: { loadSession: true, sessionCapabilities: { close: {}, list: {} } },
+    agentCapabilities: { loadSession: true, sessionCapabilities: { close: {}, list: {}, resume: {} } },
   }))
   .onRequest('session/new', async ({ client }) => {
     const sessionId = `conversation-${conversations.size}`;
@@ -116,6 +116,11 @@ acp
   .onRequest('session/load', async ({ params: { sessionId }, client }) => {
     conversations.set(sessionId, { late: 0 });
     for (const text of ['first', 'second']) await client.notify(session.update, { sessionId, update: says(text) });
+    return {};
+  })
+  .onRequest('session/resume', async ({ params: { sessionId }, client }) => {
+    conversations.set(sessionId, { late: 0 });
+    await client.notify(session.update, { sessionId, update: says('resumed') });
     return {};
   })
   .onRequest('session/list', ({ params: { cursor } }) => {

@@ -5,12 +5,18 @@ use acp_protocols::acp_v1::server::{IdleNext, Incoming};
 use acp_protocols::acp_v1::{AcpAgent, AcpClient, Idle, Initialized, Start, client, server};
 use acp_protocols::types::*;
 use mcp_runtime::transport::{Transport, duplex};
-use mcp_runtime::{Options, RpcError};
+use mcp_runtime::{Options, RpcError, StepError};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 const SESSION: &str = "conversation-0";
+
+const INVALID_REQUEST: i64 = RpcError::INVALID_REQUEST;
+const METHOD_NOT_FOUND: i64 = RpcError::METHOD_NOT_FOUND;
+const INVALID_PARAMS: i64 = RpcError::INVALID_PARAMS;
+/// The error that the protocol has for this.
+const RESOURCE_NOT_FOUND: i64 = -32_002;
 
 fn request(id: u32, method: &str, params: Value) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
@@ -83,11 +89,10 @@ fn prompt(id: u32, session: &str) -> Value {
     request(id, "session/prompt", json!({ "sessionId": session, "prompt": text }))
 }
 
-/// Checks that the answer is an error, and that the report says the same.
-async fn refused(raw: &mut Raw, reports: &mut UnboundedReceiver<String>, message: Value) {
+/// Checks that the answer is an error with this code, and that there is a report.
+async fn refused(raw: &mut Raw, reports: &mut UnboundedReceiver<String>, code: i64, message: Value) {
     let answer = raw.ask(&message).await;
-    assert_eq!(answer["id"], message["id"], "{answer}");
-    assert!(answer["error"].is_object(), "{answer}");
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&message["id"], &json!(code)), "{answer}");
     let report = reports.recv().await.unwrap();
     assert!(report.contains(message["method"].as_str().unwrap()), "{report}");
 }
@@ -96,16 +101,19 @@ async fn refused(raw: &mut Raw, reports: &mut UnboundedReceiver<String>, message
 async fn an_agent_asks_only_during_a_turn_and_in_conversations_that_exist() {
     let (options, mut reports) = reported();
     let (mut raw, _client, idle) = opened(options).await;
-    refused(&mut raw, &mut reports, permission(0, SESSION)).await;
+    refused(&mut raw, &mut reports, INVALID_REQUEST, permission(0, SESSION)).await;
     let prompt = PromptRequest::new(SESSION, vec!["Hello".into()]);
     let turn = idle.send_prompt(prompt).await.unwrap();
     let asked = raw.hear().await.unwrap();
-    refused(&mut raw, &mut reports, permission(1, "conversation-1")).await;
+    refused(&mut raw, &mut reports, INVALID_REQUEST, permission(1, "conversation-1")).await;
     let terminal = json!({ "sessionId": SESSION, "terminalId": "terminal-0" });
-    refused(&mut raw, &mut reports, request(2, "terminal/output", terminal)).await;
+    refused(&mut raw, &mut reports, INVALID_REQUEST, request(2, "terminal/output", terminal)).await;
     // The client has not announced this.
     let file = json!({ "sessionId": SESSION, "path": "/project/notes" });
-    refused(&mut raw, &mut reports, request(3, "fs/read_text_file", file)).await;
+    refused(&mut raw, &mut reports, METHOD_NOT_FOUND, request(3, "fs/read_text_file", file)).await;
+
+    let form = json!({ "sessionId": SESSION, "mode": "form", "message": "Who?", "requestedSchema": {} });
+    refused(&mut raw, &mut reports, INVALID_PARAMS, request(6, "elicitation/create", form)).await;
 
     raw.say(permission(4, SESSION)).await;
     let TurnNext::RequestPermission(_, responder, turn) = turn.next().await.unwrap() else { panic!() };
@@ -114,7 +122,7 @@ async fn an_agent_asks_only_during_a_turn_and_in_conversations_that_exist() {
     // A question outlives its turn; none follows it.
     responder.respond(&RequestPermissionResponse::new(RequestPermissionOutcome::Cancelled)).unwrap();
     assert_eq!(raw.hear().await.unwrap()["id"], 4);
-    refused(&mut raw, &mut reports, permission(5, SESSION)).await;
+    refused(&mut raw, &mut reports, INVALID_REQUEST, permission(5, SESSION)).await;
     drop(idle);
 }
 
@@ -122,13 +130,15 @@ async fn an_agent_asks_only_during_a_turn_and_in_conversations_that_exist() {
 async fn a_client_sends_one_prompt_at_a_time_and_in_conversations_that_exist() {
     let (options, mut reports) = reported();
     let (mut raw, _agent, idle) = started(options).await;
-    refused(&mut raw, &mut reports, prompt(2, "conversation-1")).await;
+    refused(&mut raw, &mut reports, INVALID_REQUEST, prompt(2, "conversation-1")).await;
     // The agent has not announced this.
     let load = json!({ "sessionId": "conversation-1", "cwd": "/project", "mcpServers": [] });
-    refused(&mut raw, &mut reports, request(3, "session/load", load)).await;
+    refused(&mut raw, &mut reports, METHOD_NOT_FOUND, request(3, "session/load", load)).await;
+    let close = json!({ "sessionId": "conversation-1" });
+    refused(&mut raw, &mut reports, RESOURCE_NOT_FOUND, request(7, "session/close", close)).await;
     raw.say(prompt(4, SESSION)).await;
     let IdleNext::Prompt(_, turn) = idle.next().await.unwrap() else { panic!() };
-    refused(&mut raw, &mut reports, prompt(5, SESSION)).await;
+    refused(&mut raw, &mut reports, INVALID_REQUEST, prompt(5, SESSION)).await;
     let idle = turn.send_prompt_response(PromptResponse::new(StopReason::EndTurn)).await.unwrap();
     assert_eq!(raw.hear().await.unwrap()["id"], 4);
     raw.say(prompt(6, SESSION)).await;
@@ -171,4 +181,13 @@ async fn the_agent_refuses_to_close_a_conversation_and_the_turn_goes_on() {
     closed.send_close_session_response(CloseSessionResponse::new()).await.unwrap();
     let ClosingNext::PromptResponse(_, closed) = closing.next().await.unwrap() else { panic!() };
     closed.recv_close_session_response().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_conversation_sends_nothing_for_another_one() {
+    let ((_client, idle), _agent) = both().await;
+    let other = PromptRequest::new("conversation-1", vec!["Hello".into()]);
+    let Err(StepError::NotSent { error, session: idle }) = idle.send_prompt(other).await else { panic!() };
+    assert!(error.to_string().contains("conversation-1"), "{error}");
+    drop(idle.send_prompt(PromptRequest::new(SESSION, vec!["Hello".into()])).await.unwrap());
 }

@@ -4,7 +4,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use acp_protocols::acp_v1::server::{Context, Conversation, ConversationHandle, Handler, IdleNext, TurnNext};
-use acp_protocols::acp_v1::{AcpAgent, AcpError, BeforeNewSessionResponse, Idle, Replaying, Turn};
+use acp_protocols::acp_v1::{AcpAgent, AcpError, BeforeNewSessionResponse, Idle, Loading, Turn};
 use acp_protocols::types::*;
 use mcp_runtime::call::WithMethod;
 use mcp_runtime::{Error, RpcError};
@@ -36,17 +36,12 @@ impl Handler for Agent {
         tokio::spawn(converse(id, idle));
     }
 
-    async fn load_session(
-        &self,
-        _: Context,
-        params: LoadSessionRequest,
-        mut replaying: Conversation<Replaying>,
-    ) {
+    async fn load_session(&self, _: Context, params: LoadSessionRequest, mut loading: Conversation<Loading>) {
         let id = params.session_id;
         for text in ["first", "second"] {
-            replaying.send_update(SessionNotification::new(id.clone(), says(text))).await.unwrap();
+            loading.send_update(SessionNotification::new(id.clone(), says(text))).await.unwrap();
         }
-        let idle = replaying.send_load_session_response(LoadSessionResponse::new()).await.unwrap();
+        let idle = loading.send_load_session_response(LoadSessionResponse::new()).await.unwrap();
         tokio::spawn(converse(id, idle));
     }
 

@@ -3,7 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use acp_protocols::acp_v1::client::{
-    self, ClosingNext, Context, Conversation, ReplayingNext, RunningNext, StoppingNext, Terminal, TurnNext,
+    self, ClosingNext, Context, Conversation, IdleNext, LoadingNext, RunningNext, StoppingNext, Terminal,
+    TurnNext,
 };
 use acp_protocols::acp_v1::{AcpClient, AcpError, BeforeCreateTerminalResponse, Idle, Initialized, Turn};
 use acp_protocols::types::*;
@@ -295,7 +296,7 @@ async fn a_cancel_crosses_the_end_of_its_turn_and_of_what_the_agent_asks() {
 
 #[tokio::test]
 #[ignore = "needs Node and `npm ci` in `tests/peers`"]
-async fn conversations_are_loaded_listed_and_closed_also_during_a_turn() {
+async fn conversations_are_listed_loaded_resumed_and_closed_also_during_a_turn() {
     guarded(async {
         let reports = Reports::default();
         let (client, _) = started(OURS, &reports).await;
@@ -307,17 +308,23 @@ async fn conversations_are_loaded_listed_and_closed_also_during_a_turn() {
         let id = listed[0].clone();
         let mut replayed = Vec::new();
         let load = LoadSessionRequest::new(id.clone(), "/project");
-        let mut replaying = client.send_load_session(load.clone()).await.unwrap();
+        let mut loading = client.send_load_session(load.clone()).await.unwrap();
         let idle = loop {
-            replaying = match replaying.next().await.unwrap() {
-                ReplayingNext::Update(update, replaying) => {
+            loading = match loading.next().await.unwrap() {
+                LoadingNext::Update(update, loading) => {
                     replayed.extend(text(&update.update).map(str::to_owned));
-                    replaying
+                    loading
                 }
-                ReplayingNext::LoadSessionResponse(_, idle) => break idle,
+                LoadingNext::LoadSessionResponse(_, idle) => break idle,
             };
         };
         assert_eq!(replayed, ["first", "second"]);
+        idle.close_session(CloseSessionRequest::new(id.clone())).await.unwrap();
+
+        let resume = ResumeSessionRequest::new(id.clone(), "/project");
+        let (_, mut idle) = client.resume_session(resume).await.unwrap();
+        let IdleNext::Update(update) = idle.next().await.unwrap() else { panic!("not an update") };
+        assert_eq!(text(&update.update), Some("resumed"));
         idle.close_session(CloseSessionRequest::new(id.clone())).await.unwrap();
 
         // The id is free again. This time the conversation is closed while the agent waits for an answer.
