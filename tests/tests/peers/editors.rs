@@ -314,6 +314,33 @@ async fn rust_analyzer_answers_from_the_text_before() {
     guarded(edited(&RUST)).await;
 }
 
+/// The server loads, reports on it and asks questions, and all of that crosses `shutdown`. rust-analyzer goes on with it
+/// after its answer.
+async fn shut_down_at_once(language: &Language) {
+    let Some(running) = started(&format!("{}-at-once", language.server), language).await else { return };
+    let document = running.open(language).await.unwrap();
+    let editor = running.editor.shutdown().await.unwrap();
+    editor.send_exit().await.unwrap().close().await.unwrap();
+    drop(document);
+    assert_eq!(*running.reports.lock().unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+async fn servers_of_npm_are_shut_down_while_they_load() {
+    guarded(async {
+        shut_down_at_once(&PYTHON).await;
+        shut_down_at_once(&TYPESCRIPT).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs rust-analyzer"]
+async fn rust_analyzer_is_shut_down_while_it_loads() {
+    guarded(shut_down_at_once(&RUST)).await;
+}
+
 /// pyright announces no diagnostics to an editor that it can register them with. The registration permits the question.
 #[tokio::test]
 #[ignore = "needs Node and `npm ci` in `tests/peers`"]
