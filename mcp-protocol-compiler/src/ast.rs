@@ -335,9 +335,18 @@ impl AnnouncedField {
     }
 }
 
-/// One alternative of a key.
+/// One alternative of a key: `Message.a.b`, `open Message.a.b`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum KeyField {
+pub struct KeyField {
+    /// Where `open` stands, if it does.
+    pub open: Option<Span>,
+    /// Where the message carries the key.
+    pub place: KeyFieldPlace,
+}
+
+/// Where a message carries a key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KeyFieldPlace {
     /// `Message.a.b`
     Field(MessageField),
     /// `id of Message`

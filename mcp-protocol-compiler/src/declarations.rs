@@ -48,6 +48,11 @@ impl Declarations {
         self.message(index).map_or("?", |message| &message.table.name)
     }
 
+    /// Whether a message may be uncorrelated by a key that it carries.
+    pub fn is_open(&self, carried: &machine::MessageKey) -> bool {
+        carried.open || self.keys.get(usize::from(carried.key.0)).is_some_and(|key| key.table.open)
+    }
+
     /// The name of the key at an index, for texts.
     pub fn key_name(&self, index: machine::KeyIndex) -> &str {
         self.keys.get(usize::from(index.0)).map_or("?", |key| &key.table.name)

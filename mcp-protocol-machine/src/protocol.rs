@@ -126,6 +126,11 @@ impl Protocol {
         self.keys.get(usize::from(index.0))
     }
 
+    /// Whether a message may be uncorrelated by a key that it carries.
+    pub fn is_open(&self, carried: &MessageKey) -> bool {
+        carried.open || self.key(carried.key).is_some_and(|key| key.open)
+    }
+
     /// The message with this name in the `.session` file.
     pub fn by_name(&self, name: &str) -> Option<(MessageIndex, &Message)> {
         self.indexed().find(|(_, message)| message.name == name)

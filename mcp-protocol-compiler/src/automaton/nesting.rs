@@ -57,10 +57,9 @@ impl Nesting {
     /// Whether a message may be uncorrelated in the body that a state belongs to: it carries an open key that no body around
     /// this one has.
     pub(super) fn is_open(&self, declarations: &Declarations, state: usize, message: MessageIndex) -> bool {
-        let own = keys(declarations, message)
-            .into_iter()
-            .filter(|key| self.around(state).all(|around| around != key));
-        own.filter_map(|key| declarations.keys.get(usize::from(key.0))).any(|key| key.table.open)
+        let is_own = |key: KeyIndex| self.around(state).all(|around| *around != key);
+        let carried = declarations.message(message).map(|message| &*message.table.keys).unwrap_or_default();
+        carried.iter().any(|carried| is_own(carried.key) && declarations.is_open(carried))
     }
 
     /// The keys of the bodies around the one that a state belongs to.

@@ -26,7 +26,8 @@ pub(super) fn stands_alone(states: &[RawState], declarations: &Declarations, edg
 
 /// Adds, wherever sub-sessions can be opened, an edge for each of their steps that may be uncorrelated.
 pub(super) fn add(states: &mut Vec<RawState>, declarations: &Declarations) {
-    if !declarations.keys.iter().any(|key| key.table.open) {
+    let mut carried = declarations.messages.iter().flat_map(|message| message.table.keys.iter());
+    if !carried.any(|carried| declarations.is_open(carried)) {
         return;
     }
     let nesting = Nesting::new(states, declarations);

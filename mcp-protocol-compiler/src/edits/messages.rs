@@ -3,7 +3,8 @@
 use super::change::{Placing, replaced};
 use super::tree::within;
 use crate::ast::{
-    GroupMember, Item, ItemKind, KeyField, Modifier, Name, Payload, Reply, Request, Sequence, Tail,
+    GroupMember, Item, ItemKind, KeyField, KeyFieldPlace, Modifier, Name, Payload, Reply, Request, Sequence,
+    Tail,
 };
 use crate::declarations::Meaning;
 use crate::diagnostic::Edit;
@@ -31,9 +32,9 @@ impl<'a> Placing<'a, '_> {
 
     pub(super) fn key_fields(&mut self, key: &str, messages: &[String]) -> Option<()> {
         let (_, fields) = self.key(key)?;
-        let path = fields.iter().rev().find_map(|field| match field {
-            KeyField::Field(field) => Some(self.tree.sources.slice(field.path.span)),
-            KeyField::Id(_) => None,
+        let path = fields.iter().rev().find_map(|field| match &field.place {
+            KeyFieldPlace::Field(field) => Some(self.tree.sources.slice(field.path.span)),
+            KeyFieldPlace::Id(_) => None,
         });
         let path = path.unwrap_or("id");
         let added: String = messages.iter().map(|message| format!(" | {message}.{path}")).collect();
@@ -249,12 +250,15 @@ impl<'a> Placing<'a, '_> {
         for item in self.items() {
             let ItemKind::Key { fields, .. } = &item.kind else { continue };
             for field in fields {
-                let (message, text) = match field {
-                    KeyField::Field(field) => {
+                let open = if field.open.is_some() { "open " } else { "" };
+                let (message, text) = match &field.place {
+                    KeyFieldPlace::Field(field) => {
                         let path = self.tree.sources.slice(field.path.span);
-                        (&field.message, format!(" | {prefix}{}.{path}", field.message.text))
+                        (&field.message, format!(" | {open}{prefix}{}.{path}", field.message.text))
                     }
-                    KeyField::Id(message) => (message, format!(" | id of {prefix}{}", message.text)),
+                    KeyFieldPlace::Id(message) => {
+                        (message, format!(" | {open}id of {prefix}{}", message.text))
+                    }
                 };
                 if names.contains(&message.text.as_str()) {
                     self.edits.push(Edit::after(end(field), text));
@@ -307,9 +311,9 @@ fn whole(reply: &Reply, sources: &SourceMap) -> Span {
 }
 
 fn end(field: &KeyField) -> Span {
-    match field {
-        KeyField::Field(field) => field.path.span,
-        KeyField::Id(name) => name.span,
+    match &field.place {
+        KeyFieldPlace::Field(field) => field.path.span,
+        KeyFieldPlace::Id(name) => name.span,
     }
 }
 

@@ -4,8 +4,8 @@ use super::parts::{condition, json_path, levels, message_field, modifier, payloa
 use super::session::lay_out;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{
-    AnnouncedField, Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyField, Modifier,
-    Name, Payload, Reply, RoleSide,
+    AnnouncedField, Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyFieldPlace,
+    Modifier, Name, Payload, Reply, RoleSide,
 };
 use crate::lexer::quote;
 use crate::source::Span;
@@ -140,12 +140,15 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             alternatives(out, &format!("group {} {operator}", name.text), members.collect(), item.span);
         }
         ItemKind::Key { open, name, fields } => {
-            let fields = fields.iter().map(|field| match field {
-                KeyField::Field(field) => (message_field(field), field.path.span.end),
-                KeyField::Id(name) => (format!("id of {}", name.text), name.span.end),
+            let word = |open: &Option<Span>| if open.is_some() { "open " } else { "" };
+            let fields = fields.iter().map(|field| {
+                let (place, end) = match &field.place {
+                    KeyFieldPlace::Field(field) => (message_field(field), field.path.span.end),
+                    KeyFieldPlace::Id(name) => (format!("id of {}", name.text), name.span.end),
+                };
+                (format!("{}{place}", word(&field.open)), end)
             });
-            let open = if open.is_some() { "open " } else { "" };
-            alternatives(out, &format!("{open}key {} =", name.text), fields.collect(), item.span);
+            alternatives(out, &format!("{}key {} =", word(open), name.text), fields.collect(), item.span);
         }
         ItemKind::Role { side, name, body, compatible } => {
             let side = match side {

@@ -198,7 +198,8 @@ fn item() -> impl Strategy<Value = Item> {
         name().prop_map(GroupMember::Name),
         name().prop_map(|name| GroupMember::Replies(name, span()))
     ];
-    let key = prop_oneof![field().prop_map(KeyField::Field), name().prop_map(KeyField::Id)];
+    let place = prop_oneof![field().prop_map(KeyFieldPlace::Field), name().prop_map(KeyFieldPlace::Id)];
+    let key = (mark(), place).prop_map(|(open, place)| KeyField { open, place });
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
     let kind =
         prop_oneof![

@@ -84,9 +84,10 @@ impl Generator<'_> {
         if input.opening.is_some() {
             return None;
         }
-        let keys = self.plan.message(input.message)?.table.keys.iter();
-        let declared = keys.filter_map(|carried| self.plan.declarations.keys.get(usize::from(carried.key.0)));
-        declared.map(|key| &key.table).find(|key| key.open).map(|key| &*key.name)
+        let declarations = &self.plan.declarations;
+        let mut keys = self.plan.message(input.message)?.table.keys.iter();
+        let open = keys.find(|carried| declarations.is_open(carried))?;
+        declarations.keys.get(usize::from(open.key.0)).map(|key| &*key.table.name)
     }
 
     fn context(&self, role: &RolePlan) -> TokenStream {

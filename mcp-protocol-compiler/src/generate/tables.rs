@@ -290,14 +290,15 @@ fn message(message: &Message, names: &ConstantNames) -> TokenStream {
         row.extend(quote!(.reports(#token, paths![#(#of),*])));
     }
     if !message.keys.is_empty() {
-        let keys = message.keys.iter().map(|MessageKey { key, place, .. }| {
+        let keys = message.keys.iter().map(|MessageKey { key, place, open, .. }| {
             let key = names.key(*key);
+            let open = open.then(|| quote!(.open()));
             match place {
                 KeyPlace::Path(at) => {
                     let at = path(at);
-                    quote!(MessageKey::at(#key, #at))
+                    quote!(MessageKey::at(#key, #at)#open)
                 }
-                KeyPlace::Id => quote!(MessageKey::id(#key)),
+                KeyPlace::Id => quote!(MessageKey::id(#key)#open),
             }
         });
         row.extend(quote!(.keys(const { &[#(#keys),*] })));

@@ -2,7 +2,7 @@
 
 use super::codes::MALFORMED_DECLARATION;
 use super::cursor::Parser;
-use crate::ast::{GroupMember, GroupOperator, ItemKind, KeyField, Name};
+use crate::ast::{GroupMember, GroupOperator, ItemKind, KeyField, KeyFieldPlace, Name};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -70,15 +70,21 @@ impl Parser<'_> {
     }
 
     fn key_field(&mut self) -> Option<KeyField> {
+        let is_open = self.word() == "open" && self.kind_at(1) == Kind::Word;
+        let open = is_open.then(|| self.bump());
+        Some(KeyField { open, place: self.key_field_place()? })
+    }
+
+    fn key_field_place(&mut self) -> Option<KeyFieldPlace> {
         if self.word() == "id" && self.kind_at(1) != Kind::Dot {
             self.bump();
             if self.eat_word("of").is_none() {
                 self.expected(MALFORMED_DECLARATION, "`of`", "write `id of Message`");
                 return None;
             }
-            return Some(KeyField::Id(self.name("a message", "write `id of Message`")?));
+            return Some(KeyFieldPlace::Id(self.name("a message", "write `id of Message`")?));
         }
-        Some(KeyField::Field(self.message_field("Message.path")?))
+        Some(KeyFieldPlace::Field(self.message_field("Message.path")?))
     }
 
     /// One or more, separated by `|`, which may also stand before the first.

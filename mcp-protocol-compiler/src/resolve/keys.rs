@@ -4,7 +4,7 @@ use mcp_protocol_machine::protocol as machine;
 
 use super::items::message_field;
 use super::placed::Placed;
-use crate::ast::{ItemKind, KeyField};
+use crate::ast::{ItemKind, KeyFieldPlace};
 use crate::declarations::{Key, Meaning, Resolution, next_number};
 use crate::diagnostic::Diagnostic;
 use crate::findings::{declarations as finding, size};
@@ -23,10 +23,10 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             span: open.unwrap_or(name.span),
         });
         for field in fields {
-            let found = match field {
-                KeyField::Field(field) => message_field(field, resolution, diagnostics)
+            let found = match &field.place {
+                KeyFieldPlace::Field(field) => message_field(field, resolution, diagnostics)
                     .map(|field| (field.message, machine::KeyPlace::Path(field.path))),
-                KeyField::Id(message) => match resolution.names.get(&message.text) {
+                KeyFieldPlace::Id(message) => match resolution.names.get(&message.text) {
                     Some(Meaning::Message(index)) => Some((*index, machine::KeyPlace::Id)),
                     _ => {
                         diagnostics.push(finding::undefined_message(message, resolution));
@@ -37,7 +37,9 @@ pub(super) fn declare(items: &[Placed<'_>], resolution: &mut Resolution, diagnos
             if let Some((message, place)) = found
                 && let Some(message) = resolution.declarations.messages.get_mut(usize::from(message.0))
             {
-                message.table.keys.to_mut().push(machine::MessageKey::new(key, place));
+                let mut carried = machine::MessageKey::new(key, place);
+                carried.open = field.open.is_some();
+                message.table.keys.to_mut().push(carried);
             }
         }
     }

@@ -285,3 +285,27 @@ fn a_call_of_a_sub_session_that_handles_have_already() {
         Talk = !Open . ?Opened . (!Close . End, *( !Restrict . ?reply . End ))\n";
     insta::assert_snapshot!(refused(inner));
 }
+
+#[test]
+fn one_message_of_a_key_may_be_open() {
+    let text = |keys: &str| {
+        format!(
+            "protocol Kitchen \"1\"\nrequest Watch \"watch\" (_) -> Watching (_)\n\
+             notification Cooked \"cooked\" (_)\nrequest Forget \"forget\" (_) -> Forgotten\n{keys}\n\
+             client Guest\nserver Waiter = dual Guest\nGuest = *Watched\n\
+             Watched = !Watch . ?Watching . Cooking\nCooking = ?Cooked . Cooking & !Forget . ?reply . End\n"
+        )
+    };
+    let alone = |keys: &str| {
+        let signatures = signatures(&text(keys));
+        let guest = signatures.split("impl Guest<Start> {").nth(1).unwrap().split("\n}").next().unwrap();
+        (guest.contains("fn forget"), signatures.contains("COOKED: notification"))
+    };
+    let carried = "Watch.dish | Cooked.dish | Forget.dish";
+    assert_eq!(alone(&format!("key dish = {carried}")), (false, false));
+    assert_eq!(alone(&format!("open key dish = {carried}")), (true, true));
+    assert_eq!(alone("key dish = Watch.dish | open Cooked.dish | Forget.dish"), (false, true));
+    assert_eq!(alone("key dish = Watch.dish | Cooked.dish | open Forget.dish"), (true, false));
+    let tables = expanded(&text("key dish = Watch.dish | open Cooked.dish | Forget.dish"));
+    assert!(tables.contains("MessageKey::at(keys::DISH, path![\"dish\"]).open()"), "{tables}");
+}

@@ -116,7 +116,7 @@ impl Checker {
             return None;
         }
         let unknown = self.sub_sessions.get(sub_session)?.may_be_unknown(direction);
-        if unknown && self.may_be_alone(correlation, otherwise) {
+        if unknown && self.may_be_alone(message, correlation, otherwise) {
             return Some(None);
         }
         let mut before = self.sub_sessions.reused_around(Some(sub_session), correlation.keys);
@@ -125,9 +125,18 @@ impl Checker {
     }
 
     /// Whether a message may be uncorrelated, if its sender knows of no sub-session that holds its values.
-    fn may_be_alone(&self, correlation: Correlation<'_>, otherwise: Otherwise) -> bool {
-        let is_open = |key: KeyIndex| self.protocol.key(key).is_some_and(|key| key.open);
-        otherwise == Otherwise::Alone && correlation.keys.iter().any(|(key, _)| is_open(*key))
+    fn may_be_alone(
+        &self,
+        message: MessageIndex,
+        correlation: Correlation<'_>,
+        otherwise: Otherwise,
+    ) -> bool {
+        if otherwise != Otherwise::Alone {
+            return false;
+        }
+        let declared = self.protocol.message(message).map(|table| &*table.keys).unwrap_or_default();
+        let is_carried = |key: KeyIndex| correlation.keys.iter().any(|(carried, _)| *carried == key);
+        declared.iter().any(|declared| self.protocol.is_open(declared) && is_carried(declared.key))
     }
 
     fn find_later(
@@ -153,7 +162,7 @@ impl Checker {
             let here = Late { state: StateIndex(0), crossed: None, over: true };
             return Ok(Some(Later::Late(ended.map_or(here, Checker::late_for))));
         }
-        let alone = self.may_be_alone(correlation, otherwise);
+        let alone = self.may_be_alone(message, correlation, otherwise);
         match holder {
             Holder::Running(sub_session) => self.find_in_running(sub_session, sought, otherwise),
             Holder::Missing { space, last } => {
@@ -234,7 +243,7 @@ impl Checker {
         // It may cross the message that opened the sub-session.
         let unknown = correlation.meant == Meant::Anything && running.may_be_unknown(direction);
         if let Some(found) = self.find_among(&running.channels, direction, message, |_| true) {
-            let alone = unknown && self.may_be_alone(correlation, otherwise);
+            let alone = unknown && self.may_be_alone(message, correlation, otherwise);
             let found = Found { shows_state: found.shows_state && !alone, ..found };
             return Ok(Some(Later::SubSession(sub_session, found)));
         }

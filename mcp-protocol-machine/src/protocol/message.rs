@@ -147,6 +147,8 @@ pub struct MessageKey {
     pub key: KeyIndex,
     /// Where its value is.
     pub place: KeyPlace,
+    /// `open Message.path`: this message may be uncorrelated, though the key is not open.
+    pub open: bool,
 }
 
 /// Where the value of a key is in a message.

@@ -2,7 +2,7 @@
 
 use super::correct;
 use crate::ast::{
-    Choice, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyField, LevelDirection, Modifier,
+    Choice, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyFieldPlace, LevelDirection, Modifier,
     Operator, Payload, Tail,
 };
 use crate::format;
@@ -150,7 +150,9 @@ fn declarations() {
         matches!(kinds[9], ItemKind::Group { members, .. } if matches!(members[1], GroupMember::Replies(..)))
     );
     assert!(matches!(kinds[11], ItemKind::Group { operator: GroupOperator::Remove, .. }));
-    assert!(matches!(kinds[12], ItemKind::Key { fields, .. } if matches!(fields[1], KeyField::Id(_))));
+    assert!(
+        matches!(kinds[12], ItemKind::Key { fields, .. } if matches!(fields[1].place, KeyFieldPlace::Id(_)))
+    );
     assert!(matches!(kinds[14], ItemKind::Role { compatible: Some(_), body: None, .. }));
     assert!(matches!(kinds[15], ItemKind::Role { body: Some(_), .. }));
 }

@@ -338,7 +338,8 @@ impl Draft<'_> {
     fn tie(&mut self, message: &str, key: Option<&str>) {
         let Some(key) = key else { return };
         let outermost = self.around.first().is_none_or(|around| around == key);
-        let carried = format!("{message}.{}", if outermost { "k" } else { key });
+        let open = if outermost && self.keys_random.percent(8) { "open " } else { "" };
+        let carried = format!("{open}{message}.{}", if outermost { "k" } else { key });
         let start = format!("key {key} = ");
         match self.keys.find(&start) {
             Some(place) => self.keys.insert_str(place + start.len(), &format!("{carried} | ")),
@@ -422,12 +423,18 @@ impl Draft<'_> {
 
     /// A step with an open key of what was defined since then, written where it is uncorrelated.
     fn written_alone(&mut self, before: usize) -> Option<String> {
-        let open = self.keys.lines().filter(|line| line.starts_with("open key"));
-        let open: HashSet<&str> = open.flat_map(|line| line.split([' ', '.'])).collect();
+        let members = |line: &str| {
+            let all = line.starts_with("open key");
+            let written = line.split(" = ").nth(1).unwrap_or_default().split(" | ");
+            let open =
+                written.filter_map(move |member| member.strip_prefix("open ").or(all.then_some(member)));
+            open.filter_map(|member| member.split('.').next()).map(str::to_owned).collect::<Vec<_>>()
+        };
+        let open: HashSet<String> = self.keys.lines().flat_map(members).collect();
         let branches = self.definitions[before..].iter().flat_map(|definition| &definition.branches);
         let words = branches.flat_map(|(_, text)| text.split(' '));
         let is_step = |word: &&str| {
-            let name = word.get(1..).filter(|name| name.starts_with('N') && open.contains(name));
+            let name = word.get(1..).filter(|name| name.starts_with('N') && open.contains(*name));
             name.is_some_and(|name| !self.inner.contains(name))
         };
         let steps: Vec<String> = words.filter(is_step).map(str::to_owned).collect();

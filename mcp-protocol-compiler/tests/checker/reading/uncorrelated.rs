@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
 use super::{Branch, Move, Node, Place, Program, Reading};
 
@@ -94,9 +94,11 @@ impl Reading<'_> {
 
     /// Whether a later message of a body carries an open key by which sub-sessions of the body are told apart.
     fn is_open(&self, body: Place, message: MessageIndex) -> bool {
-        let own = |key: &KeyIndex| !self.is_key_around(body, *key);
-        self.keys(message)
-            .filter(own)
-            .any(|key| self.resolution.declarations.keys[usize::from(key.0)].table.open)
+        let declarations = &self.resolution.declarations;
+        let mut carried = declarations.messages[usize::from(message.0)].table.keys.iter();
+        carried.any(|carried| {
+            let key = &declarations.keys[usize::from(carried.key.0)];
+            !self.is_key_around(body, carried.key) && (key.table.open || carried.open)
+        })
     }
 }

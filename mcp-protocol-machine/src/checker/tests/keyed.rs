@@ -279,6 +279,32 @@ fn an_open_key_without_a_sub_session_lets_a_step_be_uncorrelated() {
 }
 
 #[test]
+fn of_a_key_that_is_not_open_one_message_may_be() {
+    let (mut tables, subscribe, updated, unsubscribe, _) = tables(false);
+    tables.edit(updated).keys.to_mut()[0].open = true;
+    let opened = [(Send, subscribe.request, To::Spawn("Opening")), (Receive, updated, To::Spawn("End"))];
+    tables.state("Active", StateKind::Replicated, &opened);
+    tables.state("Opening", StateKind::Linear, &[(Receive, subscribe.reply, To::Step("Open"))]);
+    let open = [(Receive, updated, To::Step("Open")), (Send, unsubscribe.request, To::Step("Closing"))];
+    tables.state("Open", StateKind::Linear, &open);
+    tables.state("Closing", StateKind::Linear, &[(Receive, unsubscribe.reply, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let keys = |uri: &str| [(URI, KeyValue::from(uri))];
+    let alone = accepted(checker.notification_correlated(
+        Receive,
+        updated,
+        About::Nothing,
+        Correlation::keys(&keys("a")),
+        never,
+    ));
+    assert!(matches!((alone.kind, alone.sub_session), (StepKind::Spawned { .. }, None)), "{alone:?}");
+    let (message, id, keys) = (unsubscribe.request, id(1), keys("a"));
+    let unknown = checker.request_correlated(Send, message, &id, None, Correlation::keys(&keys), never);
+    assert!(matches!(unknown.unwrap_err().kind, ViolationKind::UnknownKey { .. }));
+}
+
+#[test]
 fn what_is_to_stand_alone_is_none_of_a_sub_session_s() {
     let mut watching = watching_with(true);
     watching.subscribe(1, "a");

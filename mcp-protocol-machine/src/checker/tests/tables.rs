@@ -120,7 +120,7 @@ impl Tables {
         self.keys.push(Key { name: name.into(), open });
         for message in carried {
             let place = KeyPlace::Path(vec![name.into()].into());
-            self.edit(*message).keys.to_mut().push(MessageKey { key, place });
+            self.edit(*message).keys.to_mut().push(MessageKey::new(key, place));
         }
         key
     }

@@ -264,7 +264,7 @@ impl Key {
 impl MessageKey {
     /// A message carries the key there.
     pub const fn new(key: KeyIndex, place: KeyPlace) -> MessageKey {
-        MessageKey { key, place }
+        MessageKey { key, place, open: false }
     }
 
     /// A message carries the key at a path of its payload.
@@ -275,6 +275,13 @@ impl MessageKey {
     /// The key is the id of the message.
     pub const fn id(key: KeyIndex) -> MessageKey {
         MessageKey::new(key, KeyPlace::Id)
+    }
+
+    /// The message may be uncorrelated, where no sub-session holds its value.
+    #[must_use]
+    pub const fn open(mut self) -> MessageKey {
+        self.open = true;
+        self
     }
 }
 
