@@ -1,7 +1,7 @@
 //! [`Event`]: a message as seen on the wire.
 
 use mcp_protocol_machine::protocol::{
-    Condition, Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side,
+    Condition, Direction, GateIndex, KeyIndex, Kind, Message, MessageIndex, Protocol, Side,
 };
 use mcp_protocol_machine::{About, Awaiting, Capabilities, Checker, Correlation, RequestId, Step, Violation};
 
@@ -120,4 +120,12 @@ impl Event {
         }
         format!("{arrow} {{{}}}  -- {}", parts.join(","), table.name)
     }
+}
+
+/// The keys of a message that are in the field of another one, each with the first one in that field.
+pub(crate) fn keys_in_one_field(message: &Message) -> impl Iterator<Item = (KeyIndex, KeyIndex)> {
+    message.keys.iter().enumerate().filter_map(|(at, key)| {
+        let first = message.keys.iter().take(at).find(|other| other.place == key.place)?;
+        Some((key.key, first.key))
+    })
 }

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{KeyIndex, Kind, MessageIndex, Protocol, Side};
 
-use crate::event::Event;
+use crate::event::{Event, keys_in_one_field};
 use crate::random::Random;
 
 /// Plants one mistake.
@@ -131,7 +131,17 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
             run.insert(place, event);
         }
     }
+    run.iter_mut().for_each(|event| one_field_one_value(protocol, event));
     run
+}
+
+/// Keys of a message that are in one field have one value, whatever was planted.
+fn one_field_one_value(protocol: &Protocol, event: &mut Event) {
+    for (key, first) in keys_in_one_field(protocol.message(event.message).unwrap()) {
+        event.keys.retain(|(held, _)| *held != key);
+        let value = event.keys.iter().find(|(held, _)| *held == first).map(|(_, value)| value.clone());
+        event.keys.extend(value.map(|value| (key, value)));
+    }
 }
 
 /// Adds a cancel of some request by its sender, wherever that stands: it may be answered, or cancelled before. Nothing

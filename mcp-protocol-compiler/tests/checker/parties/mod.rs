@@ -16,7 +16,7 @@ use mcp_protocol_machine::protocol::{
     Direction, GateIndex, Holder, KeyIndex, KeyPlace, Kind, MessageIndex, Protocol, Side,
 };
 
-use crate::event::Event;
+use crate::event::{Event, keys_in_one_field};
 use crate::granted::Granted;
 use crate::random::Random;
 use crate::reading::{Move, Place, Program, Reading};
@@ -301,7 +301,11 @@ impl Session<'_> {
                 } else {
                     self.value_again(random, who, key)
                 };
-                let value = match other {
+                let field = keys_in_one_field(table).find(|(other, _)| *other == key);
+                let same = field.and_then(|(_, first)| event.keys.iter().find(|(held, _)| *held == first));
+                let same = same.map(|(_, value)| (key, value.clone()));
+                self.free.retain(|free| Some(free) != same.as_ref());
+                let value = match same.or(other) {
                     Some(value) => value,
                     None => self.value(random, sub_session, key),
                 };
