@@ -6,7 +6,7 @@ import * as acp from '@agentclientprotocol/sdk';
 
 const { agent, client } = acp.methods;
 
-/** What the agent has sent, by conversation, and who waits for the next one. */
+/** What the agent has sent, by conversation, and what wakes the task that waits for more. */
 const heard = new Map();
 const questions = [];
 let wake = () => {};
