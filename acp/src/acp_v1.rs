@@ -1137,7 +1137,7 @@ pub mod client {
         /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
         ///
         /// The notification `session/update`; may come in [`Initialized`](super::Initialized), `acp-v1.session`.
-        /// Comes here only if no sub-session holds its `updated`. Otherwise the value of the sub-session gets it.
+        /// Comes here only if no sub-session holds its `session`. Otherwise the value of the sub-session gets it.
         fn update(
             &self,
             context: Context,
@@ -3098,10 +3098,7 @@ pub mod messages {
             ] })
             .cancellable();
         NEW_SESSION_RESPONSE = Message::reply("NewSessionResponse", NEW_SESSION)
-            .keys(const { &[
-                MessageKey::at(keys::SESSION, path!["sessionId"]),
-                MessageKey::at(keys::UPDATED, path!["sessionId"]),
-            ] });
+            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] });
         NEW_SESSION_ERROR = Message::refusal("NewSessionError", NEW_SESSION);
 
         /// Continues an earlier conversation. Before its reply, the agent repeats the conversation in updates.
@@ -3112,10 +3109,7 @@ pub mod messages {
                     .only_if(Condition::present(path!["additionalDirectories"])),
             ] })
             .cancellable()
-            .keys(const { &[
-                MessageKey::at(keys::SESSION, path!["sessionId"]),
-                MessageKey::at(keys::UPDATED, path!["sessionId"]),
-            ] });
+            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] });
         LOAD_SESSION_RESPONSE = Message::reply("LoadSessionResponse", LOAD_SESSION);
         LOAD_SESSION_ERROR = Message::refusal("LoadSessionError", LOAD_SESSION);
 
@@ -3127,10 +3121,7 @@ pub mod messages {
                     .only_if(Condition::present(path!["additionalDirectories"])),
             ] })
             .cancellable()
-            .keys(const { &[
-                MessageKey::at(keys::SESSION, path!["sessionId"]),
-                MessageKey::at(keys::UPDATED, path!["sessionId"]),
-            ] });
+            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"])] });
         RESUME_SESSION_RESPONSE = Message::reply("ResumeSessionResponse", RESUME_SESSION);
         RESUME_SESSION_ERROR = Message::refusal("ResumeSessionError", RESUME_SESSION);
 
@@ -3180,7 +3171,7 @@ pub mod messages {
                         Condition::is(path!["update", "sessionUpdate"], "compaction_summary_chunk"),
                     ),
             ] })
-            .keys(const { &[MessageKey::at(keys::UPDATED, path!["sessionId"])] });
+            .keys(const { &[MessageKey::at(keys::SESSION, path!["sessionId"]).open()] });
 
         /// Asks the user whether a tool may run. After a `session/cancel`, the client answers with the outcome `cancelled`.
         REQUEST_PERMISSION = Message::request("RequestPermission", "session/request_permission")
@@ -3382,7 +3373,6 @@ mod tables {
 
         tables::keys! {
             SESSION = Key::named("session");
-            UPDATED = Key::named("updated").open();
             TERMINAL = Key::named("terminal");
         }
     }

@@ -63,12 +63,12 @@ pub struct Active;
 #[derive(Debug)]
 pub struct ShuttingDown;
 
-/// The server is ready to stop.
+/// The server is ready to stop. It may still report on its work.
 ///
-/// A state of [`LspClient`] and [`LspServer`]; `lsp-3.17.session`:
+/// A state of [`LspClient`] and [`LspServer`], in which sub-sessions are suspended; `lsp-3.17.session`:
 ///
 /// ```text
-/// ShutDown [must "nothing but exit after shutdown" error -32600] = !Exit . Exited
+/// ShutDown only out [must "nothing but exit after shutdown" error -32600] = !Exit . Exited
 /// ```
 #[derive(Debug)]
 pub struct ShutDown;
@@ -1714,7 +1714,7 @@ pub mod client {
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
-    /// While the session is in [`ShuttingDown`](super::ShuttingDown) it is suspended: what it would send is not permitted, and nothing is written.
+    /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
     ///
     /// `Work`, `server.session`.
     ///
@@ -1765,7 +1765,7 @@ pub mod client {
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
-    /// While the session is in [`ShuttingDown`](super::ShuttingDown) it is suspended: what it would send is not permitted, and nothing is written.
+    /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
     ///
     /// `Document`, `documents.session`.
     ///
@@ -2068,7 +2068,7 @@ pub mod client {
     ///
     /// What the peer sends for it comes to it alone. Dropping it abandons the sub-session.
     ///
-    /// While the session is in [`ShuttingDown`](super::ShuttingDown) it is suspended: what it would send is not permitted, and nothing is written.
+    /// While the session is in [`ShuttingDown`](super::ShuttingDown) and [`ShutDown`](super::ShutDown) it is suspended: what it would send is not permitted, and nothing is written.
     ///
     /// `Notebook`, `documents.session`.
     ///
@@ -7087,6 +7087,7 @@ mod tables {
                 receive(m::REFRESH_INLINE_VALUES, BEFORE_INLINE_VALUES_REFRESHED).spawn(),
                 receive(m::REFRESH_DIAGNOSTICS, BEFORE_DIAGNOSTICS_REFRESHED).spawn(),
             ])
+            .suspends(Direction::Send)
             .levels(
                 Level::must("nothing but exit after shutdown").error(-32600),
                 Level::must("nothing but exit after shutdown").error(-32600),
@@ -7610,6 +7611,7 @@ mod tables {
                 send(m::REFRESH_DIAGNOSTICS, AWAITING_DIAGNOSTICS_REFRESHED).spawn(),
                 receive(m::EXIT, EXITED),
             ])
+            .suspends(Direction::Receive)
             .levels(
                 Level::must("nothing but exit after shutdown").error(-32600),
                 Level::must("nothing but exit after shutdown").error(-32600),

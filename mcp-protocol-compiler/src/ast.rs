@@ -128,8 +128,8 @@ pub enum ItemKind {
         role: Option<Name>,
         /// The name defined.
         name: Name,
-        /// Where `only` stands, if it does: sub-sessions are suspended in this definition's states.
-        only: Option<Span>,
+        /// `only`, if it stands there: sub-sessions are suspended in this definition's states.
+        only: Option<OnlyMark>,
         /// What is refused in that state.
         levels: Vec<Level>,
         /// The session type.
@@ -333,6 +333,15 @@ impl AnnouncedField {
             AnnouncedField::EachRequest { path, .. } => path,
         }
     }
+}
+
+/// `only`, `only out`, `only in`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OnlyMark {
+    /// Where it stands.
+    pub span: Span,
+    /// The one way in which sub-sessions are suspended, if it says so.
+    pub direction: Option<LevelDirection>,
 }
 
 /// One alternative of a key: `Message.a.b`, `open Message.a.b`.

@@ -266,8 +266,8 @@ pub struct Definition {
     pub side: Option<Side>,
     /// The name.
     pub name: Name,
-    /// Where `only` stands: sub-sessions are suspended in the states of this definition.
-    pub only: Option<Span>,
+    /// `only`: sub-sessions are suspended in the states of this definition.
+    pub only: Option<ast::OnlyMark>,
     /// What is refused in the state.
     pub levels: Vec<Level>,
     /// The session type.

@@ -10,7 +10,7 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::ast::{
-    Choice, File, Item, ItemKind, Level, LevelDirection, Name, Operator, RoleSide, Sequence, Tail,
+    Choice, File, Item, ItemKind, Level, LevelDirection, Name, OnlyMark, Operator, RoleSide, Sequence, Tail,
 };
 use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
@@ -164,7 +164,8 @@ impl<'a> Flip<'a> {
             None => (None, definition.name.clone()),
         };
         let levels = definition.levels.iter().map(level).collect();
-        Ok(Some(item(ItemKind::Definition { role, name, only: definition.only, levels, body })))
+        let only = definition.only.map(|only| OnlyMark { direction: only.direction.map(turned), ..only });
+        Ok(Some(item(ItemKind::Definition { role, name, only, levels, body })))
     }
 
     fn choice(&mut self, choice: &'a Choice, variables: &mut Vec<&'a str>) -> Result<Choice, Undefined> {
@@ -235,11 +236,14 @@ impl<'a> Flip<'a> {
 }
 
 fn level(level: &Level) -> Level {
-    let direction = level.direction.map(|direction| match direction {
+    Level { direction: level.direction.map(turned), ..level.clone() }
+}
+
+fn turned(direction: LevelDirection) -> LevelDirection {
+    match direction {
         LevelDirection::Out => LevelDirection::In,
         LevelDirection::In => LevelDirection::Out,
-    });
-    Level { direction, ..level.clone() }
+    }
 }
 
 fn named(text: &str) -> Name {

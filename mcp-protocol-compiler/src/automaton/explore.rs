@@ -239,8 +239,8 @@ impl Explorer<'_> {
         let end = self.heads.end(node);
         let head = self.heads.head(end, self.findings);
         let marked = self.marked(node);
-        if let Some(definition) = marked
-            && let Some(found) = self.no_place_for_only(definition, &head, owner != Owner::Session)
+        if let Some(marked) = marked
+            && let Some(found) = self.no_place_for_only(marked.definition, &head, owner != Owner::Session)
         {
             self.findings.push(found);
             return None;
@@ -256,7 +256,7 @@ impl Explorer<'_> {
                 let key = StateKey { node: end, open, running, owner, only };
                 let state = self.state(key, kind, Vec::new(), node, &head);
                 if let Some(slot) = self.only.get_mut(state) {
-                    *slot = slot.or(marked);
+                    *slot = slot.or(marked.map(|marked| marked.definition));
                 }
                 Some(state)
             }

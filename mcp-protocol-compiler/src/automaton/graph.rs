@@ -22,9 +22,16 @@ pub(super) struct Graph<'a> {
     definitions: crate::hash::Map<NodeId, (usize, bool)>,
     /// Where the text of a definition with `only` begins and ends among the nodes, and which definition it is; in
     /// order.
-    only: Vec<(NodeId, NodeId, usize)>,
+    only: Vec<(NodeId, NodeId, Marked)>,
     /// The recursion variable that a node stands for.
     variables: crate::hash::Map<NodeId, Name>,
+}
+
+/// A definition with `only`, and whether `dual` turned it round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Marked {
+    pub(super) definition: usize,
+    pub(super) flipped: bool,
 }
 
 /// One place of a session type.
@@ -145,15 +152,15 @@ impl<'a> Graph<'a> {
     }
 
     /// Says that the nodes from one on, up to here, are the text of a definition with `only`.
-    pub(super) fn only_since(&mut self, first: NodeId, definition: usize) {
-        self.only.push((first, self.nodes.len(), definition));
+    pub(super) fn only_since(&mut self, first: NodeId, marked: Marked) {
+        self.only.push((first, self.nodes.len(), marked));
     }
 
     /// The definition with `only` in whose text a node stands.
-    pub(super) fn only(&self, id: NodeId) -> Option<usize> {
+    pub(super) fn only(&self, id: NodeId) -> Option<Marked> {
         let after = self.only.partition_point(|(first, ..)| *first <= id);
-        let (_, end, definition) = after.checked_sub(1).and_then(|last| self.only.get(last))?;
-        (id < *end).then_some(*definition)
+        let (_, end, marked) = after.checked_sub(1).and_then(|last| self.only.get(last))?;
+        (id < *end).then_some(*marked)
     }
 
     pub(super) fn bind(&mut self, id: NodeId, variable: Name) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use mcp_protocol_machine::protocol::Side;
 
 use super::finding::{Finding, FindingKind};
-use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
+use super::graph::{ActionNode, Branch, Graph, Marked, Node, NodeId};
 use crate::ast::{Choice, Name, Operator, Sequence, Tail};
 use crate::declarations::{Resolution, Role};
 use crate::diagnostic::limit::LIMIT;
@@ -115,7 +115,7 @@ impl<'a> Lowering<'a> {
                 let first = self.graph.len();
                 let body = self.choice(&definition.body, view, &mut Vec::new());
                 if definition.only.is_some() {
-                    self.graph.only_since(first, index);
+                    self.graph.only_since(first, Marked { definition: index, flipped: view.flipped });
                 }
                 self.graph.set(node, Node::Reference(body));
             }

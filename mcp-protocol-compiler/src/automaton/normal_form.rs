@@ -6,7 +6,7 @@ use std::rc::Rc;
 use mcp_protocol_machine::protocol::Direction;
 
 use super::finding::{Finding, FindingKind};
-use super::graph::{ActionNode, Branch, Graph, Node, NodeId};
+use super::graph::{ActionNode, Branch, Graph, Marked, Node, NodeId};
 use crate::ast::Operator;
 use crate::declarations::Resolution;
 use crate::hash::Map;
@@ -65,7 +65,7 @@ pub(super) struct Heads<'a> {
     /// What each reference that was followed leads to in the end.
     ends: Map<NodeId, NodeId>,
     /// The first definition with `only` on the way of each reference that was followed.
-    only: Map<NodeId, Option<usize>>,
+    only: Map<NodeId, Option<Marked>>,
     /// Whether there are definitions with `only` at all.
     has_only: bool,
     /// How many actions all choices have, each of them flattened.
@@ -115,7 +115,7 @@ impl<'a> Heads<'a> {
     }
 
     /// The first definition with `only` on the way from a node to the end of its references.
-    pub(super) fn only(&mut self, node: NodeId) -> Option<usize> {
+    pub(super) fn only(&mut self, node: NodeId) -> Option<Marked> {
         if !self.has_only {
             return None;
         }
@@ -133,7 +133,7 @@ impl<'a> Heads<'a> {
                 self.resolution.definitions.get(*index).is_some_and(|definition| definition.only.is_some())
             };
             if let Some(definition) = definition.filter(marked) {
-                break Some(definition);
+                break Some(Marked { definition, flipped: self.graph.is_flipped(at) });
             }
             let Node::Reference(next) = self.graph.get(at) else { break None };
             at = *next;

@@ -257,6 +257,18 @@ fn only_suspends_sub_sessions_in_one_direction() {
         ("End", true, true),
     ]);
     assert_eq!(suspended(&compiled.server.unwrap()), server);
+    // With its direction, the mark holds in that one alone, whatever led there; `dual` turns it round.
+    for (mark, outward) in [("only out", true), ("only in", false)] {
+        let compiled =
+            compile_text(&text.replace("Stopping only", &format!("Stopping {mark}"))).protocol.unwrap();
+        let client = suspended(&compiled.client.unwrap());
+        let marked = |name: &str| client.iter().find(|(known, ..)| known == name).unwrap();
+        assert_eq!(marked("Stopping"), &("Stopping".to_owned(), outward, false));
+        assert_eq!(marked("AfterStopped"), &("AfterStopped".to_owned(), outward, !outward));
+        let server = suspended(&compiled.server.unwrap());
+        let turned = client.iter().map(|(name, out, inward)| (name.clone(), *inward, *out));
+        assert_eq!(server, turned.collect::<Vec<_>>());
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::session::lay_out;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{
     AnnouncedField, Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyFieldPlace,
-    Modifier, Name, Payload, Reply, RoleSide,
+    LevelDirection, Modifier, Name, Payload, Reply, RoleSide,
 };
 use crate::lexer::quote;
 use crate::source::Span;
@@ -164,7 +164,12 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
         ItemKind::Definition { role, name, only, levels: all, body } => {
             let role = role.as_ref().map_or(String::new(), |role| format!("{}::", role.text));
             let levels = if all.is_empty() { String::new() } else { format!(" {}", levels(all)) };
-            let only = if only.is_some() { " only" } else { "" };
+            let only = match only.map(|only| only.direction) {
+                None => "",
+                Some(None) => " only",
+                Some(Some(LevelDirection::Out)) => " only out",
+                Some(Some(LevelDirection::In)) => " only in",
+            };
             out.text(&format!("{role}{}{only}{levels}", name.text));
             defined(out, body, item.span);
         }

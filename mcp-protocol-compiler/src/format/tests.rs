@@ -199,6 +199,8 @@ fn item() -> impl Strategy<Value = Item> {
         name().prop_map(|name| GroupMember::Replies(name, span()))
     ];
     let place = prop_oneof![field().prop_map(KeyFieldPlace::Field), name().prop_map(KeyFieldPlace::Id)];
+    let way = prop_oneof![Just(LevelDirection::Out), Just(LevelDirection::In)];
+    let only = prop::option::of(prop::option::of(way));
     let key = (mark(), place).prop_map(|(open, place)| KeyField { open, place });
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
     let kind =
@@ -232,9 +234,9 @@ fn item() -> impl Strategy<Value = Item> {
                 .prop_map(|(open, name, fields)| ItemKind::Key { open, name, fields }),
             (side, name(), prop::option::of(choice()), mark())
                 .prop_map(|(side, name, body, compatible)| ItemKind::Role { side, name, body, compatible }),
-            (prop::option::of(name()), name(), any::<bool>(), levels(0), choice()).prop_map(
+            (prop::option::of(name()), name(), only, levels(0), choice()).prop_map(
                 |(role, name, only, levels, body)| {
-                    let only = only.then(Span::default);
+                    let only = only.map(|direction| OnlyMark { span: span(), direction });
                     ItemKind::Definition { role, name, only, levels, body }
                 }
             ),

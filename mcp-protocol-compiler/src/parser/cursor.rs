@@ -358,7 +358,9 @@ impl<'s> Parser<'s> {
 
     /// Whether `only` stands so many tokens ahead, as it does between the name of a definition and what follows.
     pub(super) fn only_at(&self, ahead: usize) -> bool {
-        self.word_at(ahead) == "only" && matches!(self.kind_at(ahead + 1), Kind::Equals | Kind::OpenBracket)
+        let direction = usize::from(matches!(self.word_at(ahead + 1), "out" | "in"));
+        self.word_at(ahead) == "only"
+            && matches!(self.kind_at(ahead + 1 + direction), Kind::Equals | Kind::OpenBracket)
     }
 
     fn at_definition(&self, next: Kind) -> bool {

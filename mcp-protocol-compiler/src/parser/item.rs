@@ -8,7 +8,8 @@ use super::cursor::Parser;
 use super::cursor::is_short;
 use super::words;
 use crate::ast::{
-    AnnouncedField, Choice, Item, ItemKind, JsonPath, Name, Revision, RoleSide, Sequence, Tail,
+    AnnouncedField, Choice, Item, ItemKind, JsonPath, LevelDirection, Name, OnlyMark, Revision, RoleSide,
+    Sequence, Tail,
 };
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
@@ -399,18 +400,28 @@ impl Parser<'_> {
             role = Some(name);
             name = self.name("a definition", "write `Role::Name = …`")?;
         }
-        let mut only = self.eat_word("only");
+        let mut only = self.only_mark();
         let levels = if self.kind() == Kind::OpenBracket { self.levels() } else { Vec::new() };
         if only.is_none() && self.word() == "only" {
             let message = "`only` stands before the levels";
             let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
             let edits = [Edit::after(name.span, " only"), Edit::delete(self.span())];
             self.report(finding.suggest(format!("write `{} only […] = …`", shorten(&name.text)), edits));
-            only = Some(self.bump());
+            only = self.only_mark();
         }
         self.equals(&format!("write `{} = …`", shorten(&name.text)))?;
         let body = self.body(&name);
         Some(ItemKind::Definition { role, name, only, levels, body })
+    }
+
+    fn only_mark(&mut self) -> Option<OnlyMark> {
+        let span = self.eat_word("only")?;
+        let (direction, span) = match self.word() {
+            "out" => (Some(LevelDirection::Out), span.to(self.bump())),
+            "in" => (Some(LevelDirection::In), span.to(self.bump())),
+            _ => (None, span),
+        };
+        Some(OnlyMark { span, direction })
     }
 
     /// The session type of a definition or role.

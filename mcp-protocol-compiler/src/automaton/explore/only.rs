@@ -6,30 +6,43 @@
 
 use std::collections::BTreeSet;
 
-use mcp_protocol_machine::protocol::{Only, StateKind};
+use mcp_protocol_machine::protocol::{Direction, Only, StateKind};
 
 use super::{Explorer, Via};
+use crate::ast::LevelDirection;
 use crate::automaton::finding::{Finding, FindingKind};
-use crate::automaton::graph::NodeId;
+use crate::automaton::graph::{Marked, NodeId};
 use crate::automaton::normal_form::Head;
 use crate::automaton::raw;
 use crate::reach::reachable;
 
 impl Explorer<'_> {
     /// The definition with `only` that a place is of: one that is named on the way, or in whose text it stands.
-    pub(super) fn marked(&mut self, node: NodeId) -> Option<usize> {
+    pub(super) fn marked(&mut self, node: NodeId) -> Option<Marked> {
         let end = self.heads.end(node);
         self.heads.only(node).or_else(|| self.heads.graph.only(end))
     }
 
     /// In which directions sub-sessions are suspended in a place.
-    pub(super) fn suspension(&self, end: NodeId, marked: Option<usize>, via: Via) -> Only {
-        match via.before {
-            // A loop enters nothing.
-            Some((_, node, before)) if marked.is_some() && node == end => before,
-            Some((direction, _, before)) if marked.is_some() => before.with(direction),
-            _ => Only::NONE,
+    pub(super) fn suspension(&self, end: NodeId, marked: Option<Marked>, via: Via) -> Only {
+        let (Some(marked), Some((direction, node, before))) = (marked, via.before) else { return Only::NONE };
+        // A loop enters nothing.
+        let after = if node == end { before } else { before.with(direction) };
+        match self.suspended_way(marked) {
+            Some(Direction::Send) => Only { inward: false, ..after },
+            Some(Direction::Receive) => Only { outward: false, ..after },
+            None => after,
         }
+    }
+
+    /// The one way in which a definition suspends sub-sessions, if it says so.
+    fn suspended_way(&self, marked: Marked) -> Option<Direction> {
+        let only = self.resolution.definitions.get(marked.definition)?.only?;
+        let way = match only.direction? {
+            LevelDirection::Out => Direction::Send,
+            LevelDirection::In => Direction::Receive,
+        };
+        Some(if marked.flipped { way.flip() } else { way })
     }
 
     /// What is wrong with a definition's `only` at a place.
@@ -40,7 +53,7 @@ impl Explorer<'_> {
         body: bool,
     ) -> Option<Finding> {
         let definition = self.resolution.definitions.get(definition)?;
-        let (name, span) = (definition.name.text.clone(), definition.only?);
+        let (name, span) = (definition.name.text.clone(), definition.only?.span);
         let what = match head {
             _ if body => FindingKind::OnlyInSubSession(name),
             Head::Parallel(channels) => {
@@ -67,9 +80,9 @@ impl Explorer<'_> {
                 continue;
             };
             if let Some(definition) = definitions.get(index)
-                && let Some(span) = definition.only
+                && let Some(only) = definition.only
             {
-                found.push(FindingKind::OnlyWithParallelChannel(definition.name.text.clone()).at(span));
+                found.push(FindingKind::OnlyWithParallelChannel(definition.name.text.clone()).at(only.span));
             }
         }
         let suspended: BTreeSet<usize> = self
@@ -83,11 +96,11 @@ impl Explorer<'_> {
             let Some(definition) = definitions.get(*index).filter(|definition| !definition.imported) else {
                 continue;
             };
-            let Some(span) = definition.only else { continue };
+            let Some(only) = definition.only else { continue };
             let no_bodies = self.bodies.is_empty();
             if (no_bodies || !suspended.contains(index)) && told.insert(*index) {
                 let name = definition.name.text.clone();
-                found.push(FindingKind::OnlyStopsNothing { name, no_bodies }.at(span));
+                found.push(FindingKind::OnlyStopsNothing { name, no_bodies }.at(only.span));
             }
         }
         self.findings.append(&mut found);

@@ -27,7 +27,10 @@ impl Draft<'_> {
                 }
                 _ => (Some(send), format!("{out}{} . {next}", self.note(None))),
             });
-            let only = self.random.percent(60);
+            let only = match self.random.percent(60) {
+                true => [" only", " only", " only out", " only in"][self.keys_random.below(4)],
+                false => "",
+            };
             self.definitions.push(Definition { name: name.clone(), only, branches });
         }
         states[0].clone()
@@ -65,9 +68,9 @@ impl Draft<'_> {
         if self.random.percent(30) {
             branches.push((Some(send), format!("{out}{} . {repeats}", self.note(key.as_deref()))));
         }
-        self.definitions.push(Definition { name: repeats.clone(), only: false, branches });
+        self.definitions.push(Definition { name: repeats.clone(), only: "", branches });
         let branches = vec![(Some(send), format!("{out}{begin} . {repeats}"))];
-        self.definitions.push(Definition { name: first.clone(), only: false, branches });
+        self.definitions.push(Definition { name: first.clone(), only: "", branches });
         first
     }
 
@@ -115,7 +118,7 @@ impl Draft<'_> {
                 let way = self.random.percent(50);
                 branches.push((Some(way), format!("{}{} . {name}", sign(way), self.note(Some(key)))));
             }
-            self.definitions.push(Definition { name: name.clone(), only: false, branches });
+            self.definitions.push(Definition { name: name.clone(), only: "", branches });
         }
         format!("{out}{request} . {}", names[0])
     }
@@ -161,11 +164,7 @@ impl Draft<'_> {
                 for (name, text, send) in
                     [(first, format!("?{two} . {tail}"), false), (second, format!("!{one} . {tail}"), true)]
                 {
-                    self.definitions.push(Definition {
-                        name,
-                        only: false,
-                        branches: vec![(Some(send), text)],
-                    });
+                    self.definitions.push(Definition { name, only: "", branches: vec![(Some(send), text)] });
                 }
             }
             // Sub-sessions as long as a choice stands.
@@ -192,7 +191,7 @@ impl Draft<'_> {
                 branches.push((None, star.clone()));
             }
         }
-        self.definitions.push(Definition { name, only: false, branches });
+        self.definitions.push(Definition { name, only: "", branches });
     }
 
     /// Where a branch goes on.

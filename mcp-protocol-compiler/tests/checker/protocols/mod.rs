@@ -15,7 +15,8 @@ use crate::random::Random;
 struct Definition {
     name: String,
     /// Whether sub-sessions rest in it.
-    only: bool,
+    /// The mark, for sub-sessions to rest.
+    only: &'static str,
     /// Each branch, and whether it starts with `!`; `None` for what starts with neither.
     branches: Vec<(Option<bool>, String)>,
 }
@@ -237,7 +238,7 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
                 }
                 let line = lay_out(&branches);
                 let role = if server { "S" } else { "C" };
-                let only = if definition.only { " only" } else { "" };
+                let only = if server { turned(definition.only) } else { definition.only };
                 let line = if server { flip(&line) } else { line };
                 writeln!(text, "{role}::{}{only} = {line}", definition.name).unwrap();
             }
@@ -246,7 +247,7 @@ pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, ga
         text += "client C\nserver S = dual C\n";
         writeln!(text, "C = {start}").unwrap();
         for definition in &draft.definitions {
-            let only = if definition.only { " only" } else { "" };
+            let only = definition.only;
             writeln!(text, "{}{only} = {}", definition.name, lay_out(&definition.branches)).unwrap();
         }
     }
@@ -507,7 +508,7 @@ impl Draft<'_> {
             }
         };
         let name = self.fresh("K");
-        self.definitions.push(Definition { name: name.clone(), only: false, branches: vec![(None, first)] });
+        self.definitions.push(Definition { name: name.clone(), only: "", branches: vec![(None, first)] });
         name
     }
 
@@ -542,10 +543,19 @@ impl Draft<'_> {
         let names = texts.into_iter().map(|text| {
             let name = self.fresh("K");
             let branches = vec![(None, text)];
-            self.definitions.push(Definition { name: name.clone(), only: false, branches });
+            self.definitions.push(Definition { name: name.clone(), only: "", branches });
             name
         });
         let names = names.collect();
         Bodies { names, endless: self.random.percent(70) }
+    }
+}
+
+/// A mark as the other role has it.
+fn turned(only: &'static str) -> &'static str {
+    match only {
+        " only out" => " only in",
+        " only in" => " only out",
+        other => other,
     }
 }

@@ -89,7 +89,7 @@ impl Draft<'_> {
         if !alongside {
             branches.push((None, star.clone()));
         }
-        self.definitions.push(Definition { name: name.clone(), only: false, branches });
+        self.definitions.push(Definition { name: name.clone(), only: "", branches });
         if alongside {
             format!("{out}{request} . ( {name}, {star} )")
         } else {
@@ -116,7 +116,7 @@ impl Draft<'_> {
         // One body, in however many choices it stands.
         let name = self.fresh("K");
         let branches = vec![(None, text.to_owned())];
-        self.definitions.push(Definition { name: name.clone(), only: false, branches });
+        self.definitions.push(Definition { name: name.clone(), only: "", branches });
         format!("*{name}")
     }
 }

@@ -105,10 +105,10 @@ pub(crate) struct Reading<'a> {
     definitions: HashMap<(usize, Side, bool), Place>,
     alphabets: RefCell<HashMap<Place, Alphabet>>,
     /// The places in the text of definitions with `only`, and these definitions themselves.
-    only: HashSet<Place>,
-    only_definitions: HashSet<Place>,
+    only: HashMap<Place, Suspensions>,
+    only_definitions: HashMap<Place, Suspensions>,
     /// Whether the text of one is being read.
-    in_only: bool,
+    in_only: Option<Suspensions>,
     /// The bodies of which sub-sessions can be opened in some state that the role can come to, and where each stands.
     opened: HashMap<Place, Around>,
     /// What a step of a sub-session is where it is uncorrelated, because its key is open.
@@ -130,9 +130,9 @@ impl<'a> Reading<'a> {
             start: 0,
             definitions: HashMap::new(),
             alphabets: RefCell::default(),
-            only: HashSet::new(),
-            only_definitions: HashSet::new(),
-            in_only: false,
+            only: HashMap::new(),
+            only_definitions: HashMap::new(),
+            in_only: None,
             opened: HashMap::new(),
             uncorrelated: HashMap::new(),
         };
@@ -157,12 +157,12 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// Whether sub-sessions rest where a place really is: it stands in such a definition, or is called by its name.
-    fn is_only(&self, mut place: Place) -> bool {
+    /// In which directions sub-sessions may rest where a place really is, if they do: it stands in such a definition, or is called by its name.
+    fn is_only(&self, mut place: Place) -> Option<Suspensions> {
         let end = self.settle(place);
         while place != end {
-            if self.only_definitions.contains(&place) {
-                return true;
+            if let Some(ways) = self.only_definitions.get(&place) {
+                return Some(*ways);
             }
             place = match &self.nodes[place] {
                 Node::Reference(to) => *to,
@@ -174,8 +174,8 @@ impl<'a> Reading<'a> {
             };
         }
         match &self.nodes[end] {
-            Node::Parallel(parts) => parts.iter().any(|part| self.is_only(*part)),
-            _ => self.only.contains(&end),
+            Node::Parallel(parts) => parts.iter().find_map(|part| self.is_only(*part)),
+            _ => self.only.get(&end).copied(),
         }
     }
 
@@ -187,12 +187,13 @@ impl<'a> Reading<'a> {
         direction: Direction,
         next: Place,
     ) -> Suspensions {
-        if next == NOWHERE || !self.is_only(next) {
+        let Some(ways) = Some(next).filter(|next| *next != NOWHERE).and_then(|next| self.is_only(next))
+        else {
             return [false; 2];
-        }
+        };
         let mut suspended = before;
         suspended[way(direction)] |= self.settle(next) != at;
-        suspended
+        [0, 1].map(|way| suspended[way] && ways[way])
     }
 
     /// The threads and stars that run once a place is reached.

@@ -1,14 +1,21 @@
 //! Turns the tree into places: names and variables become references.
 
-use mcp_protocol_compiler::ast::{Choice, Operator, Sequence, Tail};
+use mcp_protocol_compiler::ast::{Choice, LevelDirection, Operator, Sequence, Tail};
 use mcp_protocol_machine::protocol::Direction;
 
-use super::{Branch, Node, Place, Reading, View};
+use super::{Branch, Node, Place, Reading, Suspensions, View, way};
+
+/// One direction alone.
+fn one(direction: Direction) -> Suspensions {
+    let mut ways = [false; 2];
+    ways[way(direction)] = true;
+    ways
+}
 
 impl Reading<'_> {
     pub(super) fn add(&mut self, node: Node) -> Place {
-        if self.in_only {
-            self.only.insert(self.nodes.len());
+        if let Some(ways) = self.in_only {
+            self.only.insert(self.nodes.len(), ways);
         }
         self.nodes.push(node);
         self.nodes.len() - 1
@@ -24,9 +31,14 @@ impl Reading<'_> {
         let place = self.add(Node::Pending);
         self.definitions.insert((index, view.side, view.flipped), place);
         let definition = &self.resolution.definitions[index];
-        let around = std::mem::replace(&mut self.in_only, definition.only.is_some());
-        if self.in_only {
-            self.only_definitions.insert(place);
+        let ways = definition.only.map(|only| match (only.direction, view.flipped) {
+            (None, _) => [true; 2],
+            (Some(LevelDirection::Out), false) | (Some(LevelDirection::In), true) => one(Direction::Send),
+            (Some(_), _) => one(Direction::Receive),
+        });
+        let around = std::mem::replace(&mut self.in_only, ways);
+        if let Some(ways) = ways {
+            self.only_definitions.insert(place, ways);
         }
         let body = self.choice(&definition.body, view, &mut Vec::new());
         self.in_only = around;
