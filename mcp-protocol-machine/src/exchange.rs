@@ -9,7 +9,7 @@ use crate::grants::Grants;
 use crate::hash::SteadyTable;
 use crate::history::{Recent, Used};
 use crate::id::{Limits, RequestId, SubSessionNumber, Token};
-use crate::protocol::{MessageIndex, StateIndex};
+use crate::protocol::{GateIndex, MessageIndex, StateIndex};
 
 /// A request that has been sent and whose exchange is not over.
 #[derive(Clone, Debug)]
@@ -67,6 +67,8 @@ struct Over {
     fence: Option<Fence>,
     /// For the request that opened a sub-session which keys tie together.
     opened: Option<Opened>,
+    /// What a late request announced, which may not be late any more where it arrives.
+    grants: Option<Box<Capabilities>>,
 }
 
 /// A request that opened a sub-session and was cancelled, or came too late to open one.
@@ -231,6 +233,11 @@ impl Exchanges {
         self.grants.all()
     }
 
+    /// Whether a request announces a gate that has no answer yet, and may have been refused.
+    pub(crate) fn may_grant(&self, gate: GateIndex) -> bool {
+        self.past.iter().any(|(_, over)| over.grants.as_ref().is_some_and(|grants| grants.grants(gate)))
+    }
+
     /// What those announced that are over since the last call.
     pub(crate) fn take_released(&mut self) -> Capabilities {
         self.grants.take_released()
@@ -256,22 +263,24 @@ impl Exchanges {
 
     /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
     pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
-        self.refuse_opening(id, token, None, limits);
+        self.refuse_late(id, token, None, None, limits);
     }
 
-    /// The same for a request that was late, and what it would have opened.
-    pub(crate) fn refuse_opening(
+    /// The same for a request that was late: what it would have opened, and what it announces if it is not refused.
+    pub(crate) fn refuse_late(
         &mut self,
         id: &RequestId,
         token: Option<&Token>,
         opened: Option<Opened>,
+        announces: Option<&Capabilities>,
         limits: &Limits,
     ) {
         self.used.insert(id, limits);
         // The reply that is still under way may be that of the exchange before.
         let opened = self.opened(id).or(opened);
         let fence = self.past.get(id).and_then(|over| over.fence);
-        self.past.insert(id, Over { why: Past::Refused, fence, opened }, limits);
+        let grants = announces.map(|grants| Box::new(grants.clone()));
+        self.past.insert(id, Over { why: Past::Refused, fence, opened, grants }, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
         }
@@ -317,7 +326,7 @@ impl Exchanges {
     pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
         let fence = self.running.get(id).map(|exchange| exchange.fence);
         self.finish(id);
-        self.past.insert(id, Over { why: Past::Cancelled, fence, opened: None }, limits);
+        self.past.insert(id, Over { why: Past::Cancelled, fence, opened: None, grants: None }, limits);
     }
 
     /// The same for the request that opened a sub-session: the late reply may carry values of keys, which
@@ -327,7 +336,7 @@ impl Exchanges {
         let fence = exchange.map(|exchange| exchange.fence);
         let opened = exchange.map(|exchange| Opened { request: exchange.message, space, ended });
         self.finish(id);
-        self.past.insert(id, Over { why: Past::Cancelled, fence, opened }, limits);
+        self.past.insert(id, Over { why: Past::Cancelled, fence, opened, grants: None }, limits);
     }
 
     /// What opened a sub-session that was over before the reply to it had come.

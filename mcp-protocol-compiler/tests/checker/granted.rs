@@ -52,6 +52,15 @@ impl Granted {
         }
     }
 
+    /// Whether a message announces less than what its sender had announced before.
+    pub(crate) fn narrows(&self, protocol: &Protocol, event: &Event) -> bool {
+        let mut announcements = protocol.announcements.iter();
+        let announces = announcements
+            .any(|announced| announced.side == event.from && announced.message == Some(event.message));
+        let before = self.announced.get(&event.from).map(Vec::as_slice).unwrap_or_default();
+        announces && before.iter().any(|gate| !event.grants.contains(gate))
+    }
+
     /// A message was sent, or received.
     pub(crate) fn note(&mut self, protocol: &Protocol, event: &Event) {
         let table = protocol.message(event.message).unwrap();

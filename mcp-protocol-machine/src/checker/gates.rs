@@ -178,7 +178,10 @@ impl Checker {
             During::Any | During::Opening(_) | During::SubSession(..) | During::Report(_) => {
                 match self.exchange_of(holder, during) {
                     Some(exchange) => exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate)),
-                    None => self.capabilities(holder).grants(gate),
+                    None => {
+                        self.capabilities(holder).grants(gate)
+                            || self.asked(self.sent_by(holder)).may_grant(gate)
+                    }
                 }
             }
         }

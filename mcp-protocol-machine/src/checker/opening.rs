@@ -68,7 +68,9 @@ impl Checker {
                 }
                 Action::Step(_) => None,
             };
-            self.asked_mut(direction).refuse_opening(id, token.as_ref(), opened, &limits);
+            // What it has crossed may be undone before it arrives: a request cancelled, a gate opened again.
+            let announces = correlation.announces.filter(|_| direction == Direction::Send);
+            self.asked_mut(direction).refuse_late(id, token.as_ref(), opened, announces, &limits);
         }
         Step::plain(StepKind::Late(late), message)
     }

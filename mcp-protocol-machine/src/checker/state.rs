@@ -167,9 +167,10 @@ impl Checker {
     /// Where the announcement closes a gate, what the other side sends through it is late until it is known to have
     /// received the announcement.
     pub fn announced(&mut self, side: Side, message: MessageIndex, capabilities: Capabilities) {
-        let before = self.capabilities(side).clone();
+        let (before, announced) = (self.capabilities(side).clone(), self.announced_by(side).clone());
         self.announce(side, capabilities);
-        if !before.is_within(self.capabilities(side)) {
+        // What was granted as well may be revoked while the announcement is on its way.
+        if !announced.is_within(self.announced_by(side)) {
             self.note_closing((side, side), before, Some(message));
         }
     }

@@ -145,6 +145,8 @@ pub(crate) struct World<'a> {
     exchanges: HashMap<(Direction, RequestId), Exchange>,
     /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
+    /// What late requests of this side announce: they may not be late any more where they arrive.
+    perhaps: HashMap<(Direction, RequestId), Vec<GateIndex>>,
     tokens: HashSet<(Direction, RequestId)>,
     /// What each side may be asked for, and what it could be before it closed gates: which of all messages did that.
     granted: Granted,
@@ -197,6 +199,7 @@ impl<'a> World<'a> {
             sub_sessions: Vec::new(),
             exchanges: HashMap::new(),
             refused: HashMap::new(),
+            perhaps: HashMap::new(),
             tokens: HashSet::new(),
             granted: Granted::new(protocol),
             closings: Vec::new(),
@@ -270,6 +273,7 @@ impl<'a> World<'a> {
             let open = |granted: &Granted| {
                 [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side))
             };
+            let narrows = self.granted.narrows(self.protocol, event);
             let before = open(&self.granted);
             let revoking_side = self.granted.revoking_side(self.protocol, event);
             self.granted.note(self.protocol, event);
@@ -277,7 +281,9 @@ impl<'a> World<'a> {
             for (side, (before, after)) in
                 [Side::Client, Side::Server].into_iter().zip(before.into_iter().zip(after))
             {
-                if revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
+                let narrower = narrows && side == event.from;
+                if narrower || revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate))
+                {
                     self.closings.push((side, direction, self.seen, before));
                 }
             }
@@ -360,10 +366,16 @@ impl<'a> World<'a> {
         };
         match opener {
             Some(opener) => self.exchanges[&opener].announces.contains(&gate),
-            None => self.exchanges.iter().any(|((direction, _), exchange)| {
-                let goes_on = exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at));
-                *direction == by && goes_on && exchange.announces.contains(&gate)
-            }),
+            None => {
+                let mut perhaps =
+                    self.perhaps.iter().filter(|(place, _)| self.refused.get(place) == Some(&true));
+                perhaps.any(|((direction, _), gates)| *direction == by && gates.contains(&gate))
+                    || self.exchanges.iter().any(|((direction, _), exchange)| {
+                        let goes_on =
+                            exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at));
+                        *direction == by && goes_on && exchange.announces.contains(&gate)
+                    })
+            }
         }
     }
 
@@ -404,6 +416,10 @@ impl<'a> World<'a> {
                 self.exchanges.insert(place, exchange);
             }
             Verdict::Late | Verdict::Stale => {
+                let in_each = self.protocol.announces_in_each_request(event.from);
+                if in_each && direction == Direction::Send {
+                    self.perhaps.insert(place.clone(), event.grants.clone());
+                }
                 self.refused.insert(place, true);
             }
             _ => {}

@@ -3,7 +3,7 @@
 use crate::checker::tests::tables::{Exchange, Tables, To};
 use crate::checker::tests::{ENDED, accepted, id, is_late, never};
 use crate::protocol::Direction::{Receive, Send};
-use crate::protocol::{Announcement, GateIndex, Holder, KeyIndex, MessageIndex, Side, StateKind};
+use crate::protocol::{Announcement, Field, GateIndex, Holder, KeyIndex, MessageIndex, Side, StateKind};
 use crate::{About, Capabilities, Checker, Correlation, KeyValue, Step, StepKind, Violation, ViolationKind};
 
 /// Watching, and news of what is watched, which each watch has to ask for.
@@ -91,4 +91,80 @@ fn what_was_said_without_knowing_of_the_sub_session_needs_what_any_request_annou
     let mut session = Watching::new(true);
     session.watch(1, "a", false);
     assert!(matches!(session.news("a").unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
+}
+
+#[test]
+fn what_a_request_announces_counts_that_found_a_gate_closed_and_has_no_answer_yet() {
+    let mut tables = Tables::default();
+    let (search, news, said) =
+        (tables.request("search"), tables.notification("news"), tables.notification("said"));
+    let (wanted, able) = (tables.gate(&["news"]), tables.gate(&["search"]));
+    tables.requires(news, Holder::Receiver, wanted, None);
+    tables.requires(search.request, Holder::Receiver, able, None);
+    let active = [
+        (Send, search.request, To::Spawn("Searching")),
+        (Receive, news, To::Spawn("End")),
+        (Receive, said, To::Spawn("End")),
+    ];
+    tables.state("Active", StateKind::Replicated, &active);
+    let answers = [(Receive, search.reply, To::Step("End")), (Receive, search.refusal, To::Step("End"))];
+    tables.state("Searching", StateKind::Linear, &answers);
+    tables.state("End", StateKind::End, &[]);
+    let mut protocol = tables.build(Side::Client);
+    let field = Field { message: said, path: vec!["can".into()].into() };
+    let in_each = Announcement::in_each_request(Side::Client, vec!["can".into()].into());
+    protocol.announcements = vec![in_each, Announcement::new(Side::Server, field)].into();
+    let mut checker = Checker::new(protocol, Side::Client).unwrap();
+    let announce = |checker: &mut Checker, able: Capabilities| {
+        checker.tell(Receive, said).unwrap();
+        checker.announced(Side::Server, said, able);
+    };
+    announce(&mut checker, Capabilities::from_gates([able]));
+    announce(&mut checker, Capabilities::none());
+    // The client was not aware that the server searches no more.
+    let announced = Capabilities::from_gates([wanted]);
+    let correlation = Correlation::default().announcing(Some(&announced));
+    let late = accepted(checker.request_correlated(Send, search.request, &id(1), None, correlation, never));
+    assert!(is_late(late.kind));
+    // The server searches again, perhaps before it has received the request.
+    announce(&mut checker, Capabilities::from_gates([able]));
+    checker.tell(Receive, news).unwrap();
+    assert_eq!(checker.answer(Receive, 1, search.reply).unwrap(), StepKind::Swallowed);
+    assert!(matches!(checker.tell(Receive, news).unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
+}
+
+#[test]
+fn an_announcement_closes_what_is_granted_as_well_and_revoked_while_it_is_on_its_way() {
+    let mut tables = Tables::default();
+    let (leave, news, said) =
+        (tables.request("leave"), tables.notification("news"), tables.notification("said"));
+    let wanted = tables.gate(&["news"]);
+    tables.requires(news, Holder::Receiver, wanted, None);
+    let active = [
+        (Send, leave.request, To::Spawn("Leaving")),
+        (Send, said, To::Spawn("End")),
+        (Receive, news, To::Step("Active")),
+    ];
+    tables.state("Active", StateKind::Linear, &active);
+    tables.state("Leaving", StateKind::Linear, &[(Receive, leave.reply, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut protocol = tables.build(Side::Client);
+    let field = Field { message: said, path: vec!["can".into()].into() };
+    protocol.announcements = vec![Announcement::new(Side::Client, field)].into();
+    let mut checker = Checker::new(protocol, Side::Client).unwrap();
+    let all = Capabilities::from_gates([wanted]);
+    checker.tell(Send, said).unwrap();
+    checker.announced(Side::Client, said, all.clone());
+    checker.grant(Side::Client, &all);
+    let revoking = Correlation::default().changing(None, Some(&all));
+    accepted(checker.request_correlated(Send, leave.request, &id(1), None, revoking, never));
+    checker.tell(Send, said).unwrap();
+    checker.announced(Side::Client, said, Capabilities::none());
+    // The server revokes the grant with its answer, and has not heard that the client announces nothing any more.
+    checker.answer(Receive, 1, leave.reply).unwrap();
+    checker.tell(Receive, news).unwrap();
+    // The answer to a later request proves that it has.
+    checker.ask(Send, leave.request, 2).unwrap();
+    checker.answer(Receive, 2, leave.reply).unwrap();
+    assert!(matches!(checker.tell(Receive, news).unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
 }
