@@ -12,7 +12,12 @@ const connection = protocol.createProtocolConnection(
   new protocol.StreamMessageWriter(server.stdin),
 );
 const diagnostics = [];
-connection.onNotification(protocol.PublishDiagnosticsNotification.type, (params) => diagnostics.push(params));
+const cleared = new Promise((resolve) => {
+  connection.onNotification(protocol.PublishDiagnosticsNotification.type, (params) => {
+    diagnostics.push(params);
+    if (params.diagnostics.length === 0) resolve();
+  });
+});
 connection.onError((error) => console.error(error));
 connection.listen();
 
@@ -56,6 +61,7 @@ const errors = {
 };
 await connection.sendNotification('$/unknown', {});
 await connection.sendNotification(protocol.DidCloseTextDocumentNotification.type, { textDocument: { uri } });
+await cleared;
 await connection.sendRequest(protocol.ShutdownRequest.type);
 await connection.sendNotification(protocol.ExitNotification.type);
 const [exit] = await exited;
