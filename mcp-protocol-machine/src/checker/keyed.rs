@@ -369,7 +369,7 @@ impl Checker {
             Later::Late(late) => {
                 if let Some((id, token)) = request {
                     // The only answer to it will be an error.
-                    let announces = said.correlation.announces.filter(|_| direction == Direction::Send);
+                    let announces = said.correlation.announces;
                     self.asked_mut(direction).refuse_late(id, token.as_ref(), None, announces, &limits);
                 }
                 return Step::plain(StepKind::Late(late), message);

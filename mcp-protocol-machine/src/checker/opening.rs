@@ -69,7 +69,7 @@ impl Checker {
                 Action::Step(_) => None,
             };
             // What it has crossed may be undone before it arrives: a request cancelled, a gate opened again.
-            let announces = correlation.announces.filter(|_| direction == Direction::Send);
+            let announces = correlation.announces;
             self.asked_mut(direction).refuse_late(id, token.as_ref(), opened, announces, &limits);
         }
         Step::plain(StepKind::Late(late), message)

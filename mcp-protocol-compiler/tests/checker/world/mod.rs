@@ -145,7 +145,7 @@ pub(crate) struct World<'a> {
     exchanges: HashMap<(Direction, RequestId), Exchange>,
     /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
-    /// What late requests of this side announce: they may not be late any more where they arrive.
+    /// What late requests announce: they may not be late any more where they arrive.
     perhaps: HashMap<(Direction, RequestId), Vec<GateIndex>>,
     tokens: HashSet<(Direction, RequestId)>,
     /// What each side may be asked for, and what it could be before it closed gates: which of all messages did that.
@@ -416,8 +416,7 @@ impl<'a> World<'a> {
                 self.exchanges.insert(place, exchange);
             }
             Verdict::Late | Verdict::Stale => {
-                let in_each = self.protocol.announces_in_each_request(event.from);
-                if in_each && direction == Direction::Send {
+                if self.protocol.announces_in_each_request(event.from) {
                     self.perhaps.insert(place.clone(), event.grants.clone());
                 }
                 self.refused.insert(place, true);
