@@ -1,4 +1,4 @@
-//! What each side may be asked for, as messages announce it, grant it, and take it back.
+//! What each side may be asked for, as messages announce, grant and revoke it.
 
 use std::collections::HashMap;
 

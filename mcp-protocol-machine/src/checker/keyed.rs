@@ -360,7 +360,7 @@ impl Checker {
 
     /// Moves a sub-session by a request or a notification that was judged.
     pub(super) fn step_later(&mut self, later: Later, said: Said<'_>) -> Step {
-        let Said { direction, message, ref request, .. } = said;
+        let Said { direction, message, ref request, correlation } = said;
         let limits = self.limits;
         let (channels, _, evidence) = self.with_evidence();
         channels.awake(direction, &evidence);
@@ -369,7 +369,7 @@ impl Checker {
             Later::Late(late) => {
                 if let Some((id, token)) = request {
                     // The only answer to it will be an error.
-                    let announces = said.correlation.announces;
+                    let announces = correlation.announces;
                     self.asked_mut(direction).refuse_late(id, token.as_ref(), None, announces, &limits);
                 }
                 return Step::plain(StepKind::Late(late), message);
