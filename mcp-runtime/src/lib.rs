@@ -97,7 +97,7 @@ pub mod session {
     pub use crate::error::end::{Means, Outcome};
     pub use crate::report::{DropReason, Report};
     pub use crate::step_error::StepError;
-    pub use crate::typed::{Advance, Closing, Exchange, Step, Typed};
+    pub use crate::typed::{Advance, Closing, Exchange, Readable, Step, Typed, first_readable};
 }
 
 /// The tables of a protocol: its messages, and the state machine of each side.

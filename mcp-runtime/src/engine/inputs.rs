@@ -49,30 +49,12 @@ impl Engine {
         Poll::Pending
     }
 
-    /// Waits until there is an input that `judge` wants, or there will be none. Takes nothing.
-    pub(crate) fn poll_input_ready(
-        &mut self,
-        context: &Context<'_>,
-        waiter: &mut Waiter,
-        sub_session: Option<SubSessionNumber>,
-        judge: impl FnMut(&LinearInput) -> Verdict,
-    ) -> Poll<()> {
-        let wanted = self.inputs(sub_session).and_then(|queue| queue.wanted(judge));
-        let is_ready = match wanted {
-            Some(Wanted { came, .. }) => {
-                self.held_back_for(context, &mut waiter.turns, Some((came, held(sub_session))))
-            }
-            None => self.inputs_ended(Caller::ANY, sub_session).is_some(),
-        };
-        if is_ready {
-            return Poll::Ready(());
-        }
-        self.register_input(context, waiter, sub_session);
-        Poll::Pending
-    }
-
     /// Why no further input comes, if that is so.
-    fn inputs_ended(&self, caller: Caller, sub_session: Option<SubSessionNumber>) -> Option<Error> {
+    pub(super) fn inputs_ended(
+        &self,
+        caller: Caller,
+        sub_session: Option<SubSessionNumber>,
+    ) -> Option<Error> {
         let over = match sub_session {
             None if self.goes_on() => return None,
             None => return Some(self.lifecycle.error().unwrap_or(Error::Closed)),
@@ -118,7 +100,7 @@ impl Engine {
         reply.is_some()
     }
 
-    fn register_input(
+    pub(super) fn register_input(
         &mut self,
         context: &Context<'_>,
         waiter: &mut Waiter,
@@ -193,6 +175,6 @@ impl Engine {
 }
 
 /// By what a task that waits for an input is known where its message is held back.
-fn held(sub_session: Option<SubSessionNumber>) -> Held {
+pub(super) fn held(sub_session: Option<SubSessionNumber>) -> Held {
     sub_session.map_or(Held::Linear, Held::SubSession)
 }

@@ -22,9 +22,9 @@
 //! - `replies.rs`: replies; `rejected.rs`: those that cannot be accepted; `abandoned.rs`: those that no task waits for.
 //! - `rules/version.rs`, `rules/announcements.rs`, `unhandled.rs`: what it announces.
 //! - Who takes it: `inputs.rs` (the values of linear channels and sub-sessions), `sub_sessions.rs`, `replicated.rs`
-//!   (handlers), `calls.rs` (tasks that wait for replies), `mailboxes.rs` (sessions without types). `order.rs` holds
-//!   back what would overtake a message that the program has not seen; `uncorrelated.rs` has what a dropped value leaves
-//!   unread.
+//!   (handlers), `calls.rs` (tasks that wait for replies), `mailboxes.rs` (sessions without types); `readable.rs`: which
+//!   of them has the first message. `order.rs` holds back what would overtake a message that the program has not seen;
+//!   `uncorrelated.rs` has what a dropped value leaves unread.
 //!
 //! A message of this side:
 //! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `rules/alternatives.rs`: those that
@@ -51,6 +51,7 @@ mod output;
 mod owed;
 mod owners;
 mod permissions;
+mod readable;
 mod reconnect;
 mod rejected;
 mod replicated;
@@ -80,6 +81,7 @@ pub(crate) use owners::rate::Bucket;
 pub(crate) use owners::replicated::Arrived;
 pub(crate) use owners::timers::AlarmKey;
 pub(crate) use owners::wakers::{OnProgress, Waiter};
+pub(crate) use readable::Source;
 pub(crate) use rules::method::{Opening, with_method};
 pub(crate) use rules::names::{id_at, to_be_read};
 pub(crate) use state::Engine;

@@ -44,11 +44,24 @@ impl Engine {
         if self.replicated.is_empty() { Poll::Ready(None) } else { Poll::Pending }
     }
 
+    /// The number of the next replicated input, if there is one.
+    pub(super) fn first_incoming(&self) -> Option<u64> {
+        let came = self.replicated.first()?.came;
+        (!self.order.is_behind_start(came)).then_some(came)
+    }
+
+    /// Whether no further replicated input comes, and none waits.
+    pub(super) fn incoming_ended(&self) -> bool {
+        !self.goes_on() && self.replicated.is_empty()
+    }
+
+    pub(super) fn register_incoming(&mut self, context: &Context<'_>, waiter: &mut Waiter) {
+        self.replicated.waiting().register(context, waiter, &mut self.effects);
+    }
+
     /// Takes the next replicated input, if there is one.
     pub(crate) fn next_incoming(&mut self) -> Option<Arrived> {
-        if self.replicated.first().is_some_and(|arrived| self.order.is_behind_start(arrived.came)) {
-            return None;
-        }
+        self.first_incoming()?;
         let taken = self.replicated.take(0);
         self.reached();
         taken
@@ -63,11 +76,11 @@ impl Engine {
         if let Some(arrived) = self.next_incoming() {
             return Poll::Ready(Some(arrived));
         }
-        if self.goes_on() || !self.replicated.is_empty() {
-            self.replicated.waiting().register(context, waiter, &mut self.effects);
-            return Poll::Pending;
+        if self.incoming_ended() {
+            return Poll::Ready(None);
         }
-        Poll::Ready(None)
+        self.register_incoming(context, waiter);
+        Poll::Pending
     }
 
     /// There is one more attendant.

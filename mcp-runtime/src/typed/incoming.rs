@@ -31,7 +31,7 @@ const AT_ONCE: usize = 64;
 /// one.
 #[derive(Debug)]
 pub struct IncomingQueue {
-    link: Link,
+    pub(super) link: Link,
     /// The restriction of its session.
     within: Within,
 }

@@ -50,16 +50,6 @@ impl Session {
         self.take_here(Wanted::Message(message)).await
     }
 
-    /// Waits until there is an input to take, or there will be none. Takes nothing, so it may be dropped at any time.
-    pub async fn readable(&self) {
-        let channel = &self.channel;
-        let judge = |input: &LinearInput| channel.judge(Wanted::Any, input);
-        let waits = channel.link.wait(|engine, context, waiter| {
-            engine.poll_input_ready(context, waiter, channel.sub_session, judge)
-        });
-        waits.await;
-    }
-
     /// Takes the next input that the state accepts and `read` can read.
     pub(super) async fn next<I>(
         mut self,

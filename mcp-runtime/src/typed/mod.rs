@@ -14,7 +14,7 @@
 //! - `incoming.rs`: inputs of replicated channels; `handling.rs`: the futures of handlers; `responder.rs`: their
 //!   replies; `context.rs`: the context of a handler; `unhandled.rs`: handlers that are not there; `overtime.rs`:
 //!   handlers at the end of a session.
-//! - `sub_sessions.rs`: values of sub-sessions.
+//! - `sub_sessions.rs`: values of sub-sessions. `readable.rs`: which of several values and queues has the first message.
 //! - `generated.rs`: what generated code says of its types; `roles.rs` and `tables.rs`: the macros that it calls;
 //!   `reply.rs`: replies as Rust types; `with_method.rs`: payloads of messages whose method is a pattern; `payload_text.rs`: payloads as JSON; `payload.rs`: checks that the types a file
 //!   names can be payloads.
@@ -41,6 +41,7 @@ pub mod payload;
 mod payload_text;
 mod pending;
 mod permissions;
+mod readable;
 mod replicated;
 mod reply;
 mod responder;
@@ -85,6 +86,7 @@ pub use notify::Notify;
 pub use pages::Pages;
 pub use pending::{Pending, Sending};
 pub(crate) use permissions::{checker_at, permits, permitted};
+pub use readable::{Readable, Reader, first_readable};
 pub use reply::{ReadReply, Reply, WriteReply, Written};
 pub use responder::Responder;
 pub use session::Session;

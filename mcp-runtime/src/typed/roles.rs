@@ -155,6 +155,12 @@ macro_rules! __session {
             }
         }
 
+        impl<State> $crate::session::Readable for $name<State> {
+            fn reader(&self) -> ::std::option::Option<$crate::__private::Reader<'_>> {
+                $crate::session::Readable::reader(&self.session)
+            }
+        }
+
         impl<State> ::std::fmt::Debug for $name<State> {
             fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 ::std::fmt::Debug::fmt(&self.session, formatter)
@@ -346,6 +352,12 @@ macro_rules! __incoming {
         #[derive(Debug)]
         pub struct IncomingQueue {
             queue: $crate::__private::IncomingQueue,
+        }
+
+        impl $crate::session::Readable for IncomingQueue {
+            fn reader(&self) -> ::std::option::Option<$crate::__private::Reader<'_>> {
+                $crate::session::Readable::reader(&self.queue)
+            }
         }
 
         impl IncomingQueue {

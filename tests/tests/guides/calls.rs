@@ -7,10 +7,12 @@ use std::time::Duration;
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpError, McpServer, server};
 use mcp_protocols::types::*;
 use mcp_runtime::error::{PaginationError, ReplyProblem};
+use mcp_runtime::session::first_readable;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{Error, Options, RateLimit, RpcError, TimeoutKind};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
+use test_support::raw::raw;
 use tokio::sync::Notify;
 
 fn read<T: DeserializeOwned>(json: Value) -> T {
@@ -256,6 +258,37 @@ async fn wait(
     };
     drop(server);
     Ok(())
+}
+
+#[tokio::test]
+async fn what_comes_first_on_the_wire() -> Result<(), McpError> {
+    let (wire, mut raw) = raw();
+    let opening = tokio::spawn(McpServer::new(wire).recv_initialize());
+    raw.say(json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello() })).await;
+    let (_, server) = opening.await.unwrap()?;
+    let server = server.send_initialize_result(welcome()).await?;
+    raw.hear().await.unwrap();
+    let list = |id| json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list" });
+    raw.say(list(2)).await;
+    raw.say(json!({ "jsonrpc": "2.0", "method": "notifications/initialized" })).await;
+    raw.say(list(3)).await;
+    let early = before_initialized(server).await?;
+    assert_eq!(early, 1);
+    Ok(())
+}
+
+async fn before_initialized(
+    server: McpServer<mcp_protocols::mcp_2025_03_26::AwaitingNotif>,
+) -> Result<usize, McpError> {
+    let mut early = Vec::new();
+    // Everything that the client has sent before `initialized`.
+    let incoming = server.incoming();
+    while first_readable(&[&server, &incoming]).await != 0 {
+        early.extend(incoming.next().await);
+    }
+    let server = server.recv_initialized().await?;
+    drop(server);
+    Ok(early.len())
 }
 
 fn squeezed(code: &str) -> String {

@@ -13,3 +13,4 @@ mod patterns;
 mod several_channels;
 mod star_branch;
 mod two_replies;
+mod wire_order;

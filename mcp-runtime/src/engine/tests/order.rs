@@ -12,7 +12,7 @@ use serde_json::json;
 use super::desk::messages::{APPROVE, ASK};
 use super::pair::End;
 use crate::driver::Endpoint;
-use crate::engine::{Arrived, Caller, DispatcherKey, Engine, Sent, Verdict, Waiter};
+use crate::engine::{Arrived, Caller, DispatcherKey, Engine, Sent, Source, Verdict, Waiter};
 use crate::options::Options;
 
 /// A task that is polled only when it was woken, as a runtime would.
@@ -414,4 +414,29 @@ fn behind_the_end_of_its_input_a_server_sends_replies_only() {
         server.reports(),
         ["`Changed` was dropped: the peer has closed its side, and is only sent replies"]
     );
+}
+
+#[test]
+fn a_value_is_readable_once_what_came_before_has_begun() {
+    let server = End::ready_server(Options::default());
+    let mut serving = Serving::new(&server);
+    server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"ask","params":"1"}"#);
+    server.feed(r#"{"jsonrpc":"2.0","method":"note","params":"2"}"#);
+    let task = fresh();
+    let (waker, mut waiter) = (Waker::from(Arc::clone(&task)), Waiter::default());
+    let mut readable = |sources: &[Source<'_>]| {
+        elsewhere(|| {
+            let context = Context::from_waker(&waker);
+            server.link.with(|engine| engine.poll_readable(&context, &mut waiter, sources))
+        })
+    };
+    let value = || Source::Value(None, Box::new(|_| Verdict::Take));
+    assert!(readable(&[value()]).is_pending());
+    assert_eq!(readable(&[value(), Source::Incoming]), Poll::Ready(1));
+    task.woken.store(false, Ordering::SeqCst);
+    assert!(serving.take(&server).is_some() && readable(&[value()]).is_pending());
+    // The handler was polled when the dispatcher is.
+    serving.requests += 1;
+    assert!(serving.take(&server).is_none() && task.woken.load(Ordering::SeqCst));
+    assert_eq!(readable(&[value(), Source::Incoming]), Poll::Ready(0));
 }

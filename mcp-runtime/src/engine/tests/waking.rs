@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::Side;
 use super::desk::messages::LOOK;
 use super::pair::End;
 use crate::driver::{Endpoint, TransportEvent};
-use crate::engine::{Caller, Engine, Verdict, Waiter};
+use crate::engine::{Caller, Engine, Source, Verdict, Waiter};
 use crate::options::Options;
 
 /// One task, which counts how often it is woken and how many of its wakers are kept.
@@ -106,7 +106,8 @@ const WAITS: [(&str, Wait); 6] = [
         waits(engine.poll_input(Caller::ANY, context, waiter, None, |_| Verdict::Take))
     }),
     ("ready", |engine, context, waiter| {
-        waits(engine.poll_input_ready(context, waiter, None, |_| Verdict::Take))
+        let sources = [Source::Value(None, Box::new(|_| Verdict::Take)), Source::Incoming];
+        waits(engine.poll_readable(context, waiter, &sources))
     }),
     ("incoming", |engine, context, waiter| waits(engine.poll_incoming(context, waiter))),
     ("served", |engine, context, waiter| {
