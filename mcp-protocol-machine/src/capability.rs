@@ -234,20 +234,8 @@ mod tests {
     /// Gates at these paths, of which the last is a default of what it is a part of.
     fn granted(paths: &[&str], said: impl Fn(&str) -> Said) -> Vec<String> {
         let path = |written: &&str| written.split('.').map(|key| Text::Owned(key.to_owned())).collect();
-        let protocol = Protocol {
-            name: "Test".into(),
-            version: None,
-            numeric_version: false,
-            batch: false,
-            without_jsonrpc: false,
-            messages: Vec::new().into(),
-            gates: paths.iter().map(|written| Gate { path: path(written) }).collect(),
-            keys: Vec::new().into(),
-            announcements: Vec::new().into(),
-            version_field: None,
-            client: None,
-            server: None,
-        };
+        let mut protocol = Protocol::new("Test".into(), Vec::new().into());
+        protocol.gates = paths.iter().map(|written| Gate { path: path(written) }).collect();
         let announcement = Announcement {
             side: Side::Client,
             message: Some(MessageIndex(0)),

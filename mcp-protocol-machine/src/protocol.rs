@@ -11,6 +11,7 @@ mod gate;
 mod level;
 mod message;
 mod role;
+mod shape;
 
 use std::borrow::Cow;
 
@@ -20,6 +21,7 @@ pub use self::message::{
     Cancels, Condition, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports, Requirement,
 };
 pub use self::role::{Action, Advice, Edge, Only, Origin, Role, State, StateKind};
+pub use self::shape::{NamedShape, Of, Record, RecordField, Shape};
 
 /// A piece of text in the tables.
 pub type Text = Cow<'static, str>;
@@ -51,6 +53,8 @@ pub struct Protocol {
     pub gates: List<Gate>,
     /// Every key that ties messages to a running sub-session, each once; a [`KeyIndex`] points in here.
     pub keys: List<Key>,
+    /// Every shape that the file declares, each name once; a [`ShapeIndex`] points in here.
+    pub shapes: List<NamedShape>,
     /// Where each role announces what it can do.
     pub announcements: List<Announcement>,
     /// Where the revision that governs the session is announced.
@@ -126,6 +130,16 @@ impl Protocol {
         self.keys.get(usize::from(index.0))
     }
 
+    /// The shape at an index.
+    pub fn shape(&self, index: ShapeIndex) -> Option<&NamedShape> {
+        self.shapes.get(usize::from(index.0))
+    }
+
+    /// The shape with this name in the `.session` file.
+    pub fn shape_by_name(&self, name: &str) -> Option<(ShapeIndex, &NamedShape)> {
+        (0..=u16::MAX).map(ShapeIndex).zip(self.shapes.iter()).find(|(_, shape)| shape.name == name)
+    }
+
     /// Whether a message may be uncorrelated by a key that it carries.
     pub fn is_open(&self, carried: &MessageKey) -> bool {
         carried.open || self.key(carried.key).is_some_and(|key| key.open)
@@ -190,6 +204,10 @@ pub struct GateIndex(pub u16);
 /// Points into [`Protocol::keys`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct KeyIndex(pub u16);
+
+/// Points into [`Protocol::shapes`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ShapeIndex(pub u16);
 
 /// Where a side announces its capabilities.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level,
-    Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, Side, Strictness, Text,
+    Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, ShapeIndex, Side,
+    Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -13,6 +14,7 @@ use crate::automaton::Automaton;
 use crate::plan::names::{constant, ident, snake};
 use crate::plan::role_module;
 
+mod shapes;
 mod states;
 
 /// The names by which the constants speak of messages, capabilities, keys and states.
@@ -20,6 +22,7 @@ pub(super) struct ConstantNames {
     messages: Vec<Ident>,
     capabilities: Vec<Ident>,
     keys: Vec<Ident>,
+    shapes: Vec<Ident>,
 }
 
 impl ConstantNames {
@@ -34,6 +37,7 @@ impl ConstantNames {
             messages: protocol.messages.iter().map(|message| ident(&constant(&message.name))).collect(),
             capabilities: distinct(protocol.gates.iter().map(capability)),
             keys: distinct(protocol.keys.iter().map(|key| constant(&key.name))),
+            shapes: distinct(protocol.shapes.iter().map(|shape| constant(&shape.name))),
         }
     }
 
@@ -63,6 +67,17 @@ impl ConstantNames {
             None => {
                 let index = Literal::u16_unsuffixed(index.0);
                 quote!(KeyIndex(#index))
+            }
+        }
+    }
+
+    /// The constant of a shape, as the module of the shapes has it.
+    fn shape(&self, index: ShapeIndex) -> TokenStream {
+        match self.shapes.get(usize::from(index.0)) {
+            Some(name) => name.to_token_stream(),
+            None => {
+                let index = Literal::u16_unsuffixed(index.0);
+                quote!(ShapeIndex(#index))
             }
         }
     }
@@ -98,9 +113,11 @@ pub(super) fn messages(
     });
     let gated = protocol.messages.iter().any(|message| !message.requires.is_empty());
     let keyed = protocol.messages.iter().any(|message| !message.keys.is_empty());
+    let shaped = protocol.messages.iter().any(|message| message.shape.is_some());
     let mut imports = vec![quote!(typed)];
     imports.splice(0..0, gated.then(|| quote!(capabilities)));
     imports.splice(0..0, keyed.then(|| quote!(tables::keys)));
+    imports.splice(0..0, shaped.then(|| quote!(tables::shapes)));
     imports.sort_by_key(ToString::to_string);
     quote! {
         /// The messages, by the names that tables and reports have for them.
@@ -167,6 +184,9 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     if !protocol.keys.is_empty() {
         table.extend(quote!(.keys(keys::rows)));
     }
+    if !protocol.shapes.is_empty() {
+        table.extend(quote!(.shapes(shapes::rows)));
+    }
     if !protocol.announcements.is_empty() {
         let announcements = protocol.announcements.iter().map(|item| announcement(item, &names));
         table.extend(quote!(.announcements(const { &[#(#announcements),*] })));
@@ -198,6 +218,7 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
             }
         }
     });
+    let shapes = shapes::module(protocol, &names);
     let gated = (!protocol.gates.is_empty()).then(|| quote!(capabilities,));
     quote! {
         #[allow(unused_imports)]
@@ -210,6 +231,7 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
             }
 
             #keys
+            #shapes
             #roles
         }
     }
@@ -252,6 +274,10 @@ fn message(message: &Message, names: &ConstantNames) -> TokenStream {
         Payload::Null => quote!(.payload(Payload::Null)),
         Payload::Optional => quote!(.payload(Payload::Optional)),
     });
+    if let Some(shape) = message.shape {
+        let shape = names.shape(shape);
+        row.extend(quote!(.shape(shapes::#shape)));
+    }
     if let Some(found) = &message.condition {
         let found = condition(found);
         row.extend(quote!(.when(#found)));

@@ -2,12 +2,14 @@
 
 mod message;
 mod role;
+mod shape;
 
 use std::borrow::Cow;
 use std::mem;
 
 use super::{
-    Announcement, Field, Gate, GateIndex, Key, List, Message, MessageIndex, Path, Protocol, Role, Side, Text,
+    Announcement, Field, Gate, GateIndex, Key, List, Message, MessageIndex, NamedShape, Path, Protocol, Role,
+    Side, Text,
 };
 
 /// Puts a value in the place of one that owns nothing.
@@ -27,6 +29,7 @@ impl Protocol {
             messages,
             gates: Cow::Borrowed(&[]),
             keys: Cow::Borrowed(&[]),
+            shapes: Cow::Borrowed(&[]),
             announcements: Cow::Borrowed(&[]),
             version_field: None,
             client: None,
@@ -78,6 +81,13 @@ impl Protocol {
     #[must_use]
     pub const fn keys(mut self, keys: &'static [Key]) -> Protocol {
         put(&mut self.keys, Cow::Borrowed(keys));
+        self
+    }
+
+    /// Sets the shapes of payloads.
+    #[must_use]
+    pub const fn shapes(mut self, shapes: &'static [NamedShape]) -> Protocol {
+        put(&mut self.shapes, Cow::Borrowed(shapes));
         self
     }
 

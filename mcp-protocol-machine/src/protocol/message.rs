@@ -1,6 +1,6 @@
 //! One message, and all that binds it to the wire.
 
-use super::{GateIndex, KeyIndex, Level, List, MessageIndex, Path, Side, Text};
+use super::{GateIndex, KeyIndex, Level, List, MessageIndex, Path, ShapeIndex, Side, Text};
 
 /// One message and all that binds it to the wire.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -15,6 +15,8 @@ pub struct Message {
     pub method: Text,
     /// What stands in `params` or `result`.
     pub payload: Payload,
+    /// What the payload looks like; nothing if the file does not say it.
+    pub shape: Option<ShapeIndex>,
     /// The condition on the payload that tells this message from others of the same method.
     pub condition: Option<Condition>,
     /// The capabilities that must have been announced, all of them.

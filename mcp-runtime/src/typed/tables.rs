@@ -7,14 +7,27 @@ pub use mcp_protocol_machine::protocol::edges::{cancel, cancelled, receive, refu
 #[doc(hidden)]
 pub use mcp_protocol_machine::protocol::{
     Advice, Announcement, Condition, Direction, Field, Gate, GateIndex, Key, KeyIndex, Level, Message,
-    MessageIndex, MessageKey, Payload, Protocol, Requirement, Role, Side, State, StateIndex,
+    MessageIndex, MessageKey, NamedShape, Payload, Protocol, RecordField, Requirement, Role, Shape,
+    ShapeIndex, Side, State, StateIndex,
 };
 
 #[doc(hidden)]
 pub use crate::{
     __capabilities as capabilities, __keys as keys, __messages as messages, __numbered as numbered,
-    __path as path, __paths as paths, __protocol as protocol, __states as states,
+    __path as path, __paths as paths, __protocol as protocol, __shapes as shapes, __states as states,
 };
+
+/// A field that must be there.
+#[doc(hidden)]
+pub const fn required(name: &'static str, shape: Shape) -> RecordField {
+    RecordField::required(name, shape)
+}
+
+/// A field that may be absent.
+#[doc(hidden)]
+pub const fn optional(name: &'static str, shape: Shape) -> RecordField {
+    RecordField::optional(name, shape)
+}
 
 /// The messages of a table.
 #[doc(hidden)]
@@ -98,6 +111,17 @@ macro_rules! __keys {
     };
 }
 
+/// The shapes of payloads: `TOOL = NamedShape::named("Tool", Shape::record(const { &[required("name", Shape::String)] }));`.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __shapes {
+    ($($name:ident = $entry:expr;)*) => {
+        #[allow(unused_imports)]
+        use $crate::__private::tables::{NamedShape, Shape, optional, required};
+        $crate::__private::tables::numbered! { pub rows of NamedShape by rows_of, ShapeIndex as u16: $($name = $entry;)* }
+    };
+}
+
 /// The capabilities that messages need: `RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];`.
 #[doc(hidden)]
 #[macro_export]
@@ -134,4 +158,51 @@ macro_rules! __paths {
     ($([$($part:literal),* $(,)?]),* $(,)?) => {
         &[$(::std::borrow::Cow::Borrowed($crate::__private::tables::path![$($part),*])),*]
     };
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol_machine::protocol::Record;
+
+    use super::{NamedShape, Protocol, RecordField, Shape, ShapeIndex};
+
+    mod m {
+        use super::shapes;
+        use crate::__private::tables;
+
+        tables::messages! {
+            SHOW = Message::notification("Show", "show").shape(shapes::CONTENT);
+        }
+    }
+
+    mod shapes {
+        use crate::__private::tables;
+
+        tables::shapes! {
+            CONTENT = NamedShape::named("Content", Shape::record_with_rest(const { &[
+                required("type", Shape::literal("text")),
+                optional("notes", Shape::list(const { &Shape::Named(NOTE) })),
+                optional("_meta", Shape::map(const { &Shape::Any }))
+            ] }));
+            NOTE = NamedShape::named("Note", Shape::union(const { &[Shape::String, Shape::Uint] }));
+        }
+    }
+
+    const PROTOCOL: Protocol = Protocol::table("Test", m::rows).shapes(shapes::rows);
+
+    #[test]
+    fn constant_shapes_are_those_that_are_built_at_run_time() {
+        let note = || Shape::Named(ShapeIndex(1));
+        let fields = vec![
+            RecordField::new("type".into(), true, Shape::Literal("text".into())),
+            RecordField::new("notes".into(), false, Shape::List(note().into())),
+            RecordField::new("_meta".into(), false, Shape::Map(Shape::Any.into())),
+        ];
+        let built = vec![
+            NamedShape::new("Content".into(), Shape::Record(Record::new(fields.into()).rest())),
+            NamedShape::new("Note".into(), Shape::Union(vec![Shape::String, Shape::Uint].into())),
+        ];
+        assert_eq!(*PROTOCOL.shapes, *built);
+        assert_eq!(PROTOCOL.message(m::SHOW).and_then(|message| message.shape), Some(shapes::CONTENT));
+    }
 }

@@ -6,7 +6,7 @@ use super::put;
 use crate::protocol::Capability;
 use crate::protocol::{
     Cancels, Condition, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message,
-    MessageIndex, MessageKey, Path, Payload, Reports, Requirement, Side, Text,
+    MessageIndex, MessageKey, Path, Payload, Reports, Requirement, ShapeIndex, Side, Text,
 };
 
 impl Message {
@@ -17,6 +17,7 @@ impl Message {
             kind,
             method,
             payload,
+            shape: None,
             condition: None,
             requires: Cow::Borrowed(&[]),
             answered: false,
@@ -74,6 +75,13 @@ impl Message {
     #[must_use]
     pub const fn payload(mut self, payload: Payload) -> Message {
         self.payload = payload;
+        self
+    }
+
+    /// Sets what the payload looks like.
+    #[must_use]
+    pub const fn shape(mut self, shape: ShapeIndex) -> Message {
+        self.shape = Some(shape);
         self
     }
 

@@ -1,0 +1,81 @@
+//! Constructors of shapes.
+
+use std::borrow::Cow;
+
+use crate::protocol::shape::Place;
+use crate::protocol::{List, NamedShape, Of, Record, RecordField, Shape, Text};
+
+impl NamedShape {
+    /// A shape by its name.
+    pub const fn new(name: Text, shape: Shape) -> NamedShape {
+        NamedShape { name, shape }
+    }
+
+    /// A constant shape by its name.
+    pub const fn named(name: &'static str, shape: Shape) -> NamedShape {
+        NamedShape::new(Cow::Borrowed(name), shape)
+    }
+}
+
+impl Shape {
+    /// A constant text.
+    pub const fn literal(text: &'static str) -> Shape {
+        Shape::Literal(Cow::Borrowed(text))
+    }
+
+    /// A list of a constant shape.
+    pub const fn list(of: &'static Shape) -> Shape {
+        Shape::List(Of(Place::Borrowed(of)))
+    }
+
+    /// An object with any keys, whose values have a constant shape.
+    pub const fn map(of: &'static Shape) -> Shape {
+        Shape::Map(Of(Place::Borrowed(of)))
+    }
+
+    /// A record of constant fields.
+    pub const fn record(fields: &'static [RecordField]) -> Shape {
+        Shape::Record(Record::new(Cow::Borrowed(fields)))
+    }
+
+    /// The same, which keeps the members that it does not know.
+    pub const fn record_with_rest(fields: &'static [RecordField]) -> Shape {
+        Shape::Record(Record::new(Cow::Borrowed(fields)).rest())
+    }
+
+    /// A union of constant shapes.
+    pub const fn union(shapes: &'static [Shape]) -> Shape {
+        Shape::Union(Cow::Borrowed(shapes))
+    }
+}
+
+impl Record {
+    /// A record that ignores the members that it does not know.
+    pub const fn new(fields: List<RecordField>) -> Record {
+        Record { fields, rest: false }
+    }
+
+    /// Keeps the members that the record does not know.
+    #[must_use]
+    pub const fn rest(mut self) -> Record {
+        self.rest = true;
+        self
+    }
+}
+
+impl RecordField {
+    /// A field, which must be there if it is required.
+    pub const fn new(name: Text, required: bool, shape: Shape) -> RecordField {
+        RecordField { name, required, shape }
+    }
+
+    /// A constant field that must be there.
+    pub const fn required(name: &'static str, shape: Shape) -> RecordField {
+        RecordField::new(Cow::Borrowed(name), true, shape)
+    }
+
+    /// A constant field that may be absent.
+    pub const fn optional(name: &'static str, shape: Shape) -> RecordField {
+        RecordField::new(Cow::Borrowed(name), false, shape)
+    }
+}

@@ -1,0 +1,113 @@
+//! Shapes: what the payloads of messages look like.
+
+use std::ops::Deref;
+
+use super::{List, ShapeIndex, Text};
+
+/// A shape by its name: `type Name = shape`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct NamedShape {
+    /// The name after `type`.
+    pub name: Text,
+    /// What it stands for.
+    pub shape: Shape,
+}
+
+/// What a JSON value looks like.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Shape {
+    /// `any`: any value.
+    Any,
+    /// `null`
+    Null,
+    /// `bool`
+    Bool,
+    /// `int`: a whole number from -2⁶³ to 2⁶³ - 1, however it is written: `1.0` is one.
+    Int,
+    /// `uint`: a whole number from 0 to 2⁶⁴ - 1.
+    Uint,
+    /// `number`: any number.
+    Number,
+    /// `string`
+    String,
+    /// `object`: any object.
+    Object,
+    /// `"text"`: exactly this text.
+    Literal(Text),
+    /// `[shape]`: a list of any length.
+    List(Of),
+    /// `map shape`: an object with any keys, whose values all have this shape.
+    Map(Of),
+    /// `{ … }`: an object with these fields.
+    Record(Record),
+    /// `A | B`: a value of one of these shapes.
+    Union(List<Shape>),
+    /// Another shape, by its name. An index that the tables do not have fits no value.
+    Named(ShapeIndex),
+}
+
+/// The one shape of which a list or a map is made.
+#[derive(Clone, Debug)]
+pub struct Of(pub(super) Place);
+
+#[derive(Clone, Debug)]
+pub(super) enum Place {
+    Borrowed(&'static Shape),
+    Owned(Box<Shape>),
+}
+
+impl Deref for Of {
+    type Target = Shape;
+
+    fn deref(&self) -> &Shape {
+        match &self.0 {
+            Place::Borrowed(shape) => shape,
+            Place::Owned(shape) => shape,
+        }
+    }
+}
+
+impl From<Shape> for Of {
+    fn from(shape: Shape) -> Of {
+        Of(Place::Owned(Box::new(shape)))
+    }
+}
+
+/// It does not matter who owns the shape.
+impl PartialEq for Of {
+    fn eq(&self, other: &Of) -> bool {
+        **self == **other
+    }
+}
+
+impl Eq for Of {}
+
+/// An object by its fields. The fields of other records that it spreads are among its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Record {
+    /// The fields, each name once.
+    pub fields: List<RecordField>,
+    /// `..rest`: members that are not among the fields are kept. Otherwise they are ignored.
+    pub rest: bool,
+}
+
+impl Record {
+    /// The field with this name.
+    pub fn field(&self, name: &str) -> Option<&RecordField> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// A field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RecordField {
+    /// The key of the member.
+    pub name: Text,
+    /// Whether the member must be there. One that is `null` is there.
+    pub required: bool,
+    /// The shape of its value.
+    pub shape: Shape,
+}
