@@ -10,6 +10,9 @@
 //! observer in the middle, such as a log reader or a proxy, follows the server's role and passes both streams in the
 //! order in which it sees them; directions are then those of the server.
 //!
+//! The order of messages and the form of their payloads are judged apart: [`shape::judge`] compares one payload with the
+//! shape that the tables have for it.
+//!
 //! A state is one location for each linear channel, and the table of running exchanges, whose key is the side that sent
 //! the request and the id. The time to accept a message does not depend on the number of running exchanges. The memory
 //! of finished exchanges is bounded, whatever the peer sends; see [`Limits`].
@@ -32,6 +35,7 @@ mod id;
 mod lookup;
 pub mod protocol;
 mod revision;
+pub mod shape;
 mod sub_sessions;
 mod tables;
 mod trail;

@@ -41,7 +41,7 @@ pub enum Shape {
     Map(Of),
     /// `{ … }`: an object with these fields.
     Record(Record),
-    /// `A | B`: a value of one of these shapes.
+    /// `A | B`: a value of one of these shapes, which [`choose`](crate::shape::choose) finds.
     Union(List<Shape>),
     /// Another shape, by its name. An index that the tables do not have fits no value.
     Named(ShapeIndex),

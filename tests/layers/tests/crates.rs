@@ -10,6 +10,7 @@ fn the_machine() {
             "excerpt",
             "hash",
             "protocol",
+            "shape",
             "id",
             "capability",
             "condition",

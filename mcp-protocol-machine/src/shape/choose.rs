@@ -1,0 +1,159 @@
+//! Which alternative of a union a value is.
+//!
+//! A value is an alternative of its own JSON type. Among objects, a record is possible if the fields that its shape
+//! fixes to texts have these texts. Of the alternatives that are possible, the first is taken whose required fields are all
+//! there. No other field decides, so that a mistake in it is reported where it is.
+
+use super::json::{Json, JsonView};
+use super::whole::whole;
+use crate::protocol::{Protocol, Record, Shape, ShapeIndex};
+
+/// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record is left by its
+/// texts, the value is that record, even if required fields are missing.
+pub fn choose<J: Json>(protocol: &Protocol, union: &[Shape], value: &J) -> Option<usize> {
+    chosen(protocol, union, &value.view())
+}
+
+pub(super) fn chosen<J: Json>(
+    protocol: &Protocol,
+    union: &[Shape],
+    value: &JsonView<'_, J>,
+) -> Option<usize> {
+    let possible = possible(protocol, union, value);
+    let first = possible.iter().find(|(_, leaf)| match leaf {
+        Shape::Record(record) => required(record).all(|name| value.member(name).is_some()),
+        _ => true,
+    });
+    match (first, possible.as_slice()) {
+        (Some((place, _)), _) | (None, [(place, _)]) => Some(*place),
+        _ => None,
+    }
+}
+
+/// The alternatives that a value may be, without a look at which fields are missing.
+pub(super) fn possible<'p, J: Json>(
+    protocol: &'p Protocol,
+    union: &'p [Shape],
+    value: &JsonView<'_, J>,
+) -> Vec<(usize, &'p Shape)> {
+    let mut possible = Vec::new();
+    let mut seen = Vec::new();
+    for (place, part) in union.iter().enumerate() {
+        leaves(protocol, part, &mut seen, &mut |leaf| {
+            if is_possible(protocol, leaf, value) {
+                possible.push((place, leaf));
+            }
+        });
+    }
+    possible
+}
+
+fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &JsonView<'_, J>) -> bool {
+    match (leaf, value) {
+        (Shape::Record(record), JsonView::Object(_)) => {
+            texts_of(protocol, record).all(|(name, required, texts)| match value.member(name) {
+                Some(member) => {
+                    matches!(member.view(), JsonView::String(text) if texts.iter().any(|one| **one == *text))
+                }
+                None => !required,
+            })
+        }
+        (Shape::Object | Shape::Map(_), JsonView::Object(_)) | (Shape::List(_), JsonView::List(_)) => true,
+        (leaf, value) => is_scalar(leaf, value),
+    }
+}
+
+/// Whether a value is what a shape says that is neither made of others nor looks into objects and lists.
+pub(super) fn is_scalar<J>(shape: &Shape, value: &JsonView<'_, J>) -> bool {
+    match (shape, value) {
+        (Shape::Any, _)
+        | (Shape::Null, JsonView::Null)
+        | (Shape::Bool, JsonView::Bool(_))
+        | (Shape::Number, JsonView::Number(_))
+        | (Shape::String, JsonView::String(_))
+        | (Shape::Object, JsonView::Object(_)) => true,
+        (Shape::Int, JsonView::Number(written)) => {
+            whole(written).is_some_and(|number| i64::try_from(number).is_ok())
+        }
+        (Shape::Uint, JsonView::Number(written)) => {
+            whole(written).is_some_and(|number| u64::try_from(number).is_ok())
+        }
+        (Shape::Literal(text), JsonView::String(found)) => text == found,
+        _ => false,
+    }
+}
+
+/// Whether an alternative takes all that another one behind it would: then the other one is never chosen. Several
+/// alternatives that take it together are not seen, unless they are passed as one union.
+pub fn hides(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
+    let (mut before, mut behind) = (Vec::new(), Vec::new());
+    leaves(protocol, earlier, &mut Vec::new(), &mut |leaf| before.push(leaf));
+    leaves(protocol, later, &mut Vec::new(), &mut |leaf| behind.push(leaf));
+    behind.iter().all(|leaf| before.iter().any(|taker| takes(protocol, taker, leaf)))
+}
+
+/// Whether a leaf takes all that another one would.
+fn takes(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
+    match (earlier, later) {
+        (Shape::Any, _)
+        | (Shape::Number, Shape::Number | Shape::Int | Shape::Uint)
+        | (Shape::String, Shape::String | Shape::Literal(_))
+        | (Shape::List(_), Shape::List(_))
+        | (Shape::Object | Shape::Map(_), Shape::Object | Shape::Map(_) | Shape::Record(_)) => true,
+        (Shape::Record(earlier), Shape::Object | Shape::Map(_)) => {
+            required(earlier).next().is_none() && texts_of(protocol, earlier).next().is_none()
+        }
+        (Shape::Record(earlier), Shape::Record(later)) => {
+            let is_fixed = |name: &str, texts: &[&str]| {
+                let mut of_later = texts_of(protocol, later).filter(|(of_later, ..)| *of_later == name);
+                of_later.any(|(_, _, of_later)| of_later.iter().all(|text| texts.contains(text)))
+            };
+            required(earlier).all(|name| required(later).any(|of_later| of_later == name))
+                && texts_of(protocol, earlier).all(|(name, _, texts)| is_fixed(name, &texts))
+        }
+        (earlier, later) => earlier == later,
+    }
+}
+
+/// The names of the fields that must be there.
+pub(super) fn required(record: &Record) -> impl Iterator<Item = &str> {
+    record.fields.iter().filter(|field| field.required).map(|field| &*field.name)
+}
+
+/// The fields whose shape is a text or one of several texts: the name, whether the field must be there, and the texts.
+pub(super) fn texts_of<'p>(
+    protocol: &'p Protocol,
+    record: &'p Record,
+) -> impl Iterator<Item = (&'p str, bool, Vec<&'p str>)> {
+    let may_be = |shape: &Shape| matches!(shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_));
+    record.fields.iter().filter(move |field| may_be(&field.shape)).filter_map(|field| {
+        let (mut texts, mut only_texts) = (Vec::new(), true);
+        leaves(protocol, &field.shape, &mut Vec::new(), &mut |leaf| match leaf {
+            Shape::Literal(text) => texts.push(&**text),
+            _ => only_texts = false,
+        });
+        (only_texts && !texts.is_empty()).then_some((&*field.name, field.required, texts))
+    })
+}
+
+/// The alternatives that a shape has in the end: names and unions are followed. An alternative that comes again changes
+/// nothing, so each name is followed once.
+pub(super) fn leaves<'p>(
+    protocol: &'p Protocol,
+    shape: &'p Shape,
+    seen: &mut Vec<ShapeIndex>,
+    visit: &mut impl FnMut(&'p Shape),
+) {
+    let mut open = vec![shape];
+    while let Some(shape) = open.pop() {
+        match shape {
+            Shape::Named(index) if !seen.contains(index) => {
+                seen.push(*index);
+                open.extend(protocol.shape(*index).map(|named| &named.shape));
+            }
+            Shape::Named(_) => {}
+            Shape::Union(parts) => open.extend(parts.iter().rev()),
+            leaf => visit(leaf),
+        }
+    }
+}

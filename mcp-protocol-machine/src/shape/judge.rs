@@ -1,0 +1,164 @@
+//! Whether a value has a shape.
+
+use super::choose::{chosen, is_scalar, leaves, possible, required, texts_of};
+use super::json::{Json, JsonView};
+use super::mismatch::{ShapeMismatch, expected, found, or};
+use crate::excerpt::Excerpt;
+use crate::protocol::{Protocol, Record, Shape};
+
+/// How many lists and objects may be inside one another where the shape looks into them.
+pub const DEEPEST: usize = 128;
+
+/// Compares a value with a shape, down to the first mismatch.
+///
+/// Members that a record does not know are not looked at. A field that may be absent may not be `null`, unless its shape
+/// says so.
+///
+/// # Errors
+/// The first place where the value does not have the shape. Nesting deeper than [`DEEPEST`] is a mismatch.
+pub fn judge<J: Json>(protocol: &Protocol, shape: &Shape, value: &J) -> Result<(), ShapeMismatch> {
+    judge_at(protocol, shape, value, 0).map_err(ShapeMismatch::rooted)
+}
+
+fn judge_at<J: Json>(
+    protocol: &Protocol,
+    shape: &Shape,
+    value: &J,
+    depth: usize,
+) -> Result<(), ShapeMismatch> {
+    if depth > DEEPEST {
+        let most = format!("at most {DEEPEST} lists and objects inside one another");
+        return Err(ShapeMismatch::here(most, "more".to_owned()));
+    }
+    let view = value.view();
+    let leaf = leaf(protocol, shape, &view)?;
+    match (leaf, &view) {
+        (Shape::List(of), JsonView::List(elements)) => {
+            for (place, element) in elements.iter().enumerate() {
+                let judged = judge_at(protocol, of, element, depth + 1);
+                judged.map_err(|mismatch| mismatch.in_element(place))?;
+            }
+            Ok(())
+        }
+        (Shape::Map(of), JsonView::Object(members)) => {
+            for (key, member) in members {
+                let judged = judge_at(protocol, of, member, depth + 1);
+                judged.map_err(|mismatch| mismatch.in_member(key))?;
+            }
+            Ok(())
+        }
+        (Shape::Record(record), JsonView::Object(_)) => {
+            for field in record.fields.iter() {
+                let judged = match view.member(&field.name) {
+                    Some(member) => judge_at(protocol, &field.shape, member, depth + 1),
+                    None if field.required => {
+                        Err(ShapeMismatch::here(expected(protocol, &field.shape), "nothing".to_owned()))
+                    }
+                    None => Ok(()),
+                };
+                judged.map_err(|mismatch| mismatch.in_member(&field.name))?;
+            }
+            Ok(())
+        }
+        (leaf, view) if is_scalar(leaf, view) => Ok(()),
+        (_, view) => Err(ShapeMismatch::here(expected(protocol, shape), found(view))),
+    }
+}
+
+/// The shape by which a value is judged: names are followed, and the alternatives of unions chosen.
+fn leaf<'p, J: Json>(
+    protocol: &'p Protocol,
+    shape: &'p Shape,
+    view: &JsonView<'_, J>,
+) -> Result<&'p Shape, ShapeMismatch> {
+    let mut here = shape;
+    // A name that stands for itself leads nowhere, so the number of steps is limited.
+    for _ in 0..=2 * protocol.shapes.len() + DEEPEST {
+        here = match here {
+            Shape::Named(index) => match protocol.shape(*index) {
+                Some(named) => &named.shape,
+                None => break,
+            },
+            Shape::Union(parts) => match chosen(protocol, parts, view).and_then(|place| parts.get(place)) {
+                Some(part) => part,
+                None => return Err(none_chosen(protocol, here, parts, view)),
+            },
+            leaf => return Ok(leaf),
+        };
+    }
+    Err(ShapeMismatch::here(expected(protocol, shape), found(view)))
+}
+
+/// Why a value is none of the alternatives of a union.
+fn none_chosen<J: Json>(
+    protocol: &Protocol,
+    union: &Shape,
+    parts: &[Shape],
+    view: &JsonView<'_, J>,
+) -> ShapeMismatch {
+    let mut records = Vec::new();
+    leaves(protocol, union, &mut Vec::new(), &mut |leaf| records.extend(record(leaf)));
+    let JsonView::Object(members) = view else {
+        return ShapeMismatch::here(expected(protocol, union), found(view));
+    };
+    if records.is_empty() {
+        return ShapeMismatch::here(expected(protocol, union), found(view));
+    }
+    // Where the texts leave some, these lack fields; where they leave none, a text is wrong.
+    let possible: Vec<&Record> =
+        possible(protocol, parts, view).iter().filter_map(|(_, leaf)| record(leaf)).collect();
+    let considered = match possible.is_empty() {
+        true => match wrong_text(protocol, &records, view) {
+            Some(mismatch) => return mismatch,
+            None => records,
+        },
+        false => possible,
+    };
+    let mut alternatives = Vec::new();
+    for record in considered {
+        let text = with_fields(required(record));
+        if !alternatives.contains(&text) {
+            alternatives.push(text);
+        }
+    }
+    let shown = members.iter().take(8).map(|(key, _)| key.as_ref());
+    let more = if members.len() > 8 { " and more" } else { "" };
+    ShapeMismatch::here(or(&alternatives), format!("{}{more}", with_fields(shown)))
+}
+
+fn record(leaf: &Shape) -> Option<&Record> {
+    match leaf {
+        Shape::Record(record) => Some(record),
+        _ => None,
+    }
+}
+
+/// ``an object with `a` and `b` ``
+fn with_fields<'k>(keys: impl Iterator<Item = &'k str>) -> String {
+    let keys: Vec<String> = keys.map(|key| format!("`{}`", Excerpt(key))).collect();
+    match keys.is_empty() {
+        true => "an object".to_owned(),
+        false => format!("an object with {}", keys.join(" and ")),
+    }
+}
+
+/// The field that all records of a union fix to texts and that has none of these.
+fn wrong_text<J: Json>(
+    protocol: &Protocol,
+    records: &[&Record],
+    view: &JsonView<'_, J>,
+) -> Option<ShapeMismatch> {
+    let (first, rest) = records.split_first()?;
+    let texts_in = |record: &Record, name: &str| -> Option<Vec<String>> {
+        let (_, _, texts) = texts_of(protocol, record).find(|(of, ..)| *of == name)?;
+        Some(texts.iter().map(|text| format!("\"{text}\"")).collect())
+    };
+    texts_of(protocol, first).find_map(|(name, ..)| {
+        let mut texts = texts_in(first, name)?;
+        for record in rest {
+            texts.extend(texts_in(record, name)?);
+        }
+        let found = view.member(name).map_or_else(|| "nothing".to_owned(), |member| found(&member.view()));
+        (!texts.contains(&found)).then(|| ShapeMismatch::here(or(&texts), found).in_member(name))
+    })
+}

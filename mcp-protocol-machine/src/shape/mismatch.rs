@@ -1,0 +1,122 @@
+//! A value that does not have its shape.
+
+use std::fmt;
+
+use super::json::JsonView;
+use crate::excerpt::Excerpt;
+use crate::protocol::{Protocol, Record, Shape};
+
+/// A value that does not have its shape.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub struct ShapeMismatch {
+    /// Where: `content[2].text`; empty for the value itself. A key that is not a plain word is in brackets,
+    /// `_meta["example.org/key"]`.
+    pub path: String,
+    /// What the shape has there: `a string`.
+    pub expected: String,
+    /// What is there: `5`, or `nothing`. Of a long text this is only the beginning.
+    pub found: String,
+}
+
+impl fmt::Display for ShapeMismatch {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.path.is_empty() {
+            write!(formatter, "{}: ", self.path)?;
+        }
+        write!(formatter, "expected {}, found {}", self.expected, self.found)
+    }
+}
+
+impl std::error::Error for ShapeMismatch {}
+
+impl ShapeMismatch {
+    pub(super) fn here(expected: String, found: String) -> ShapeMismatch {
+        ShapeMismatch { path: String::new(), expected, found }
+    }
+
+    /// The same, seen from the object that has the value as a member.
+    pub(super) fn in_member(mut self, key: &str) -> ShapeMismatch {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '-');
+        let step = match !key.is_empty() && key.chars().all(plain) {
+            true => format!(".{}", Excerpt(key)),
+            false => format!("[\"{}\"]", Excerpt(key)),
+        };
+        self.path.insert_str(0, &step);
+        self
+    }
+
+    /// The same, seen from the list that has the value as an element.
+    pub(super) fn in_element(mut self, place: usize) -> ShapeMismatch {
+        self.path.insert_str(0, &format!("[{place}]"));
+        self
+    }
+
+    /// The same, with a path that starts at the payload.
+    pub(super) fn rooted(mut self) -> ShapeMismatch {
+        if self.path.starts_with('.') {
+            self.path.remove(0);
+        }
+        self
+    }
+}
+
+/// A value in a sentence.
+pub(super) fn found<J>(value: &JsonView<'_, J>) -> String {
+    match value {
+        JsonView::Null => "null".to_owned(),
+        JsonView::Bool(value) => value.to_string(),
+        JsonView::Number(written) => Excerpt(written).to_string(),
+        JsonView::String(text) => format!("\"{}\"", Excerpt(text)),
+        JsonView::List(_) => "a list".to_owned(),
+        JsonView::Object(_) => "an object".to_owned(),
+    }
+}
+
+/// A shape in a sentence.
+pub(super) fn expected(protocol: &Protocol, shape: &Shape) -> String {
+    let mut leaves = Vec::new();
+    super::choose::leaves(protocol, shape, &mut Vec::new(), &mut |leaf| {
+        let text = one_expected(protocol, leaf);
+        if !leaves.contains(&text) {
+            leaves.push(text);
+        }
+    });
+    or(&leaves)
+}
+
+fn one_expected(protocol: &Protocol, shape: &Shape) -> String {
+    match shape {
+        Shape::Any => "any value".to_owned(),
+        Shape::Null => "null".to_owned(),
+        Shape::Bool => "true or false".to_owned(),
+        Shape::Int => "a whole number".to_owned(),
+        Shape::Uint => "a whole number that is not negative".to_owned(),
+        Shape::Number => "a number".to_owned(),
+        Shape::String => "a string".to_owned(),
+        Shape::Literal(text) => format!("\"{text}\""),
+        Shape::List(_) => "a list".to_owned(),
+        Shape::Object | Shape::Map(_) => "an object".to_owned(),
+        Shape::Record(record) => object_of(protocol, record),
+        // Leaves are neither; what remains here cannot be followed.
+        Shape::Union(_) | Shape::Named(_) => "a shape that the tables have".to_owned(),
+    }
+}
+
+/// A record by its name, if it has one.
+fn object_of(protocol: &Protocol, record: &Record) -> String {
+    let is = |shape: &Shape| matches!(shape, Shape::Record(found) if std::ptr::eq(found, record));
+    match protocol.shapes.iter().find(|named| is(&named.shape)) {
+        Some(named) => format!("an object `{}`", named.name),
+        None => "an object".to_owned(),
+    }
+}
+
+/// `a`, `a or b`, `a, b or c`.
+pub(super) fn or(parts: &[String]) -> String {
+    match parts {
+        [] => "nothing".to_owned(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}

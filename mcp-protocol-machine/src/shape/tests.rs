@@ -1,0 +1,217 @@
+//! Judging: each shape, paths, unions, and what holds for random shapes.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::{DEEPEST, Json, JsonView, ShapeMismatch, choose, hides, judge, sample};
+use crate::protocol::{NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
+
+mod random;
+mod unions;
+
+impl Json for &Value {
+    fn view(&self) -> JsonView<'_, Self> {
+        match self {
+            Value::Null => JsonView::Null,
+            Value::Bool(value) => JsonView::Bool(*value),
+            Value::Number(number) => JsonView::Number(number.to_string().into()),
+            Value::String(text) => JsonView::String(Cow::Borrowed(text)),
+            Value::Array(elements) => JsonView::List(elements.iter().collect()),
+            Value::Object(members) => {
+                JsonView::Object(members.iter().map(|(key, value)| (Cow::Borrowed(&**key), value)).collect())
+            }
+        }
+    }
+}
+
+fn protocol(shapes: Vec<(&'static str, Shape)>) -> Protocol {
+    let mut protocol = Protocol::new("Test".into(), Vec::new().into());
+    protocol.shapes = shapes.into_iter().map(|(name, shape)| NamedShape::named(name, shape)).collect();
+    protocol
+}
+
+fn record(fields: Vec<RecordField>) -> Shape {
+    Shape::Record(Record::new(fields.into()))
+}
+
+fn union(parts: Vec<Shape>) -> Shape {
+    Shape::Union(parts.into())
+}
+
+fn list(of: Shape) -> Shape {
+    Shape::List(of.into())
+}
+
+fn named(index: u16) -> Shape {
+    Shape::Named(ShapeIndex(index))
+}
+
+use RecordField as Field;
+
+/// What `judge` says of a value, as text.
+fn verdict(protocol: &Protocol, shape: &Shape, value: &Value) -> String {
+    judge(protocol, shape, &value).map_or_else(|mismatch| mismatch.to_string(), |()| "fits".to_owned())
+}
+
+#[test]
+fn each_shape_takes_its_own_values() {
+    let none = protocol(vec![]);
+    let values = [
+        json!(null),
+        json!(true),
+        json!(-1),
+        json!(u64::MAX),
+        json!(1.5),
+        json!("a"),
+        json!("b"),
+        json!([0]),
+        json!(["a"]),
+        json!({}),
+        json!({ "a": "x" }),
+    ];
+    let shapes = [
+        (Shape::Any, "null true -1 18446744073709551615 1.5 \"a\" \"b\" [0] [\"a\"] {} {\"a\":\"x\"}"),
+        (Shape::Null, "null"),
+        (Shape::Bool, "true"),
+        (Shape::Int, "-1"),
+        (Shape::Uint, "18446744073709551615"),
+        (Shape::Number, "-1 18446744073709551615 1.5"),
+        (Shape::String, "\"a\" \"b\""),
+        (Shape::Object, "{} {\"a\":\"x\"}"),
+        (Shape::literal("a"), "\"a\""),
+        (list(Shape::Int), "[0]"),
+        (Shape::Map(Shape::String.into()), "{} {\"a\":\"x\"}"),
+        (Shape::Map(Shape::Int.into()), "{}"),
+        (record(vec![Field::required("a", Shape::Any)]), "{\"a\":\"x\"}"),
+        (record(vec![Field::optional("a", Shape::Int)]), "{}"),
+        (union(vec![Shape::Null, Shape::Int, Shape::literal("b")]), "null -1 \"b\""),
+        (named(0), ""),
+        (union(vec![]), ""),
+    ];
+    for (shape, expected) in shapes {
+        let fitting = values.iter().filter(|value| judge(&none, &shape, value).is_ok());
+        let fitting: Vec<String> = fitting.map(Value::to_string).collect();
+        assert_eq!(fitting.join(" "), expected, "{shape:?}");
+    }
+}
+
+#[test]
+fn a_mismatch_says_where_and_what() {
+    let content =
+        record(vec![Field::required("type", Shape::literal("text")), Field::required("text", Shape::String)]);
+    let result = record(vec![
+        Field::required("content", list(named(0))),
+        Field::optional("_meta", Shape::Map(Shape::Uint.into())),
+        Field::optional("isError", Shape::Bool),
+    ]);
+    let tables = protocol(vec![("Content", content), ("Result", result)]);
+    let verdict = |value: Value| verdict(&tables, &named(1), &value);
+    assert_eq!(verdict(json!({ "content": [], "more": 1 })), "fits", "unknown members are ignored");
+    assert_eq!(verdict(json!(5)), "expected an object `Result`, found 5");
+    assert_eq!(verdict(json!({})), "content: expected a list, found nothing");
+    assert_eq!(verdict(json!({ "content": {} })), "content: expected a list, found an object");
+    let good = json!({ "type": "text", "text": "x" });
+    assert_eq!(
+        verdict(json!({ "content": [good, good, { "type": "text", "text": 5 }] })),
+        "content[2].text: expected a string, found 5"
+    );
+    assert_eq!(
+        verdict(json!({ "content": [{ "type": "picture", "text": "x" }] })),
+        "content[0].type: expected \"text\", found \"picture\""
+    );
+    assert_eq!(verdict(json!({ "content": [[]] })), "content[0]: expected an object `Content`, found a list");
+    assert_eq!(
+        verdict(json!({ "content": [], "_meta": { "example.org/a": -1 } })),
+        "_meta[\"example.org/a\"]: expected a whole number that is not negative, found -1"
+    );
+    assert_eq!(
+        verdict(json!({ "content": [], "isError": null })),
+        "isError: expected true or false, found null",
+        "an optional field may be absent, which is not `null`"
+    );
+}
+
+#[test]
+fn a_mismatch_is_short_and_shows_no_control_characters() {
+    let none = protocol(vec![]);
+    let long = json!("\u{1b}[31m".repeat(100_000));
+    let mismatch = judge(&none, &Shape::Int, &&long).unwrap_err();
+    assert!(mismatch.found.starts_with(r#""\u{1b}[31m"#) && mismatch.found.len() < 2000, "{mismatch}");
+    let map = Shape::Map(Shape::Int.into());
+    let mismatch = judge(&none, &map, &&json!({ "k\n".repeat(100_000): "" })).unwrap_err();
+    assert!(mismatch.path.starts_with(r#"["k\nk\n"#) && mismatch.path.len() < 2000, "{mismatch}");
+}
+
+#[test]
+fn nesting_is_limited() {
+    let tables = protocol(vec![("Tree", list(named(0)))]);
+    let nested = |depth: usize| (0..depth).fold(json!([]), |inner, _| json!([inner]));
+    assert_eq!(verdict(&tables, &named(0), &nested(DEEPEST)), "fits");
+    let mismatch = judge(&tables, &named(0), &&nested(DEEPEST + 1)).unwrap_err();
+    assert_eq!(mismatch.path, "[0]".repeat(DEEPEST + 1));
+    assert_eq!(mismatch.found, "more");
+    assert_eq!(
+        verdict(&tables, &Shape::Any, &nested(DEEPEST + 1)),
+        "fits",
+        "the shape does not look into it"
+    );
+}
+
+#[test]
+fn shapes_that_lead_nowhere_fit_nothing() {
+    let tables = protocol(vec![
+        ("Self", named(0)),
+        ("Either", union(vec![named(1), named(2)])),
+        ("Other", union(vec![named(1), named(1)])),
+    ]);
+    for index in 0..4 {
+        assert!(judge(&tables, &named(index), &&json!(1)).is_err());
+        assert_eq!(sample(&tables, &named(index)), None);
+    }
+}
+
+#[test]
+fn samples_are_small() {
+    let tables = protocol(vec![
+        ("Endless", record(vec![Field::required("next", named(0))])),
+        (
+            "List",
+            record(vec![
+                Field::required("value", Shape::Int),
+                Field::required("next", union(vec![named(1), Shape::Null])),
+            ]),
+        ),
+        ("Quoted", Shape::literal("a\"\\\n")),
+    ]);
+    let sample = |shape: &Shape| sample(&tables, shape);
+    assert_eq!(sample(&named(0)), None);
+    assert_eq!(sample(&union(vec![named(0), Shape::Bool])).unwrap(), "false");
+    assert_eq!(sample(&named(1)).unwrap(), r#"{"value":0,"next":null}"#);
+    assert_eq!(sample(&named(2)).unwrap(), r#""a\"\\\u000a""#);
+    let pair = record(vec![
+        Field::required("a", Shape::literal("x")),
+        Field::optional("b", Shape::Int),
+        Field::required("c", list(named(0))),
+    ]);
+    assert_eq!(sample(&pair).unwrap(), r#"{"a":"x","c":[]}"#);
+}
+
+#[test]
+fn a_sample_has_a_limit() {
+    // Each shape has two of the next one: its sample would have 2⁴⁰ values.
+    let shapes = (1..=40).map(|next| {
+        ("Two", record(vec![Field::required("a", named(next)), Field::required("b", named(next))]))
+    });
+    let tables = protocol(shapes.chain([("Last", Shape::Int)]).collect());
+    assert_eq!(sample(&tables, &named(0)), None);
+    assert!(sample(&tables, &named(35)).is_some());
+    let chain = (1..60_000).map(|next| ("Chain", record(vec![Field::optional("a", named(next))])));
+    let tables = protocol(chain.collect());
+    assert_eq!(sample(&tables, &named(0)).unwrap(), "{}");
+}
+
+/// The mismatch of a value that has one.
+fn mismatch(protocol: &Protocol, shape: &Shape, value: &Value) -> ShapeMismatch {
+    judge(protocol, shape, &value).unwrap_err()
+}

@@ -1,0 +1,168 @@
+//! What holds for random shapes and values.
+
+use super::*;
+use crate::checker::tests::random::Random;
+
+const NAMES: [&str; 4] = ["a", "b", "c", "type"];
+const TEXTS: [&str; 3] = ["x", "y", "z"];
+
+/// A random shape. Unions are left out where the path of a mistake must be certain.
+fn shape(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape {
+    let kinds = if depth == 0 {
+        9
+    } else if unions {
+        14
+    } else {
+        12
+    };
+    match random.below(kinds) {
+        0 => Shape::Null,
+        1 => Shape::Bool,
+        2 => Shape::Int,
+        3 => Shape::Uint,
+        4 => Shape::Number,
+        5 => Shape::String,
+        6 => Shape::Object,
+        7 => Shape::literal(TEXTS[random.below(3)]),
+        8 => named(u16::try_from(random.below(usize::from(shapes))).unwrap()),
+        9 => list(shape(random, depth - 1, shapes, unions)),
+        10 => Shape::Map(shape(random, depth - 1, shapes, unions).into()),
+        11 => random_record(random, depth - 1, shapes, unions),
+        _ => {
+            let many = 2 + random.below(3);
+            union((0..many).map(|_| shape(random, depth - 1, shapes, unions)).collect())
+        }
+    }
+}
+
+fn random_record(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape {
+    let mut fields = Vec::new();
+    for name in NAMES {
+        if random.chance(50) {
+            let shape = shape(random, depth, shapes, unions);
+            fields.push(Field::new(name.into(), random.chance(60), shape));
+        }
+    }
+    record(fields)
+}
+
+fn tables(random: &mut Random, unions: bool) -> Protocol {
+    let many = 1 + u16::try_from(random.below(5)).unwrap();
+    protocol((0..many).map(|_| ("Shape", shape(random, 3, many, unions))).collect())
+}
+
+/// A random value, often close to what random shapes take.
+fn value(random: &mut Random, depth: usize) -> Value {
+    match random.below(if depth == 0 { 5 } else { 9 }) {
+        0 => json!(null),
+        1 => json!(random.chance(50)),
+        2 => json!(random.below(3)),
+        3 => json!(-1.5),
+        4 => json!(TEXTS[random.below(3)]),
+        5 => (0..random.below(3)).map(|_| value(random, depth - 1)).collect(),
+        _ => {
+            let names = NAMES.into_iter().filter(|_| random.chance(50)).collect::<Vec<_>>();
+            names.into_iter().map(|name| (name.to_owned(), value(random, depth - 1))).collect()
+        }
+    }
+}
+
+/// The paths of all values inside of a value that its shape looks at, each with what the shape says there.
+fn places<'p>(
+    protocol: &'p Protocol,
+    shape: &'p Shape,
+    value: &Value,
+    path: Vec<String>,
+    found: &mut Vec<(Vec<String>, &'p Shape)>,
+) {
+    let mut shape = shape;
+    while let Shape::Named(index) = shape {
+        shape = &protocol.shape(*index).unwrap().shape;
+    }
+    found.push((path.clone(), shape));
+    if let (Shape::Record(record), Value::Object(members)) = (shape, value) {
+        for (key, member) in members {
+            let path = [&*path, std::slice::from_ref(key)].concat();
+            places(protocol, &record.field(key).unwrap().shape, member, path, found);
+        }
+    }
+}
+
+#[test]
+fn a_sample_has_its_shape_and_a_mistake_in_it_is_named() {
+    let (mut samples, mut mistakes) = (0, 0);
+    for seed in 0..3000 {
+        let mut random = Random::new(seed);
+        let tables = tables(&mut random, seed % 3 == 0);
+        let root = named(0);
+        let Some(text) = sample(&tables, &root) else { continue };
+        samples += 1;
+        let value: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(verdict(&tables, &root, &value), "fits", "seed {seed}: {text}");
+        if seed % 3 == 0 {
+            continue;
+        }
+        let mut all = Vec::new();
+        places(&tables, &root, &value, Vec::new(), &mut all);
+        for (path, shape) in all {
+            let pointer: String = path.iter().map(|key| format!("/{key}")).collect();
+            let mut changed = value.clone();
+            // A list fits none of these shapes, and a list itself is replaced by a text.
+            let wrong = if matches!(shape, Shape::List(_)) { json!("wrong") } else { json!([]) };
+            *changed.pointer_mut(&pointer).unwrap() = wrong;
+            assert_eq!(mismatch(&tables, &root, &changed).path, path.join("."), "seed {seed}: {changed}");
+            mistakes += 1;
+            if let Some((last, parent)) = pointer.rsplit_once('/').map(|(parent, last)| (last, parent)) {
+                let mut changed = value.clone();
+                changed.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(last);
+                let mismatch = mismatch(&tables, &root, &changed);
+                assert_eq!((mismatch.path, &*mismatch.found), (path.join("."), "nothing"), "seed {seed}");
+            }
+        }
+    }
+    assert!(samples > 1500 && mistakes > 2000, "{samples} samples, {mistakes} mistakes");
+}
+
+/// Whether a value has a shape, where any alternative of a union will do.
+fn fits_some(protocol: &Protocol, shape: &Shape, value: &Value, depth: usize) -> bool {
+    let fits = |shape, value| depth > 0 && fits_some(protocol, shape, value, depth - 1);
+    match (shape, value) {
+        (Shape::Union(parts), value) => parts.iter().any(|part| fits(part, value)),
+        (Shape::Named(index), value) => fits(&protocol.shape(*index).unwrap().shape, value),
+        (Shape::List(of), Value::Array(elements)) => elements.iter().all(|element| fits(of, element)),
+        (Shape::Map(of), Value::Object(members)) => members.values().all(|member| fits(of, member)),
+        (Shape::Record(record), Value::Object(members)) => record.fields.iter().all(|field| {
+            members.get(&*field.name).map_or(!field.required, |member| fits(&field.shape, member))
+        }),
+        (shape, value) => judge(protocol, shape, &value).is_ok(),
+    }
+}
+
+#[test]
+fn a_union_takes_only_what_an_alternative_takes_and_what_is_hidden_is_never_chosen() {
+    let (mut fitting, mut hidden, mut chosen) = (0, 0, 0);
+    for seed in 0..40_000 {
+        let mut random = Random::new(seed);
+        let tables = tables(&mut random, true);
+        let parts: Vec<Shape> = (0..3).map(|_| shape(&mut random, 2, 1, true)).collect();
+        let value = value(&mut random, 3);
+        let whole = union(parts.clone());
+        let fits = judge(&tables, &whole, &&value).is_ok();
+        fitting += usize::from(fits);
+        assert!(!fits || fits_some(&tables, &whole, &value, 40), "seed {seed}: {value} {whole:?}");
+        let Some(place) = choose(&tables, &parts, &&value) else {
+            assert!(!fits, "seed {seed}");
+            continue;
+        };
+        chosen += 1;
+        // The alternative is judged as it would be alone.
+        assert_eq!(fits, judge(&tables, &parts[place], &&value).is_ok(), "seed {seed}: {value} {whole:?}");
+        let hiding = parts[..place].iter().find(|earlier| hides(&tables, earlier, &parts[place]));
+        assert_eq!(hiding, None, "seed {seed}: {value} is {:?}", parts[place]);
+        hidden += usize::from(hides(&tables, &parts[0], &parts[1]));
+    }
+    assert!(
+        fitting > 5000 && hidden > 1000 && chosen > 10_000,
+        "{fitting} fit, {hidden} hidden, {chosen} chosen"
+    );
+}

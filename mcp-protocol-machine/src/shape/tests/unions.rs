@@ -1,0 +1,135 @@
+//! Which alternative a value is, and which alternatives are never chosen.
+
+use super::*;
+
+fn text_content() -> Shape {
+    record(vec![Field::required("type", Shape::literal("text")), Field::required("text", Shape::String)])
+}
+
+fn image_content() -> Shape {
+    record(vec![Field::required("type", Shape::literal("image")), Field::required("data", Shape::String)])
+}
+
+#[test]
+fn json_types_tell_alternatives_apart() {
+    let none = protocol(vec![]);
+    let parts = [Shape::Null, list(Shape::Int), Shape::String, Shape::Uint, Shape::Number, Shape::Object];
+    let place = |value: Value| choose(&none, &parts, &&value);
+    assert_eq!(place(json!(null)), Some(0));
+    assert_eq!(place(json!(["a"])), Some(1), "the elements are judged, and do not choose");
+    assert_eq!(place(json!("a")), Some(2));
+    assert_eq!(place(json!(7)), Some(3));
+    assert_eq!(place(json!(-7)), Some(4));
+    assert_eq!(place(json!({})), Some(5));
+    assert_eq!(place(json!(true)), None);
+    assert_eq!(
+        verdict(&none, &union(parts.to_vec()), &json!(["a"])),
+        "[0]: expected a whole number, found \"a\""
+    );
+    let some = union(vec![Shape::Null, Shape::literal("a"), Shape::literal("b")]);
+    assert_eq!(verdict(&none, &some, &json!("c")), "expected null, \"a\" or \"b\", found \"c\"");
+}
+
+#[test]
+fn texts_tell_records_apart() {
+    let tables = protocol(vec![("Text", text_content()), ("Image", image_content())]);
+    let content = union(vec![named(0), named(1)]);
+    let verdict = |value: Value| verdict(&tables, &content, &value);
+    assert_eq!(verdict(json!({ "type": "text", "text": "" })), "fits");
+    assert_eq!(verdict(json!({ "type": "image", "data": "" })), "fits");
+    assert_eq!(
+        verdict(json!({ "type": "image", "text": "" })),
+        "data: expected a string, found nothing",
+        "the text decides, although the fields are those of the other one"
+    );
+    assert_eq!(verdict(json!({ "type": "sound" })), "type: expected \"text\" or \"image\", found \"sound\"");
+    assert_eq!(verdict(json!({})), "type: expected \"text\" or \"image\", found nothing");
+    assert_eq!(verdict(json!([])), "expected an object `Text` or an object `Image`, found a list");
+}
+
+#[test]
+fn an_optional_text_tells_records_apart_where_it_is_there() {
+    let form = record(vec![
+        Field::optional("mode", Shape::literal("form")),
+        Field::required("schema", Shape::Object),
+    ]);
+    let url =
+        record(vec![Field::required("mode", Shape::literal("url")), Field::required("url", Shape::String)]);
+    let tables = protocol(vec![("Form", form), ("Url", url)]);
+    let parts = [named(0), named(1)];
+    let place = |value: Value| choose(&tables, &parts, &&value);
+    assert_eq!(place(json!({ "schema": {} })), Some(0));
+    assert_eq!(place(json!({ "mode": "form" })), Some(0), "the only one left");
+    assert_eq!(place(json!({ "mode": "url", "schema": {} })), Some(1));
+    assert_eq!(place(json!({ "mode": "other", "schema": {}, "url": "" })), None);
+    assert_eq!(
+        verdict(&tables, &union(parts.to_vec()), &json!({ "mode": "other" })),
+        "mode: expected \"form\" or \"url\", found \"other\""
+    );
+}
+
+#[test]
+fn required_fields_tell_records_apart() {
+    let text = record(vec![Field::required("uri", Shape::String), Field::required("text", Shape::String)]);
+    let blob = record(vec![Field::required("uri", Shape::String), Field::required("blob", Shape::String)]);
+    let tables = protocol(vec![("Text", text), ("Blob", blob)]);
+    let resource = union(vec![named(0), named(1)]);
+    let verdict = |value: Value| verdict(&tables, &resource, &value);
+    assert_eq!(verdict(json!({ "uri": "", "text": "" })), "fits");
+    assert_eq!(verdict(json!({ "uri": "", "blob": "" })), "fits");
+    assert_eq!(verdict(json!({ "uri": "", "blob": 1 })), "blob: expected a string, found 1");
+    assert_eq!(
+        verdict(json!({ "uri": "", "text": null, "blob": "" })),
+        "text: expected a string, found null"
+    );
+    assert_eq!(
+        verdict(json!({ "uri": "", "name": "" })),
+        "expected an object with `uri` and `text` or an object with `uri` and `blob`, \
+         found an object with `name` and `uri`"
+    );
+}
+
+#[test]
+fn an_alternative_inside_an_alternative_is_reached() {
+    let tables = protocol(vec![
+        ("Text", text_content()),
+        ("Image", image_content()),
+        ("Content", union(vec![named(0), named(1)])),
+        ("Some", union(vec![Shape::Null, list(named(2)), named(2)])),
+    ]);
+    let verdict = |value: Value| verdict(&tables, &named(3), &value);
+    assert_eq!(verdict(json!({ "type": "image", "data": "" })), "fits");
+    assert_eq!(verdict(json!([{ "type": "image", "data": "" }])), "fits");
+    assert_eq!(verdict(json!([{ "type": "image" }])), "[0].data: expected a string, found nothing");
+}
+
+#[test]
+fn what_takes_all_hides_what_stands_behind() {
+    let tables = protocol(vec![("Text", text_content()), ("Image", image_content()), ("Any", Shape::Any)]);
+    let hides = |earlier: Shape, later: Shape| hides(&tables, &earlier, &later);
+    assert!(hides(Shape::String, Shape::literal("a")) && !hides(Shape::literal("a"), Shape::String));
+    assert!(
+        hides(Shape::Number, Shape::Int)
+            && !hides(Shape::Int, Shape::Uint)
+            && !hides(Shape::Uint, Shape::Int)
+    );
+    assert!(hides(list(Shape::Int), list(Shape::String)));
+    assert!(hides(Shape::Object, named(0)) && hides(Shape::Map(Shape::Int.into()), named(0)));
+    assert!(hides(named(2), named(0)) && !hides(named(0), named(2)));
+    assert!(!hides(named(0), named(1)) && hides(named(0), named(0)));
+    let all = union(vec![Shape::String, Shape::Null]);
+    assert!(hides(all.clone(), union(vec![Shape::Null, Shape::literal("a")])));
+    assert!(!hides(all, union(vec![Shape::Null, Shape::Bool])));
+
+    let a = |shape| record(vec![Field::required("a", shape)]);
+    let empty = record(vec![]);
+    let a_and_b = record(vec![Field::required("a", Shape::Int), Field::required("b", Shape::Int)]);
+    assert!(hides(empty.clone(), a(Shape::Int)) && hides(empty, Shape::Object));
+    assert!(hides(a(Shape::String), a_and_b.clone()) && !hides(a_and_b, a(Shape::Int)));
+    let (x, y) = (Shape::literal("x"), Shape::literal("y"));
+    assert!(hides(a(union(vec![x.clone(), y.clone()])), a(y.clone())));
+    assert!(!hides(a(x.clone()), a(Shape::String)) && !hides(a(x.clone()), a(y)));
+    let optional = |shape| record(vec![Field::optional("a", shape)]);
+    assert!(!hides(optional(x.clone()), record(vec![])), "without the field, its text may be another one");
+    assert!(hides(optional(x.clone()), a(x)));
+}
