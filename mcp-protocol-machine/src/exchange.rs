@@ -92,10 +92,21 @@ pub(crate) enum Standing {
 
 /// Where a token stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum TokenStanding {
-    Running,
+pub(crate) enum TokenStanding<'a> {
+    /// The request with this id holds it.
+    Running(&'a RequestId),
     Over,
     Unknown,
+}
+
+impl<'a> TokenStanding<'a> {
+    /// The running request that holds the token.
+    pub(crate) fn holder(self) -> Option<&'a RequestId> {
+        match self {
+            TokenStanding::Running(id) => Some(id),
+            TokenStanding::Over | TokenStanding::Unknown => None,
+        }
+    }
 }
 
 /// The exchanges that one side has opened.
@@ -176,13 +187,12 @@ impl Exchanges {
         self.linear.iter().find(|(request, _)| *request == message).map(|(_, id)| id)
     }
 
-    /// Where a token stands, and the request that holds it.
-    pub(crate) fn token(&self, token: &Token) -> (TokenStanding, Option<&RequestId>) {
-        let holder = self.tokens.get(token);
-        match holder.and_then(|id| self.running.get(id)) {
-            Some(_) => (TokenStanding::Running, holder),
-            None if self.used_tokens.contains(token) => (TokenStanding::Over, None),
-            None => (TokenStanding::Unknown, None),
+    /// Where a token stands.
+    pub(crate) fn token(&self, token: &Token) -> TokenStanding<'_> {
+        match self.tokens.get(token).filter(|id| self.running.get(id).is_some()) {
+            Some(id) => TokenStanding::Running(id),
+            None if self.used_tokens.contains(token) => TokenStanding::Over,
+            None => TokenStanding::Unknown,
         }
     }
 

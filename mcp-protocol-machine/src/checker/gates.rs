@@ -3,7 +3,7 @@
 use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::exchange::Exchange;
-use crate::id::{RequestId, SubSessionNumber, Token};
+use crate::id::{RequestId, SubSessionNumber};
 use crate::protocol::{Condition, Direction, GateIndex, Holder, Kind, MessageIndex, Requirement, Side};
 use crate::violation::{Violation, ViolationKind};
 
@@ -22,8 +22,8 @@ pub(super) enum During<'a> {
     Opening(Option<&'a Capabilities>),
     /// Of a sub-session, in which it may be a request, which announces this.
     SubSession(SubSessionNumber, Option<&'a Capabilities>),
-    /// It reports on the request of the receiver that has this token.
-    Report(&'a Token),
+    /// It reports on the request with this id, of the side that asks in this direction.
+    Report(Direction, &'a RequestId),
     /// Of a sub-session that is over. What the request announced that opened it is not remembered.
     Over,
 }
@@ -175,7 +175,7 @@ impl Checker {
                 own.is_none_or(|own| own.grants(gate))
             }
             During::SubSession(_, Some(own)) if holder == self.sender(direction) => own.grants(gate),
-            During::Any | During::Opening(_) | During::SubSession(..) | During::Report(_) => {
+            During::Any | During::Opening(_) | During::SubSession(..) | During::Report(..) => {
                 match self.exchange_of(holder, during) {
                     Some(exchange) => exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate)),
                     None => {
@@ -192,7 +192,7 @@ impl Checker {
         let by = self.sent_by(holder);
         let id = match during {
             During::SubSession(sub_session, _) => self.opener_of(sub_session, by),
-            During::Report(token) => self.asked(by).token(token).1,
+            During::Report(asker, id) => Some(id).filter(|_| asker == by),
             During::Any | During::Opening(_) | During::Over => None,
         };
         self.asked(by).running_under(id?)

@@ -278,7 +278,7 @@ impl Checker {
                 .flat_map(|state| state.edges.iter());
             edges.into_iter().any(|edge| (edge.direction, edge.message) == (direction, message))
         };
-        !matches!(self.asked(direction.flip()).token(token).0, TokenStanding::Unknown) || !is_written()
+        !matches!(self.asked(direction.flip()).token(token), TokenStanding::Unknown) || !is_written()
     }
 
     /// Whether a running sub-session holds the values of a message that may be a step of it.
@@ -301,9 +301,9 @@ impl Checker {
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let asker = direction.flip();
-        match self.asked(asker).token(token).0 {
-            TokenStanding::Running => {
-                self.judge_gates(direction, message, During::Report(token), applies)?;
+        match self.asked(asker).token(token) {
+            TokenStanding::Running(id) => {
+                self.judge_gates(direction, message, During::Report(asker, id), applies)?;
                 Ok(Step::plain(StepKind::Reported, message))
             }
             TokenStanding::Over => Ok(Step::plain(StepKind::Swallowed, message)),

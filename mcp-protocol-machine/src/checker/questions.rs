@@ -373,7 +373,7 @@ impl Checker {
 
     /// The id of the running request that a report in this direction is about.
     pub fn reported(&self, direction: Direction, token: &Token) -> Option<&RequestId> {
-        self.asked(direction.flip()).token(token).1
+        self.asked(direction.flip()).token(token).holder()
     }
 
     /// Whether the session was closed.

@@ -180,7 +180,7 @@ impl Checker {
         id: &RequestId,
         token: Option<&Token>,
     ) -> Option<Violation> {
-        let token = token.filter(|token| self.asked(direction).token(token).1.is_some())?.clone();
+        let token = token.filter(|token| self.asked(direction).token(token).holder().is_some())?.clone();
         let kind = ViolationKind::TokenInUse { token };
         Some(Violation::new(self.details(&[], direction, self.got(message, Some(id)), kind)))
     }

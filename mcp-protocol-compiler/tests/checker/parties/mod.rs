@@ -81,8 +81,8 @@ struct Party<'a> {
     sub_sessions: BTreeMap<usize, Copied>,
     /// Requests of the other side that it still has to answer.
     owed: Vec<Owed>,
-    /// Requests that came too late for their sub-session: the answer is an error.
-    dead: Vec<(RequestId, MessageIndex)>,
+    /// Requests that came too late for their sub-session: the answer is an error, which ends what they have opened.
+    dead: Vec<(usize, RequestId, MessageIndex)>,
     granted: Granted,
     /// What each request of the other side announced that it has received.
     announced: HashMap<RequestId, Vec<GateIndex>>,
@@ -104,7 +104,7 @@ enum Choice {
     /// Of a request that still gets its reply, with its sub-session.
     CancelRunning(Option<usize>, MessageIndex, RequestId),
     Report(MessageIndex, RequestId),
-    Dead(RequestId, MessageIndex),
+    Dead(usize, RequestId, MessageIndex),
 }
 
 struct Session<'a> {
@@ -240,11 +240,11 @@ impl Session<'_> {
                 (*message, Some(*number))
             }
             Choice::CancelRunning(sub_session, message, _) => (*message, *sub_session),
-            Choice::Dead(_, request) => {
+            Choice::Dead(number, _, request) => {
                 let refusal = |(_, table): &(MessageIndex, &mcp_protocol_machine::protocol::Message)| {
                     table.kind == Kind::Refusal { request: *request }
                 };
-                (self.protocol.indexed().find(refusal).unwrap().0, None)
+                (self.protocol.indexed().find(refusal).unwrap().0, Some(*number))
             }
         };
         let uncorrelated =
@@ -258,7 +258,7 @@ impl Session<'_> {
             ) => {
                 event.id = step.id.clone();
             }
-            (Choice::Dead(id, _), _) => event.id = Some(id.clone()),
+            (Choice::Dead(_, id, _), _) => event.id = Some(id.clone()),
             (
                 Choice::CancelMain(_, id)
                 | Choice::CancelSubSession(_, _, id)
@@ -279,11 +279,16 @@ impl Session<'_> {
             }
             _ => {}
         }
+        let within = match &choice {
+            Choice::Open(outer, ..) => *outer,
+            Choice::SubSession(number, ..) => Some(*number),
+            _ => None,
+        };
         let is_report = matches!(choice, Choice::Report(..));
         if table.reports.is_some() && !is_report && random.percent(40) {
             // What stands alone has a token of its own; where a sub-session says what it is, any token.
             let owed = self.parties[who].owed.iter().filter_map(|owed| owed.token.clone());
-            let owed: Vec<RequestId> = owed.filter(|_| sub_session.is_some()).collect();
+            let owed: Vec<RequestId> = owed.filter(|_| within.is_some()).collect();
             self.next_value += 1;
             let own = RequestId::from(self.next_value);
             event.token = Some(random.one(&owed).cloned().filter(|_| random.percent(60)).unwrap_or(own));
@@ -321,11 +326,6 @@ impl Session<'_> {
             let again = self.protocol.announcements.len() > 2;
             event.grants = gates.filter(|_| random.percent(if again { 50 } else { 70 })).collect();
         }
-        let within = match &choice {
-            Choice::Open(outer, ..) => *outer,
-            Choice::SubSession(number, ..) => Some(*number),
-            _ => None,
-        };
         if table.kind == Kind::Request && self.protocol.announces_in_each_request(side) {
             let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
             let needs = |gate: &GateIndex| {

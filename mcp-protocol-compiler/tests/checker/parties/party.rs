@@ -77,7 +77,6 @@ impl Party<'_> {
     pub(super) fn choices(&self, protocol: &Protocol, more_sub_sessions: bool) -> Vec<Choice> {
         let mut choices = Vec::new();
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
-        let reports = protocol.indexed().find(|(_, message)| message.reports.is_some());
         let may_within = |step: &Move, within: Option<usize>| {
             step.direction == Direction::Send
                 && (self.open(protocol, step.message, false, within, None)
@@ -149,13 +148,16 @@ impl Party<'_> {
                 choices.push(Choice::EndSubSession(*number, cancel, id.clone()));
             }
         }
-        if let Some((report, _)) = reports {
-            let owed =
-                self.owed.iter().filter(|owed| self.open(protocol, report, false, None, Some(&owed.id)));
-            let tokens = owed.filter_map(|owed| owed.token.clone());
+        for (report, _) in protocol.indexed().filter(|(_, message)| message.reports.is_some()) {
+            let is_open = |owed: &&Owed| {
+                let mut ways = [false, true].into_iter();
+                ways.any(|urgent| self.open(protocol, report, urgent, None, Some(&owed.id)))
+            };
+            let tokens = self.owed.iter().filter(is_open).filter_map(|owed| owed.token.clone());
             choices.extend(tokens.map(|token| Choice::Report(report, token)));
         }
-        choices.extend(self.dead.iter().map(|(id, message)| Choice::Dead(id.clone(), *message)));
+        let dead = self.dead.iter().cloned();
+        choices.extend(dead.map(|(number, id, message)| Choice::Dead(number, id, message)));
         choices
     }
 
@@ -350,7 +352,7 @@ impl Party<'_> {
             None => {
                 if let (Some(id), Kind::Request) = (id, protocol.message(event.message).unwrap().kind) {
                     self.owed.retain(|owed| owed.id != *id);
-                    self.dead.push((id.clone(), event.message));
+                    self.dead.push((number, id.clone(), event.message));
                 }
             }
             Some(program) => {
@@ -462,7 +464,7 @@ impl Party<'_> {
             Choice::EndSubSession(number, ..) => self.finish(number),
             Choice::CancelRunning(_, _, id) => _ = self.cancelled.insert(id),
             Choice::Report(..) => {}
-            Choice::Dead(id, _) => self.dead.retain(|(dead, _)| *dead != id),
+            Choice::Dead(_, id, _) => self.dead.retain(|(_, dead, _)| *dead != id),
         }
     }
 }

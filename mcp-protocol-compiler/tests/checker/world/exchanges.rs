@@ -3,7 +3,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
 
-use super::{Config, Exchange, Item, Over, Standing, SubSession, Verdict, World, index};
+use super::{Config, Exchange, Item, Over, Part, Standing, SubSession, Verdict, World, index};
 use crate::event::Event;
 
 impl World<'_> {
@@ -20,8 +20,15 @@ impl World<'_> {
             && !self.is_in_sub_session(event, direction)
         {
             let asker = direction.flip();
+            if let Some(id) = self.holder_of(asker, token).cloned() {
+                let part = Part::Request(asker, &id);
+                if !self.gates(event, part) {
+                    return Verdict::Wrong("NotNegotiated");
+                }
+                self.behind_gates += u64::from(self.is_behind_gate(event, part));
+                return Verdict::Fine;
+            }
             match self.tokens.contains(&(asker, token.clone())) {
-                _ if self.holds_token(asker, token) => return Verdict::Fine,
                 true => return Verdict::Late,
                 false if !self.stands_alone(direction, event.message) => {
                     return Verdict::Wrong("UnknownToken");
@@ -76,13 +83,14 @@ impl World<'_> {
         edges.any(|edge| (edge.direction, edge.message) == (direction, message))
     }
 
-    /// Whether a request that is not over carried a token.
-    pub(super) fn holds_token(&self, asker: Direction, token: &RequestId) -> bool {
-        self.exchanges.iter().any(|((by, _), exchange)| {
+    /// The request that is not over and carried a token.
+    pub(super) fn holder_of(&self, asker: Direction, token: &RequestId) -> Option<&RequestId> {
+        let mut held = self.exchanges.iter().filter(|((by, _), exchange)| {
             let lives = exchange.standing == Standing::Running
                 || exchange.standing == Standing::Answered && self.opened(exchange, *by);
             *by == asker && exchange.token.as_ref() == Some(token) && lives
-        })
+        });
+        held.next().map(|((_, id), _)| id)
     }
 
     /// Whether an exchange opened a sub-session that goes on.

@@ -126,11 +126,13 @@ struct Exchange {
 
 /// What a message is part of.
 #[derive(Clone, Copy)]
-pub(crate) enum Part {
+pub(crate) enum Part<'a> {
     Session,
     SubSession(usize),
     /// A sub-session that is over.
     Over,
+    /// The request of a side with this id: the message reports on it.
+    Request(Direction, &'a RequestId),
 }
 
 /// What was seen so far, for one role.
@@ -298,12 +300,12 @@ impl<'a> World<'a> {
         self.written[other].iter().rev().take_while(|at| **at > self.answered[other]).count() > STATES_KEPT
     }
 
-    fn gates(&self, event: &Event, part: Part) -> bool {
+    fn gates(&self, event: &Event, part: Part<'_>) -> bool {
         self.needed(event).all(|(holder, gate)| self.may_take_for_granted(event, holder, gate, part, false))
     }
 
     /// Whether a message came through a gate that has closed behind it.
-    fn is_behind_gate(&self, event: &Event, part: Part) -> bool {
+    fn is_behind_gate(&self, event: &Event, part: Part<'_>) -> bool {
         self.needed(event).any(|(holder, gate)| !self.may_take_for_granted(event, holder, gate, part, true))
     }
 
@@ -329,7 +331,7 @@ impl<'a> World<'a> {
         event: &Event,
         holder: Side,
         gate: GateIndex,
-        part: Part,
+        part: Part<'_>,
         now: bool,
     ) -> bool {
         let by = if holder == self.side { Direction::Send } else { Direction::Receive };
@@ -351,7 +353,7 @@ impl<'a> World<'a> {
         event: &Event,
         holder: Side,
         gate: GateIndex,
-        part: Part,
+        part: Part<'_>,
         unheard: impl Fn(u64) -> bool,
     ) -> bool {
         let by = if holder == self.side { Direction::Send } else { Direction::Receive };
@@ -362,6 +364,7 @@ impl<'a> World<'a> {
             Part::SubSession(number) => self.with_those_around(number).find_map(|number| {
                 self.sub_sessions[number].opener.clone().filter(|(direction, _)| *direction == by)
             }),
+            Part::Request(asker, id) => Some((asker, id.clone())).filter(|_| asker == by),
             Part::Session => None,
         };
         match opener {
@@ -385,7 +388,7 @@ impl<'a> World<'a> {
         if self.exchanges.contains_key(&place) || self.refused.contains_key(&place) {
             return Verdict::Wrong("DuplicateId");
         }
-        let in_use = event.token.as_ref().is_some_and(|token| self.holds_token(direction, token));
+        let in_use = event.token.as_ref().is_some_and(|token| self.holder_of(direction, token).is_some());
         let before = in_use.then(|| (self.main.clone(), self.sub_sessions.clone()));
         let (verdict, sub_session) = self.plain(event, direction);
         if let (Verdict::Fine, Some((main, sub_sessions))) = (verdict, before) {

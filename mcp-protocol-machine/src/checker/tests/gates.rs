@@ -168,3 +168,38 @@ fn an_announcement_closes_what_is_granted_as_well_and_revoked_while_it_is_on_its
     checker.answer(Receive, 2, leave.reply).unwrap();
     assert!(matches!(checker.tell(Receive, news).unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
 }
+
+#[test]
+fn a_report_needs_what_its_request_announces_or_of_its_own_side_what_any_request_does() {
+    let mut tables = Tables::default();
+    let (ask, search) = (tables.request("ask"), tables.request("search"));
+    let progress = tables.reports("progress");
+    let able = tables.gate(&["progress"]);
+    tables.requires(progress, Holder::Side(Side::Client), able, None);
+    let active =
+        [(Send, search.request, To::Spawn("Searching")), (Receive, ask.request, To::Spawn("Asking"))];
+    tables.state("Active", StateKind::Replicated, &active);
+    tables.state("Searching", StateKind::Linear, &[(Receive, search.reply, To::Step("End"))]);
+    tables.state("Asking", StateKind::Linear, &[(Send, ask.reply, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut protocol = tables.build(Side::Client);
+    let path = vec!["can".into()].into();
+    protocol.announcements = vec![Announcement::in_each_request(Side::Client, path)].into();
+    let mut checker = Checker::new(protocol, Side::Client).unwrap();
+    let search = |checker: &mut Checker, number: i64, token: &str, announced: Capabilities| {
+        let correlation = Correlation::default().announcing(Some(&announced));
+        let token = Some(token.into());
+        accepted(checker.request_correlated(Send, search.request, &id(number), token, correlation, never));
+    };
+    search(&mut checker, 1, "a", Capabilities::none());
+    search(&mut checker, 2, "b", Capabilities::from_gates([able]));
+    checker.request(Receive, ask.request, &id(1), Some("a".into()), never).unwrap();
+    let mut report = |direction, token: &str| {
+        checker.notification(direction, progress, About::Token(&token.into()), never).map(|step| step.kind)
+    };
+    // The server reports on a request, which says whether the client wants that.
+    assert!(matches!(report(Receive, "a").unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
+    assert_eq!(report(Receive, "b").unwrap(), StepKind::Reported);
+    // What the client says is part of a request of the server, whatever its own requests have for a token.
+    assert_eq!(report(Send, "a").unwrap(), StepKind::Reported);
+}
