@@ -4,6 +4,7 @@ use mcp_protocol_machine::protocol::{
     Condition, Direction, GateIndex, KeyIndex, Kind, Message, MessageIndex, Protocol, Side,
 };
 use mcp_protocol_machine::{About, Awaiting, Capabilities, Checker, Correlation, RequestId, Step, Violation};
+use serde_json::Value;
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,7 +94,7 @@ impl Event {
         Ok(step)
     }
 
-    /// As one line of JSON-RPC.
+    /// As one line of JSON-RPC, with the name of the message behind it. Capabilities are the numbers of their gates.
     pub(crate) fn show(&self, protocol: &Protocol) -> String {
         let table = protocol.message(self.message).unwrap();
         let arrow = if self.from == Side::Client { "client →" } else { "server →" };
@@ -116,9 +117,38 @@ impl Event {
             parts.push(format!("{:?}:{value}", protocol.key(*key).unwrap().name));
         }
         if !self.grants.is_empty() {
-            parts.push(format!("\"capabilities\":{:?}", self.grants));
+            let gates: Vec<u16> = self.grants.iter().map(|gate| gate.0).collect();
+            parts.push(format!("\"capabilities\":{gates:?}"));
         }
         format!("{arrow} {{{}}}  -- {}", parts.join(","), table.name)
+    }
+
+    /// The message that [`Event::show`] has written.
+    pub(crate) fn read(line: &str, protocol: &Protocol) -> Result<Event, String> {
+        let wrong = |what: &str| format!("{what} in `{line}`");
+        let (said, name) = line.rsplit_once("  -- ").ok_or_else(|| wrong("no name of a message"))?;
+        let (from, fields) = said.split_once(" → ").ok_or_else(|| wrong("no sender"))?;
+        let from = if from == "client" { Side::Client } else { Side::Server };
+        let named = protocol.indexed().find(|(_, table)| table.name == name);
+        let (message, table) = named.ok_or_else(|| wrong("an unknown name"))?;
+        let mut fields: serde_json::Map<_, _> =
+            serde_json::from_str(fields).map_err(|error| wrong(&error.to_string()))?;
+        let mut id = |name: &str| match fields.remove(name)? {
+            Value::String(text) => Some(RequestId::from(text)),
+            number => number.as_i64().map(RequestId::from),
+        };
+        let mut event = Event::new(from, message);
+        (event.id, event.about, event.token) = (id("id"), id("about"), id("token"));
+        for key in table.keys.iter().map(|key| key.key) {
+            let value = id(&protocol.key(key).unwrap().name);
+            event.keys.extend(value.map(|value| (key, value)));
+        }
+        event.urgent = fields.remove("urgent").is_some();
+        let grants = fields.remove("capabilities").unwrap_or_default();
+        let numbers = grants.as_array().into_iter().flatten().filter_map(Value::as_u64);
+        event.grants = numbers.filter_map(|number| Some(GateIndex(u16::try_from(number).ok()?))).collect();
+        fields.retain(|name, _| !["method", "result", "error"].contains(&name.as_str()));
+        if fields.is_empty() { Ok(event) } else { Err(wrong(&format!("unknown fields {fields:?}"))) }
     }
 }
 

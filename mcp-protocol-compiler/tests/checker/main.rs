@@ -5,7 +5,7 @@
 //! observer that knows the text alone. `reading` is what a text means, `parties` are the programs, `world` is the
 //! observer, `judging` compares.
 //!
-//! A failing case prints its seed, the protocol and the session. `CHECKER_SEED` and `CHECKER_CASES` choose the random
+//! A failing case prints its seed, the protocol and the session, in the form in which `cases` keeps them. `CHECKER_SEED` and `CHECKER_CASES` choose the random
 //! protocols, `CHECKER_WALKS` says how often each protocol of the project is walked, `CHECKER_FINDINGS` shows why the
 //! compiler refuses some of the random texts, and `CHECKER_STEPS` both verdicts on every message. A long run is
 //! `CHECKER_CASES=20000 cargo test --release -p mcp-protocol-compiler --test checker -- --nocapture`.
@@ -18,6 +18,7 @@
     reason = "tests say what they expect by panicking"
 )]
 
+mod cases;
 mod event;
 mod granted;
 mod judging;

@@ -8,7 +8,7 @@ use mcp_protocol_compiler::ast::File;
 use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_compiler::{compile, parser};
 
-use crate::protocols::{self, CancelKinds, GateKinds};
+use crate::protocols;
 use crate::random::Random;
 use crate::relation::tests::graphs;
 use crate::session_files::session_files;
@@ -24,7 +24,7 @@ pub(crate) struct Source {
 /// A random text, which may have mistakes in it.
 pub(crate) fn random(random: &mut Random, seed: u64) -> Source {
     let text = match random.below(10) {
-        0..4 => protocols::write(random, CancelKinds::All, protocols::NESTED, GateKinds::All),
+        0..4 => protocols::write(random),
         4..8 => graphs::write(seed),
         _ => channels(random),
     };

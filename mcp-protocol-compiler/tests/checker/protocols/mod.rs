@@ -57,11 +57,9 @@ struct Cancels {
 }
 
 impl Cancels {
-    fn new(random: Random, kinds: CancelKinds) -> Cancels {
-        let mut random = random;
-        let all = kinds == CancelKinds::All;
-        let reply_follows = random.percent(35) && all;
-        Cancels { reply_follows, until_reply: all && !reply_follows && random.percent(60), random }
+    fn new(mut random: Random) -> Cancels {
+        let reply_follows = random.percent(35);
+        Cancels { reply_follows, until_reply: !reply_follows && random.percent(60), random }
     }
 
     fn notification(&self) -> &'static str {
@@ -80,22 +78,6 @@ impl Cancels {
             _ => modifiers,
         }
     }
-}
-
-/// Which kinds of cancels a random protocol may have.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum CancelKinds {
-    /// Only those that end an exchange, as long as it or what it has opened goes on.
-    Ending,
-    All,
-}
-
-/// How the gates of a random protocol open and close.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum GateKinds {
-    /// All open once, by a first exchange.
-    Opening,
-    All,
 }
 
 /// What the states of one channel share.
@@ -141,30 +123,29 @@ fn operator(send: bool) -> char {
 }
 
 /// How many random protocols in a hundred may have a `*` in the body of another one.
-pub(crate) const NESTED: usize = 40;
-
-/// Where the sides announce again and again what they can do.
-const ANNOUNCED_AGAIN: &str = "*( !Init . ?Inited . End ), *( !Told . End ), *( ?Said . End )";
+const NESTED: usize = 40;
 /// How many of those may have several linear channels in the body of a `*`, whether or not another one stands in it.
 const FORKED: usize = 50;
 
+/// Where the sides announce again and again what they can do.
+const ANNOUNCED_AGAIN: &str = "*( !Init . ?Inited . End ), *( !Told . End ), *( ?Said . End )";
 /// Where they grant capabilities, and take them back.
 const GRANTED: &str = "*( !GiveC . End ), *( ?GiveS . End ), *( !TakeC . End ), *( ?TakeS . End ), \
     *( !Enter . ?Entered . End ), *( ?Leave . !Left . End )";
 
-/// Writes a random protocol, in which a `*` stands in the body of another one with a chance in a hundred.
-pub(crate) fn write(random: &mut Random, cancels: CancelKinds, nested: usize, gates: GateKinds) -> String {
+/// Writes a random protocol.
+pub(crate) fn write(random: &mut Random) -> String {
     let gated = random.percent(40);
     let compatible = random.percent(35);
     let small = random.percent(60);
     let suspends = random.percent(30);
     let keys_random = random.fork();
-    let cancels = Cancels::new(keys_random.fork(), cancels);
+    let cancels = Cancels::new(keys_random.fork());
     let mut bodies_random = keys_random.fork();
-    let nests = bodies_random.percent(nested);
-    let forks = nested > 0 && bodies_random.percent(FORKED);
+    let nests = bodies_random.percent(NESTED);
+    let forks = bodies_random.percent(FORKED);
     let mut gates_random = keys_random.fork().fork();
-    let changing = gated && gates == GateKinds::All && gates_random.percent(80);
+    let changing = gated && gates_random.percent(80);
     // Whose requests announce each what the side can do meanwhile: those of one side at most.
     let who = gates_random.below(4);
     let each = [0, 1].map(|side| changing && who == side);
