@@ -19,9 +19,13 @@ impl Protocol {
         governed.without_jsonrpc = revision.without_jsonrpc;
         let theirs: HashMap<Identity<'_>, &Message> =
             revision.messages.iter().map(|message| (identity(revision, message), message)).collect();
+        // Payloads have the shapes of the revision. What it does not have is not sent.
+        governed.shapes.clone_from(&revision.shapes);
         let mut gates: Vec<Gate> = self.gates.to_vec();
         for (own, message) in self.messages.iter().zip(governed.messages.to_mut()) {
-            if let Some(their) = theirs.get(&identity(self, own)) {
+            let their = theirs.get(&identity(self, own));
+            message.shape = their.and_then(|their| their.shape);
+            if let Some(their) = their {
                 message.requires = requirements(revision, their, &mut gates);
                 message.level.clone_from(&their.level);
                 message.cancellable = own.cancellable && their.cancellable;

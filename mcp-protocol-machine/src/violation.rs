@@ -8,6 +8,7 @@ use std::ops::Deref;
 
 use crate::id::{KeyValue, RequestId, Token};
 use crate::protocol::{Condition, Direction, Kind, MessageIndex, Side, Strictness, Text};
+use crate::shape::ShapeMismatch;
 
 /// A message that leaves the protocol. The details are behind a box, so that judging a good message stays cheap.
 #[derive(Clone, PartialEq, Eq)]
@@ -110,6 +111,11 @@ pub enum ViolationKind {
     FitsNone {
         /// The conditions, in order of declaration.
         conditions: Vec<Condition>,
+    },
+    /// The payload does not have the shape that the protocol has for it.
+    Misshapen {
+        /// Where, what is expected there, and what was found.
+        mismatch: ShapeMismatch,
     },
     /// The id was used before.
     DuplicateId {

@@ -22,4 +22,5 @@ pub use self::reply::{InvalidReply, ReplyProblem};
 pub use self::variants::Error;
 pub use self::version::AnnouncedVersion;
 pub use crate::jsonrpc::RpcError;
+pub use mcp_protocol_machine::shape::ShapeMismatch;
 pub use mcp_protocol_machine::{Violation, ViolationKind};

@@ -199,8 +199,9 @@ impl Checker {
 
     fn details(&self, states: &[StateIndex], direction: Direction, got: Got, kind: ViolationKind) -> Details {
         let tables: Vec<&State> = states.iter().filter_map(|state| self.state(*state)).collect();
-        // What a state expects can be said of every message that it refuses, whatever else is wrong with it.
-        let in_state = kind != ViolationKind::Over;
+        // What a state expects can be said of every message that it refuses, whatever else is wrong with it. A payload is
+        // wrong in every state.
+        let in_state = !matches!(kind, ViolationKind::Over | ViolationKind::Misshapen { .. });
         let level = self.level(&tables, direction, got.message, &kind);
         let error_code = match (level.as_ref().and_then(|level| level.error), &kind) {
             (Some(error), _) => error,
@@ -210,7 +211,12 @@ impl Checker {
                 | ViolationKind::NotNegotiated { .. }
                 | ViolationKind::Restricted { .. },
             ) => METHOD_NOT_FOUND,
-            (None, ViolationKind::FitsNone { .. } | ViolationKind::KeyMissing { .. }) => INVALID_PARAMS,
+            (
+                None,
+                ViolationKind::FitsNone { .. }
+                | ViolationKind::Misshapen { .. }
+                | ViolationKind::KeyMissing { .. },
+            ) => INVALID_PARAMS,
             (None, ViolationKind::TooManyRunning { .. }) => OVERLOADED,
             (None, _) => INVALID_REQUEST,
         };
@@ -254,6 +260,7 @@ impl Checker {
             | ViolationKind::OtherKind { .. }
             | ViolationKind::Over
             | ViolationKind::FitsNone { .. }
+            | ViolationKind::Misshapen { .. }
             | ViolationKind::DuplicateId { .. }
             | ViolationKind::TooManyRunning { .. }
             | ViolationKind::UnknownId

@@ -8,8 +8,9 @@ use super::step::{Step, StepKind};
 use crate::exchange::Place;
 use crate::id::{RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
+use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Correlation;
-use crate::violation::Violation;
+use crate::violation::{Violation, ViolationKind};
 
 impl Checker {
     /// Judges a request and, if it is permitted, opens its exchange.
@@ -165,10 +166,36 @@ impl Checker {
         message: MessageIndex,
         id: Option<&RequestId>,
     ) -> Result<Step, Violation> {
+        let violation = self.fits_none_violation(direction, message, id);
+        self.unfitting(direction, id, violation)
+    }
+
+    /// Reports a message whose payload does not have its shape. The id of a request is remembered, as that of any refused
+    /// request.
+    ///
+    /// # Errors
+    /// Always a [`Violation`], unless the session is closed.
+    pub fn misshapen(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        mismatch: ShapeMismatch,
+    ) -> Result<Step, Violation> {
+        let violation = self.violation(direction, message, id, ViolationKind::Misshapen { mismatch });
+        self.unfitting(direction, id, violation)
+    }
+
+    /// A payload is not accepted in any state.
+    fn unfitting(
+        &mut self,
+        direction: Direction,
+        id: Option<&RequestId>,
+        violation: Violation,
+    ) -> Result<Step, Violation> {
         if self.closed {
             return Ok(Step { kind: StepKind::Closed, message: None, sub_session: None, advice: None });
         }
-        let violation = self.fits_none_violation(direction, message, id);
         if let (Some(id), Some(Kind::Request)) = (id, violation.got.kind) {
             let limits = self.limits;
             self.asked_mut(direction).refuse(id, None, &limits);

@@ -75,6 +75,9 @@ impl Details {
                 }
                 Ok(())
             }
+            ViolationKind::Misshapen { mismatch } => {
+                write!(formatter, "{got} does not have its shape: {mismatch}")
+            }
             ViolationKind::DuplicateId { running: Some(running) } => {
                 write!(
                     formatter,

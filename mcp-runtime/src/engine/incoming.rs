@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::shape::ShapeMismatch;
 use mcp_protocol_machine::{About, Awaiting, Correlation, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::context::{Accepted, Caller, Inbound};
@@ -134,6 +135,20 @@ impl Engine {
         }
     }
 
+    /// A request or a notification has a payload that does not have its shape.
+    fn misshapen_came(
+        &mut self,
+        inbound: Inbound<'_>,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        mismatch: ShapeMismatch,
+    ) -> Received {
+        match self.rules.checker_mut().misshapen(Direction::Receive, message, id, mismatch) {
+            Ok(_) => Received::default(),
+            Err(violation) => self.refused(inbound, id, violation),
+        }
+    }
+
     pub(super) fn request_came(
         &mut self,
         inbound: Inbound<'_>,
@@ -149,6 +164,9 @@ impl Engine {
         }
         if self.is_early_request(inbound, message, &id) {
             return self.hold_early(inbound, message, Some(id), method, params);
+        }
+        if let Some(mismatch) = self.rules.misshapen(message, params) {
+            return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
         let token = self.rules.token(params);
         let keys = Names::keys(self.rules.protocol(), message, Some(&id), params);
@@ -221,6 +239,9 @@ impl Engine {
         let reply_error = cancels.and_then(|cancels| cancels.reply_error);
         if self.is_early_notification(inbound, message, cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
+        }
+        if let Some(mismatch) = self.rules.misshapen(message, params) {
+            return self.misshapen_came(inbound, message, None, mismatch);
         }
         let table = self.rules.message(message);
         let reports = table.and_then(|table| table.reports.as_ref());

@@ -59,6 +59,7 @@ impl Engine {
         self.rules.check_told_apart(message, &opening)?;
         let Opening { method, params } = opening;
         self.rules.check_asked_version(message, params)?;
+        self.rules.check_shape(message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
@@ -144,6 +145,7 @@ impl Engine {
         let opening = Opening::of(table, written)?;
         self.rules.check_told_apart(message, &opening)?;
         let Opening { method, params } = opening;
+        self.rules.check_shape(message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         // The peer reads the token, too.
         let reports = table.reports.as_ref().filter(|_| matches!(about, About::Nothing));
@@ -284,6 +286,7 @@ impl Engine {
     ) -> Result<(), Error> {
         self.rules.check_reply_told_apart(id, message, written)?;
         self.rules.check_version(id, written)?;
+        self.rules.check_reply_shape(id, message, written)?;
         self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
 

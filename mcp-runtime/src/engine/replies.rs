@@ -44,23 +44,30 @@ impl Engine {
             Ok(result) => self.rules.reply_of(request, result),
             Err(_) => self.rules.refusal_of(request),
         };
-        let judged = match (message, self.rules.any_reply_to(request)) {
-            (Some(message), _) => {
-                let keys =
-                    Names::keys(self.rules.protocol(), message, Some(id), outcome.as_ref().ok().copied());
+        let result = outcome.as_ref().ok().copied();
+        let misshapen =
+            message.zip(result).and_then(|(message, result)| self.rules.misshapen(message, Some(result)));
+        let judged = match (message, misshapen, self.rules.any_reply_to(request)) {
+            (Some(message), Some(mismatch), _) => self
+                .rules
+                .checker_mut()
+                .misshapen(Direction::Receive, message, Some(id), mismatch)
+                .map(|step| (step, message)),
+            (Some(message), None, _) => {
+                let keys = Names::keys(self.rules.protocol(), message, Some(id), result);
                 let correlation = Correlation::keys(&keys);
                 self.rules
                     .checker_mut()
                     .reply_correlated(Direction::Receive, id, message, correlation)
                     .map(|step| (step, message))
             }
-            (None, Some(reply)) if outcome.is_ok() => self
+            (None, _, Some(reply)) if outcome.is_ok() => self
                 .rules
                 .checker_mut()
                 .fits_none(Direction::Receive, reply, Some(id))
                 .map(|step| (step, request)),
             // A request without any reply is a flaw of the tables; the call must end all the same.
-            (None, _) => {
+            (None, ..) => {
                 self.rules.checker_mut().stray_reply(Direction::Receive, id).map(|step| (step, request))
             }
         };
@@ -72,8 +79,7 @@ impl Engine {
                 return received;
             }
         };
-        let Accepted { step, negotiation } =
-            self.accepted(step, message, outcome.as_ref().ok().copied(), true);
+        let Accepted { step, negotiation } = self.accepted(step, message, result, true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
         self.trace_over(Direction::Send, id, became);
         self.not_awaited(id);

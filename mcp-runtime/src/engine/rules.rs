@@ -17,6 +17,7 @@ pub(super) mod method;
 pub(super) mod names;
 mod negotiation;
 mod resume;
+mod shapes;
 mod version;
 
 use names::Names;

@@ -290,6 +290,7 @@ impl Engine {
                 None,
                 ViolationKind::NotPermitted
                 | ViolationKind::NotNegotiated { .. }
+                | ViolationKind::Misshapen { .. }
                 | ViolationKind::DeclaredAs { .. },
             ) => inbound.refused(&violation),
             // The rest is what happens where messages overtake one another, and is to be ignored.
@@ -308,6 +309,14 @@ const IDLE_STATES: &[State] = &[State::end("End", &[])];
 
 /// The error that tells a peer of a refused request: the sentence, and the same as data.
 pub(super) fn refusal(violation: &Violation) -> RpcError {
+    if let ViolationKind::Misshapen { mismatch } = &violation.kind {
+        let data = serde_json::json!({
+            "path": mismatch.path,
+            "expected": mismatch.expected,
+            "found": mismatch.found,
+        });
+        return RpcError::new(violation.error_code(), violation.to_string()).with_data(data);
+    }
     let methods = |messages: &[Expected]| -> Vec<String> {
         let mut methods: Vec<String> = Vec::new();
         for message in messages {

@@ -5,6 +5,7 @@ use std::fmt;
 use mcp_protocol_machine::Excerpt;
 
 use mcp_protocol_machine::protocol::{Condition, Text};
+use mcp_protocol_machine::shape::ShapeMismatch;
 
 use super::version::{AnnouncedVersion, OTHERS, either};
 
@@ -47,6 +48,9 @@ pub enum MismatchError {
         /// The message that the peer would read, by its name in the `.session` file.
         read_as: Option<Text>,
     },
+    /// It does not have the shape that the protocol has for it. Payloads are judged if
+    /// [`Options::judge_payloads`](crate::Options::judge_payloads) says so.
+    Shape(ShapeMismatch),
     /// It reports no more progress than the report before it did.
     NotMore {
         /// What was reported before.
@@ -100,6 +104,7 @@ impl fmt::Display for MismatchError {
             MismatchError::NotMore { before, now } => {
                 write!(formatter, "reports the progress {now} after {before}: each report must say more")
             }
+            MismatchError::Shape(mismatch) => write!(formatter, "does not have its shape: {mismatch}"),
             MismatchError::FitsNone(conditions) => {
                 formatter.write_str("is the result of no kind that there is")?;
                 for (place, condition) in conditions.iter().enumerate() {

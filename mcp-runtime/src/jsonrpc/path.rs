@@ -131,7 +131,7 @@ impl<'de> Deserialize<'de> for JsonKey<'de> {
 }
 
 /// An object whose values stay raw and in order.
-struct Entries<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
+pub(super) struct Entries<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'de> Deserialize<'de> for Entries<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries<'de>, D::Error> {
@@ -154,6 +154,23 @@ impl<'de> Deserialize<'de> for Entries<'de> {
         }
 
         deserializer.deserialize_map(EntriesVisitor)
+    }
+}
+
+impl<'a> Entries<'a> {
+    /// The members of an object, each raw.
+    ///
+    /// # Errors
+    /// If the text is not an object.
+    pub(super) fn of(
+        json: &'a str,
+    ) -> Result<impl Iterator<Item = (Cow<'a, str>, &'a str)>, serde_json::Error> {
+        let Entries(entries) = serde_json::from_str(json)?;
+        Ok(entries.into_iter().filter_map(|(key, value)| match value {
+            Cow::Borrowed(value) => Some((key, value.get())),
+            // What was read is borrowed from the text.
+            Cow::Owned(_) => None,
+        }))
     }
 }
 

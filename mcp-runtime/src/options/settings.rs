@@ -124,6 +124,11 @@ pub struct Options {
     /// Whether the error for a request whose handler panicked includes the text of the panic, which may be
     /// confidential. Default: no.
     pub reveal_panics: bool,
+    /// Whether payloads are compared with the shapes that the protocol's file has for them, in both directions. One that
+    /// does not have its shape is not sent: sending it fails with [`Error::Mismatch`](crate::Error::Mismatch). One of the
+    /// peer is a [`Violation`](crate::Violation) and never reaches the program. Default: no, because typed sessions decode
+    /// payloads anyway, and many peers write `null` where a field may only be absent.
+    pub judge_payloads: bool,
     required: Vec<Text>,
     tolerated: Vec<Text>,
     pub(super) accepted: AcceptedVersions,
@@ -161,6 +166,7 @@ impl Default for Options {
             cancel_reason: Some("reason"),
             progress_field: Some("progress"),
             reveal_panics: false,
+            judge_payloads: false,
             required: Vec::new(),
             tolerated: Vec::new(),
             accepted: AcceptedVersions::Own,
@@ -266,6 +272,7 @@ impl Options {
         cancel_reason: Option<&'static str>,
         progress_field: Option<&'static str>,
         reveal_panics: bool,
+        judge_payloads: bool,
     }
 
     /// Sets [`request_rate`](Self::request_rate).
@@ -341,6 +348,7 @@ impl fmt::Debug for Options {
             .field("cancel_reason", &self.cancel_reason)
             .field("progress_field", &self.progress_field)
             .field("reveal_panics", &self.reveal_panics)
+            .field("judge_payloads", &self.judge_payloads)
             .field("required", &self.required)
             .field("tolerated", &self.tolerated)
             .field("accepted", &self.accepted)

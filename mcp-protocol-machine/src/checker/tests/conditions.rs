@@ -1,9 +1,12 @@
 //! Messages and replies that conditions tell apart: which one a payload is, the caller knows; the checker judges it.
 
-use super::tables::{Tables, To};
+use serde_json::json;
+
+use super::tables::{Tables, To, small};
 use super::{id, never};
 use crate::protocol::Direction::{Receive, Send};
-use crate::protocol::{Condition, Kind, Side, StateKind};
+use crate::protocol::{Condition, Kind, RecordField, Shape, Side, StateKind};
+use crate::shape::judge;
 use crate::{Awaiting, Checker, StepKind, ViolationKind};
 
 fn when(key: &'static str) -> Option<Condition> {
@@ -67,6 +70,34 @@ fn what_fits_no_condition_changes_nothing() {
     );
     let step = checker.reply(Send, &id(1), by_text.reply).unwrap();
     assert_eq!(step.kind, StepKind::SubSession { ended: true }, "the request still awaits its reply");
+}
+
+#[test]
+fn a_misshapen_payload_changes_nothing() {
+    let small = small();
+    let mut checker = Checker::new(small.protocol.clone(), Side::Client).unwrap();
+    let mismatch = |value: serde_json::Value| {
+        let shape = Shape::record(const { &[RecordField::required("version", Shape::String)] });
+        judge(&small.protocol, &shape, &&value).unwrap_err()
+    };
+    let wrong = mismatch(json!({ "version": 5 }));
+    let refused = checker.misshapen(Send, small.initialize.request, Some(&id(0)), wrong.clone()).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "`initialize` does not have its shape: version: expected a string, found 5"
+    );
+    assert_eq!((refused.error_code(), refused.expected.len()), (-32_602, 0));
+    assert_eq!(refused.kind, ViolationKind::Misshapen { mismatch: wrong });
+    assert_eq!(checker.awaiting(Receive, &id(0)), Awaiting::Refused, "its id is used up");
+
+    checker.request(Send, small.initialize.request, &id(1), None, never).unwrap();
+    let refused =
+        checker.misshapen(Receive, small.initialize.reply, Some(&id(1)), mismatch(json!(null))).unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the result of `initialize` does not have its shape: expected an object, found null"
+    );
+    checker.reply(Receive, &id(1), small.initialize.reply).unwrap();
 }
 
 #[test]

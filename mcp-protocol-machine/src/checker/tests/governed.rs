@@ -5,7 +5,10 @@ use std::borrow::Cow;
 use super::tables::{EdgeTo, Tables, To, level, small};
 use super::*;
 use crate::ViolationKind;
-use crate::protocol::{Announcement, Field, Gate, GateIndex, Holder, Protocol, StateKind, Strictness};
+use crate::protocol::{
+    Announcement, Field, Gate, GateIndex, Holder, NamedShape, Protocol, Shape, ShapeIndex, StateKind,
+    Strictness,
+};
 use Direction::{Receive, Send};
 
 /// An older revision of the small protocol: no sampling, calls need another capability, batches are permitted. Its
@@ -51,6 +54,25 @@ fn the_numbers_stay_and_what_the_revision_has_remains() {
     assert_eq!(governed.gates[..small.protocol.gates.len()], small.protocol.gates[..]);
     // The same governed by itself is the same.
     assert_eq!(small.protocol.governed_by(&small.protocol), small.protocol);
+}
+
+#[test]
+fn payloads_have_the_shapes_of_the_revision() {
+    let (mut own, mut older) = (small().protocol, older());
+    let give = |protocol: &mut Protocol, message: &str, shape: u16| {
+        let (index, _) = protocol.by_name(message).unwrap();
+        protocol.messages.to_mut()[usize::from(index.0)].shape = Some(ShapeIndex(shape));
+    };
+    own.shapes = vec![NamedShape::named("New", Shape::Int), NamedShape::named("Call", Shape::Int)].into();
+    older.shapes = vec![NamedShape::named("Call", Shape::String)].into();
+    give(&mut own, "tools/call", 1);
+    give(&mut own, "log", 0);
+    give(&mut own, "sampling/createMessage", 0);
+    give(&mut older, "tools/call", 0);
+    let governed = own.governed_by(&older);
+    assert_eq!(governed.shapes, older.shapes);
+    let shapes = governed.messages.iter().filter_map(|message| Some((&*message.name, message.shape?)));
+    assert_eq!(shapes.collect::<Vec<_>>(), [("tools/call", ShapeIndex(0))]);
 }
 
 #[test]

@@ -9,6 +9,7 @@ mod dropping;
 mod inherited_restrictions;
 mod late_messages;
 mod restricting;
+mod shapes;
 mod sub_sessions;
 mod violations;
 mod whole_session;
