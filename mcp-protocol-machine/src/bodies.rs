@@ -12,6 +12,8 @@ pub(crate) struct Bodies {
     starts: HashMap<StateIndex, u32>,
     /// The body that has a message as a later step, the innermost one.
     later: HashMap<(Direction, MessageIndex), u32>,
+    /// What opens each body.
+    openers: HashSet<(u32, Direction, MessageIndex)>,
     /// For each body, the bodies around it and the body itself, the outermost first.
     ways: Vec<Vec<u32>>,
 }
@@ -53,10 +55,12 @@ impl Bodies {
             });
             alternatives.push(new);
         }
-        for Alternatives { bodies, .. } in alternatives {
+        for Alternatives { openers, bodies, .. } in alternatives {
             let number = u32::try_from(self.ways.len()).unwrap_or(u32::MAX);
             let way = [around, &[number]].concat();
             self.ways.push(way.clone());
+            let openers = openers.into_iter().map(|(direction, message)| (number, direction, message));
+            self.openers.extend(openers);
             let mut inner = Starts::new();
             for (start, _, body) in bodies {
                 self.starts.insert(*start, number);
@@ -77,6 +81,11 @@ impl Bodies {
     /// The body that has a message as a later step, the innermost one.
     pub(crate) fn later(&self, direction: Direction, message: MessageIndex) -> Option<u32> {
         self.later.get(&(direction, message)).copied()
+    }
+
+    /// Whether a message opens a body.
+    pub(crate) fn opens(&self, body: u32, direction: Direction, message: MessageIndex) -> bool {
+        self.openers.contains(&(body, direction, message))
     }
 
     /// Whether some body stands in another one.

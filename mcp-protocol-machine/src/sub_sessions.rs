@@ -196,6 +196,23 @@ impl SubSessions {
         self.bodies.later(direction, message)
     }
 
+    /// Whether a message may be a step of a running sub-session that holds its values, or open one within that.
+    pub(crate) fn may_have(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        keys: &[(KeyIndex, KeyValue)],
+    ) -> bool {
+        let Some(body) = self.later(direction, message) else { return false };
+        match self.find(body, keys) {
+            Holder::Running(_) => true,
+            // As a step it belongs to the inner body, where it finds none.
+            Holder::Missing { space, last } => {
+                last && space.outer.is_some() && self.bodies.opens(body, direction, message)
+            }
+        }
+    }
+
     pub(crate) fn get(&self, sub_session: SubSessionNumber) -> Option<&Running> {
         self.running.get(&sub_session)
     }

@@ -129,13 +129,14 @@ impl<'a> Pair<'a> {
         let mut own =
             World::new(self.world.reading(), &self.source.protocol, self.checker.side(), HashSet::new());
         seen().any(|event| match (own.see(event), verdicts.next()) {
-            (Verdict::Fine | Verdict::Late | Verdict::Wrong("NotNegotiated"), Some(Verdict::Wrong(kind))) => {
-                kind != "NotNegotiated"
-            }
+            (
+                Verdict::Fine | Verdict::Reported | Verdict::Late | Verdict::Wrong("NotNegotiated"),
+                Some(Verdict::Wrong(kind)),
+            ) => kind != "NotNegotiated",
             // It is an uncorrelated one, for in a sub-session the other role does not say it there.
-            (Verdict::Late, Some(Verdict::Fine)) => true,
+            (Verdict::Late, Some(Verdict::Fine | Verdict::Reported)) => true,
             // It is wrong by the other role's text, too, which says only that its sender may be far behind.
-            (Verdict::Fine | Verdict::Late, Some(Verdict::Distant)) => true,
+            (Verdict::Fine | Verdict::Reported | Verdict::Late, Some(Verdict::Distant)) => true,
             _ => false,
         })
     }
@@ -157,7 +158,8 @@ impl<'a> Pair<'a> {
         self.estranged |= self.foreign.contains(&(event.direction(self.checker.side()), event.message));
         counts.messages += 1;
         match (expected, &got) {
-            (Verdict::Fine, Ok(step)) if !step.kind.is_dropped() => {
+            (Verdict::Reported, Ok(Step { kind: StepKind::Reported, .. })) => Ok(Some(expected)),
+            (Verdict::Fine, Ok(step)) if !step.kind.is_dropped() && step.kind != StepKind::Reported => {
                 let advice = step.advice.as_ref().and_then(|advice| advice.rule.as_deref());
                 if let Some(rule) = self.world.advice(event) {
                     counts.advised += u64::from(rule.is_some());
@@ -280,7 +282,7 @@ impl Followed<'_> {
         let mut pair = Pair::new(self);
         for (place, event) in seen.iter().enumerate() {
             match pair.see(event, counts) {
-                Ok(Some(Verdict::Fine | Verdict::Late | Verdict::Stale)) => {}
+                Ok(Some(Verdict::Fine | Verdict::Reported | Verdict::Late | Verdict::Stale)) => {}
                 Ok(None) => break,
                 Ok(Some(verdict)) => {
                     return Err(self.tell(

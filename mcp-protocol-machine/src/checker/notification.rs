@@ -3,11 +3,12 @@
 use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex};
-use crate::sub_sessions::{Correlation, Holder, SubSessionStep};
+use crate::sub_sessions::{Correlation, SubSessionStep};
 use crate::violation::{Violation, ViolationKind};
 
 use super::gates::During;
 use super::judge::Judged;
+use super::keyed::Later;
 use super::opening::Said;
 use super::state::Checker;
 use super::step::{About, Step, StepKind};
@@ -74,7 +75,7 @@ impl Checker {
         match about {
             About::Request(id) if cancels => self.cancellation(direction, message, id, applies),
             About::Token(token) if self.is_report(direction, message, token, correlation.keys) => {
-                self.report(direction, message, token, applies)
+                self.report(direction, message, token, correlation, applies)
             }
             _ => {
                 let found = self
@@ -83,7 +84,7 @@ impl Checker {
                         // A notification about a request that says not which: the state is not what is wrong with it.
                         let unnamed = (cancels || reports)
                             && violation.kind == ViolationKind::NotPermitted
-                            && !self.is_in_sub_session(direction, message, correlation.keys);
+                            && !self.sub_sessions.may_have(direction, message, correlation.keys);
                         let kind = match about {
                             About::Token(token) if reports => {
                                 ViolationKind::UnknownToken { token: token.clone() }
@@ -267,7 +268,7 @@ impl Checker {
         if self.protocol.message(message).is_none_or(|table| table.reports.is_none()) {
             return false;
         }
-        if self.is_in_sub_session(direction, message, keys) {
+        if self.sub_sessions.may_have(direction, message, keys) {
             return false;
         }
         let is_written = || {
@@ -281,30 +282,29 @@ impl Checker {
         !matches!(self.asked(direction.flip()).token(token), TokenStanding::Unknown) || !is_written()
     }
 
-    /// Whether a running sub-session holds the values of a message that may be a step of it.
-    fn is_in_sub_session(
-        &self,
-        direction: Direction,
-        message: MessageIndex,
-        keys: &[(KeyIndex, KeyValue)],
-    ) -> bool {
-        let body = self.sub_sessions.later(direction, message);
-        body.is_some_and(|body| matches!(self.sub_sessions.find(body, keys), Holder::Running(_)))
-    }
-
     /// A notification about a running request of the other side.
     fn report(
         &mut self,
         direction: Direction,
         message: MessageIndex,
         token: &Token,
+        correlation: Correlation<'_>,
         applies: &impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let asker = direction.flip();
         match self.asked(asker).token(token) {
             TokenStanding::Running(id) => {
-                self.judge_gates(direction, message, During::Report(asker, id), applies)?;
-                Ok(Step::plain(StepKind::Reported, message))
+                let Err(violation) = self.judge_gates(direction, message, During::Report(asker, id), applies)
+                else {
+                    return Ok(Step::plain(StepKind::Reported, message));
+                };
+                // It may be meant for a sub-session that is over, by a side that has not heard of that.
+                match self.judge(direction, message, Kind::Notification, correlation, applies) {
+                    Ok(Judged::Later(late @ Later::Late(_))) => {
+                        Ok(self.step_later(late, Said { direction, message, request: None, correlation }))
+                    }
+                    _ => Err(violation),
+                }
             }
             TokenStanding::Over => Ok(Step::plain(StepKind::Swallowed, message)),
             TokenStanding::Unknown => {

@@ -23,10 +23,11 @@ impl World<'_> {
             if let Some(id) = self.holder_of(asker, token).cloned() {
                 let part = Part::Request(asker, &id);
                 if !self.gates(event, part) {
-                    return Verdict::Wrong("NotNegotiated");
+                    // It may be meant for a sub-session that is over, by who has not heard of that.
+                    return self.late_only(event, direction).unwrap_or(Verdict::Wrong("NotNegotiated"));
                 }
                 self.behind_gates += u64::from(self.is_behind_gate(event, part));
-                return Verdict::Fine;
+                return Verdict::Reported;
             }
             match self.tokens.contains(&(asker, token.clone())) {
                 true => return Verdict::Late,
@@ -148,7 +149,7 @@ impl World<'_> {
         }
         if reply_follows {
             let twice = std::mem::replace(&mut self.exchanges.get_mut(&place).unwrap().cancelled, true);
-            return if twice { Verdict::Wrong("CancelledTwice") } else { Verdict::Fine };
+            return if twice { Verdict::Wrong("CancelledTwice") } else { Verdict::Reported };
         }
         let (request, sub_session) = (exchange.message, exchange.sub_session);
         if opened {

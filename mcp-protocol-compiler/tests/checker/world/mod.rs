@@ -29,6 +29,8 @@ use crate::reading::{Place, Program, Reading, way};
 pub(crate) enum Verdict {
     /// It is permitted, and something moves.
     Fine,
+    /// It is permitted, and belongs to a running request, which it does not move.
+    Reported,
     /// It comes too late for its state, its exchange or its sub-session, and is dropped.
     Late,
     /// It is about a sub-session that is over, but who sends it has seen or said too much to be late: dropped or
@@ -271,7 +273,7 @@ impl<'a> World<'a> {
         {
             self.tokens.insert((direction, token.clone()));
         }
-        if verdict == Verdict::Fine {
+        if matches!(verdict, Verdict::Fine | Verdict::Reported) {
             let open = |granted: &Granted| {
                 [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side))
             };
@@ -577,9 +579,7 @@ impl<'a> World<'a> {
         uncorrelated: Option<Opening>,
     ) -> (Verdict, Option<usize>) {
         let direction = item.direction;
-        // Who sends it must be where sub-sessions do not rest.
-        let sender = |config: &Config| config.programs[index(direction)].suspended[way(direction)];
-        let awake: HashSet<Config> = self.main.iter().filter(|config| !sender(config)).cloned().collect();
+        let awake = self.awake(direction);
         if awake.is_empty() && self.reading.is_of_sub_sessions(direction, event.message) {
             // As a branch of a choice it is uncorrelated also where sub-sessions are suspended.
             if let Some(uncorrelated) = uncorrelated {
@@ -591,11 +591,7 @@ impl<'a> World<'a> {
         }
         let awake = self.arrivals(awake);
         let declared = &self.protocol.message(event.message).unwrap().keys;
-        let fitting = (0..self.sub_sessions.len()).rev();
-        let fits = |number: &usize| {
-            self.may_go_on(*number, event, direction) || self.may_open(*number, event, direction)
-        };
-        let fitting: Vec<usize> = fitting.filter(fits).collect();
+        let fitting = self.fitting(event, direction);
         let live = fitting.iter().copied().find(|number| self.sub_sessions[*number].over.is_none());
         if let Some(number) = live {
             let opening = self.opening(&self.sub_sessions[number].configs, direction, event.message);
@@ -672,6 +668,45 @@ impl<'a> World<'a> {
             (false, false) => "NotPermitted|UnknownKey",
         };
         (Verdict::Wrong(kind), None)
+    }
+
+    /// What a message is that can be nothing but a step of a sub-session which is over.
+    pub(super) fn late_only(&mut self, event: &Event, direction: Direction) -> Option<Verdict> {
+        let item = Item {
+            direction,
+            message: event.message,
+            id: None,
+            cancels: false,
+            opens: false,
+            of: (direction, event.message),
+            at: self.seen,
+        };
+        let awake = self.awake(direction);
+        let has_place = !self.sent(&self.main, &item).is_empty()
+            || self.opening(&self.main, direction, event.message).is_some();
+        if has_place || awake.is_empty() {
+            return None;
+        }
+        let verdict = self.late_for(&self.fitting(event, direction), event, &item)?;
+        if verdict == Verdict::Late {
+            self.main = self.arrivals(awake);
+        }
+        Some(verdict)
+    }
+
+    /// Those of the pairs of programs in which sub-sessions do not rest where a message is sent.
+    fn awake(&self, sender: Direction) -> HashSet<Config> {
+        let rests = |config: &&Config| config.programs[index(sender)].suspended[way(sender)];
+        self.main.iter().filter(|config| !rests(config)).cloned().collect()
+    }
+
+    /// The sub-sessions that hold the values of a message which may be a step of them, or open one within, the newest
+    /// first.
+    fn fitting(&self, event: &Event, direction: Direction) -> Vec<usize> {
+        let fits = |number: &usize| {
+            self.may_go_on(*number, event, direction) || self.may_open(*number, event, direction)
+        };
+        (0..self.sub_sessions.len()).rev().filter(fits).collect()
     }
 
     /// Whether a message opens sub-sessions somewhere, and not only as what is uncorrelated.

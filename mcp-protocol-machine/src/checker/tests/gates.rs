@@ -21,7 +21,7 @@ impl Watching {
     fn new(open: bool) -> Watching {
         let mut tables = Tables::default();
         let (watch, search) = (tables.request("watch"), tables.request("search"));
-        let news = tables.notification("news");
+        let news = tables.reports("news");
         tables.edit(watch.request).cancellable = true;
         let cancelled = tables.cancels("cancelled");
         let wanted = tables.gate(&["news"]);
@@ -59,9 +59,13 @@ impl Watching {
     }
 
     fn news(&mut self, place: &str) -> Result<Step, Violation> {
+        self.news_about(place, About::Nothing)
+    }
+
+    fn news_about(&mut self, place: &str, about: About<'_>) -> Result<Step, Violation> {
         let keys = [(KeyIndex(0), KeyValue::from(place))];
         let (checker, news) = (&mut self.checker, self.news);
-        checker.notification_correlated(Receive, news, About::Nothing, Correlation::keys(&keys), never)
+        checker.notification_correlated(Receive, news, about, Correlation::keys(&keys), never)
     }
 }
 
@@ -76,6 +80,24 @@ fn what_was_meant_for_the_sub_session_before_is_late_where_this_one_does_not_wan
     // Once the server has answered, it knows of the second one.
     session.checker.answer(Receive, 2, session.watch.reply).unwrap();
     assert!(matches!(session.news("a").unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
+}
+
+#[test]
+fn what_was_meant_for_a_sub_session_is_late_whatever_the_request_announces_that_has_its_token() {
+    let mut session = Watching::new(false);
+    session.watch(1, "a", true);
+    assert_eq!(session.checker.cancel_request(Send, session.cancelled, 1).unwrap(), ENDED);
+    let (search, token) = (session.search, id(7));
+    for (number, token) in [(2, Some(token.clone())), (3, None)] {
+        session.checker.request(Send, search.request, &id(number), token, never).unwrap();
+    }
+    assert!(is_late(accepted(session.news_about("a", About::Token(&token))).kind));
+    let other = session.news_about("b", About::Token(&token)).unwrap_err();
+    assert!(matches!(other.kind, ViolationKind::NotNegotiated { .. }), "{other}");
+    // The server has received the cancel.
+    session.checker.answer(Receive, 3, search.reply).unwrap();
+    let known = session.news_about("a", About::Token(&token)).unwrap_err();
+    assert!(matches!(known.kind, ViolationKind::NotNegotiated { .. }), "{known}");
 }
 
 #[test]

@@ -346,6 +346,40 @@ fn what_is_late_within_a_sub_session_is_late_whatever_token_it_carries() {
 }
 
 #[test]
+fn what_may_open_one_within_a_sub_session_or_go_on_with_it_is_not_a_report_there() {
+    let mut tables = Tables::default();
+    let (open, search) = (tables.notification("open"), tables.request("search"));
+    let (started, said) = (tables.reports("started"), tables.notification("said"));
+    tables.key("session", false, &[open, started, said]);
+    tables.key("terminal", false, &[started, said]);
+    let active = [(Send, open, To::Spawn("Open")), (Send, search.request, To::Spawn("Searching"))];
+    tables.state("Active", StateKind::Replicated, &active);
+    tables.answer("Searching", Receive, search);
+    let opened = [(Receive, started, To::Spawn("Started")), (Send, said, To::Spawn("Said"))];
+    tables.state("Open", StateKind::Linear, &opened);
+    // Either side opens a terminal, and the other one says something in it, too.
+    tables.fork("Started", &["End", "Saying"]);
+    tables.fork("Said", &["Starting", "End"]);
+    tables.state("Saying", StateKind::Linear, &[(Send, said, To::Step("End"))]);
+    tables.state("Starting", StateKind::Linear, &[(Receive, started, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    accepted(checker.request(Send, search.request, &id(1), Some(id(7)), never));
+    let correlation = keys("a", None);
+    let opened = Correlation::keys(&correlation);
+    accepted(checker.notification_correlated(Send, open, About::Nothing, opened, never));
+    let keys = keys("a", Some("t"));
+    let correlation = Correlation::keys(&keys);
+    let (token, about) = (id(7), About::Nothing);
+    let within = checker.notification_correlated(Receive, started, About::Token(&token), correlation, never);
+    assert!(matches!(accepted(within).kind, StepKind::Spawned { within: Some(_), .. }));
+    let last = accepted(checker.notification_correlated(Send, said, about, correlation, never));
+    assert_eq!(last.kind, StepKind::SubSession { ended: true });
+    let report = checker.notification(Receive, started, About::Token(&token), never);
+    assert_eq!(accepted(report).kind, StepKind::Reported);
+}
+
+#[test]
 fn what_opens_an_exchange_carries_each_value_of_the_sub_session_around_it() {
     let mut tables = Tables::default();
     let (open, ask) = (tables.notification("open"), tables.request("ask"));
