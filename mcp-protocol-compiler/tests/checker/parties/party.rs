@@ -76,7 +76,11 @@ impl Party<'_> {
     /// All that it may send now.
     pub(super) fn choices(&self, protocol: &Protocol, more_sub_sessions: bool) -> Vec<Choice> {
         let mut choices = Vec::new();
+        let may_send = |message: MessageIndex, reported: Option<&RequestId>| {
+            [false, true].into_iter().any(|urgent| self.open(protocol, message, urgent, None, reported))
+        };
         let cancels = protocol.indexed().find(|(_, message)| message.cancels.is_some());
+        let cancels = cancels.filter(|(cancel, _)| may_send(*cancel, None));
         let may_within = |step: &Move, within: Option<usize>| {
             step.direction == Direction::Send
                 && (self.open(protocol, step.message, false, within, None)
@@ -149,11 +153,8 @@ impl Party<'_> {
             }
         }
         for (report, _) in protocol.indexed().filter(|(_, message)| message.reports.is_some()) {
-            let is_open = |owed: &&Owed| {
-                let mut ways = [false, true].into_iter();
-                ways.any(|urgent| self.open(protocol, report, urgent, None, Some(&owed.id)))
-            };
-            let tokens = self.owed.iter().filter(is_open).filter_map(|owed| owed.token.clone());
+            let wanted = self.owed.iter().filter(|owed| may_send(report, Some(&owed.id)));
+            let tokens = wanted.filter_map(|owed| owed.token.clone());
             choices.extend(tokens.map(|token| Choice::Report(report, token)));
         }
         let dead = self.dead.iter().cloned();

@@ -62,11 +62,10 @@ impl Cancels {
         Cancels { reply_follows, until_reply: !reply_follows && random.percent(60), random }
     }
 
-    fn notification(&self) -> &'static str {
-        match self.reply_follows {
-            true => "notification Cancelled \"cancelled\" (P) cancels requestId with reply error -32800\n",
-            false => "notification Cancelled \"cancelled\" (P) cancels requestId\n",
-        }
+    /// The notification, with its gate.
+    fn notification(&self, gate: &str) -> String {
+        let reply = if self.reply_follows { " with reply error -32800" } else { "" };
+        format!("notification Cancelled \"cancelled\" (P) cancels requestId{reply}{gate}\n")
     }
 
     /// The modifiers of a request; it has these where each cancel ends an exchange.
@@ -198,8 +197,15 @@ pub(crate) fn write(random: &mut Random) -> String {
                  request Enter \"enter\" (P) -> Entered (P) grants can\n\
                  request Leave \"leave\" (P) -> Left (P) revokes can\n";
     }
-    text += draft.cancels.notification();
-    text += "notification Progress \"progress\" (P) reports progressToken of _meta.progressToken\n";
+    // What is about a request has gates, too, though rarely: without it there is less to see.
+    let mut gate = || if gates_random.percent(30) { draft.gate(false) } else { String::new() };
+    let (cancel_gate, report_gate) = (gate(), gate());
+    text += &draft.cancels.notification(&cancel_gate);
+    writeln!(
+        text,
+        "notification Progress \"progress\" (P) reports progressToken of _meta.progressToken{report_gate}"
+    )
+    .unwrap();
     text += &draft.declarations;
     text += &draft.keys;
     if compatible {

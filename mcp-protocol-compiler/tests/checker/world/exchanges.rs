@@ -1,5 +1,7 @@
 //! Judges messages of an exchange: cancellations, progress, replies.
 
+use std::collections::HashSet;
+
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, MessageIndex};
 
@@ -12,7 +14,7 @@ impl World<'_> {
         if table.cancels.is_some()
             && let Some(id) = &event.about
         {
-            return self.cancellation(direction, event.message, id);
+            return self.cancellation(event, direction, id);
         }
         let token = event.token.as_ref().filter(|_| table.reports.is_some());
         let names_a_request = table.cancels.is_some() || table.reports.is_some();
@@ -105,7 +107,8 @@ impl World<'_> {
         })
     }
 
-    fn cancellation(&mut self, direction: Direction, message: MessageIndex, id: &RequestId) -> Verdict {
+    fn cancellation(&mut self, event: &Event, direction: Direction, id: &RequestId) -> Verdict {
+        let message = event.message;
         let place = (direction, id.clone());
         let Some(exchange) = self.exchanges.get(&place) else {
             if self.refused.contains_key(&place) {
@@ -147,15 +150,10 @@ impl World<'_> {
         {
             return Verdict::Wrong("NoLongerCancellable");
         }
-        if reply_follows {
-            let twice = std::mem::replace(&mut self.exchanges.get_mut(&place).unwrap().cancelled, true);
-            return if twice { Verdict::Wrong("CancelledTwice") } else { Verdict::Reported };
-        }
         let (request, sub_session) = (exchange.message, exchange.sub_session);
-        if opened {
-            self.end(sub_session.unwrap(), Over { by: direction, at: self.seen, cuts: true });
-            return Verdict::Fine;
-        }
+        // Where it ends an exchange within something that goes on, it is a step of that.
+        let is_step = !reply_follows && !opened;
+        let configs = sub_session.map_or(&self.main, |number| &self.sub_sessions[number].configs);
         let item = Item {
             direction,
             message,
@@ -165,10 +163,21 @@ impl World<'_> {
             of: (direction, request),
             at: self.seen,
         };
-        let configs = sub_session.map_or(&self.main, |number| &self.sub_sessions[number].configs);
-        let after = self.sent(configs, &item);
-        if after.is_empty() {
+        let after = if is_step { self.sent(configs, &item) } else { HashSet::new() };
+        if is_step && after.is_empty() {
             return Verdict::Wrong("NotPermitted");
+        }
+        if !self.gates(event, Part::Session) {
+            return Verdict::Wrong("NotNegotiated");
+        }
+        self.behind_gates += u64::from(self.is_behind_gate(event, Part::Session));
+        if reply_follows {
+            let twice = std::mem::replace(&mut self.exchanges.get_mut(&place).unwrap().cancelled, true);
+            return if twice { Verdict::Wrong("CancelledTwice") } else { Verdict::Reported };
+        }
+        if opened {
+            self.end(sub_session.unwrap(), Over { by: direction, at: self.seen, cuts: true });
+            return Verdict::Fine;
         }
         match sub_session {
             Some(number) => {
