@@ -1,8 +1,10 @@
 //! The syntax tree, with spans.
 
 mod session;
+mod shape;
 
 pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
+pub use self::shape::{BUILT_IN, Member, Shape, ShapeField, ShapeKind, built_in_meant};
 use crate::source::Span;
 
 /// A name or a word, and where it stands.
@@ -76,6 +78,13 @@ pub enum ItemKind {
     Types(RustPath),
     /// `import "other.session"`, the path without quotes.
     Import(Name),
+    /// `type Tool = { name: string }`
+    Shape {
+        /// The shape's name.
+        name: Name,
+        /// What it is.
+        body: Shape,
+    },
     /// `request …`
     Request(Request),
     /// `notification …`

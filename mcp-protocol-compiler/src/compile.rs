@@ -7,7 +7,7 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Side;
 
 use crate::automaton::{Automaton, Built, Lowered};
-use crate::checks::{alternatives, announcements, gates, messages, names, pages, unused};
+use crate::checks::{alternatives, announcements, gates, messages, names, pages, shapes, unused};
 use crate::compiled::Compiled;
 use crate::consequences::{self, Unread};
 use crate::declarations::Resolution;
@@ -139,6 +139,7 @@ fn check(resolution: &Resolution, settings: Settings, found: &mut Vec<Diagnostic
     found.extend(messages::check(declarations));
     found.extend(alternatives::check(declarations));
     found.extend(pages::check(declarations));
+    found.extend(shapes::check(declarations));
     let lowered = Lowered::new(resolution);
     found.extend(lowered.unreached());
     let (mut client, mut server) = (lowered.build(Side::Client), lowered.build(Side::Server));

@@ -12,7 +12,7 @@ use mcp_protocol_machine::protocol::Side;
 use crate::checks::{alternatives, announcements, gates, unused};
 use crate::declarations::{Definition, Resolution};
 use crate::diagnostic::{Code, Diagnostic, has_errors};
-use crate::findings::{channels, declarations, imports, replies};
+use crate::findings::{channels, declarations, imports, replies, shapes};
 use crate::relation;
 use crate::resolve::recovery;
 use crate::source::{FileId, SourceMap, Span};
@@ -35,7 +35,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 19] = [
+const CONSEQUENCES: [(Code, Cause); 24] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
@@ -47,9 +47,14 @@ const CONSEQUENCES: [(Code, Cause); 19] = [
     (declarations::UNDEFINED_DEFINITION, Cause::MissingFile),
     (declarations::BAD_GROUP, Cause::MissingFile),
     (declarations::BAD_OVERRIDE, Cause::MissingFile),
+    (shapes::UNDEFINED_SHAPE, Cause::MissingFile),
     (declarations::UNDEFINED_MESSAGE, Cause::UnreadDeclaration),
     (declarations::UNDEFINED_DEFINITION, Cause::UnreadDeclaration),
     (declarations::BAD_GROUP, Cause::UnreadDeclaration),
+    (shapes::UNDEFINED_SHAPE, Cause::UnreadDeclaration),
+    (shapes::NO_SUCH_FIELD, Cause::UnreadText),
+    (shapes::NEVER_CHOSEN, Cause::UnreadLine),
+    (shapes::NEVER_CHOSEN, Cause::Finding(shapes::ENDLESS)),
     // A gate stays closed if its capability is announced nowhere.
     (gates::NEVER_SENT, Cause::Finding(announcements::NEVER_ANNOUNCED)),
     (gates::NEVER_OPEN, Cause::Finding(announcements::NEVER_ANNOUNCED)),

@@ -1,5 +1,7 @@
 //! What is declared, and the definitions to build machines from: what `resolve` gives and every later stage reads.
 
+mod shapes;
+
 use std::borrow::Cow;
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -8,6 +10,9 @@ use mcp_protocol_machine::protocol::{self as machine, Condition, MessageIndex, S
 
 use crate::ast::{self, Choice, JsonPath, Level, Name, RustPath, Sequence, Tail};
 use crate::source::Span;
+
+pub(crate) use self::shapes::number;
+pub use self::shapes::{Alternative, DeclaredShape, Field, Form, Record, Shapes};
 
 /// All that is declared, after imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub struct Declarations {
     pub keys: Vec<Key>,
     /// Where each role announces what it can do.
     pub announcements: Vec<Announced>,
+    /// What payloads may be; [`Form::Named`] and [`PayloadType::Shape`] point in here.
+    pub shapes: Vec<DeclaredShape>,
     /// Where the governing revision is announced.
     pub version_field: Option<machine::Field>,
 }
@@ -188,6 +195,13 @@ pub enum PayloadType {
     Any,
     /// A type, its path complete: `(T)` has the `types` module of its own file in front.
     Type(RustPath),
+    /// A declared shape.
+    Shape {
+        /// Its number in [`Declarations::shapes`].
+        index: usize,
+        /// Its name.
+        name: String,
+    },
 }
 
 /// What resolving gives: what is declared, and the definitions to build machines from.

@@ -14,6 +14,7 @@ pub mod source;
 
 mod compile;
 mod compiled;
+mod components;
 mod consequences;
 mod edits;
 mod formatted;

@@ -41,6 +41,7 @@
 //! - [`session`]: the steps of a session and its end, sessions without types, and reports to the owner.
 //! - [`transport`]: in memory, own standard streams, a child process, any stream of bytes, HTTP.
 //! - [`options`]: the settings of a session.
+//! - [`shapes`]: what the payload types of a `.session` file can do.
 //! - [`error`]: what can go wrong, and errors that travel between the sides.
 //!
 //! Two more modules are for programs that go below that: [`protocol`](mod@protocol) has the tables that every session
@@ -64,6 +65,7 @@ pub mod options;
 mod panics;
 mod report;
 mod revisions;
+pub mod shapes;
 mod step_error;
 pub mod transport;
 mod typed;
@@ -109,6 +111,7 @@ pub mod protocol {
 /// What generated code calls. It may change with each version.
 #[doc(hidden)]
 pub mod __private {
+    pub use crate::shapes;
     pub use crate::step_error::StepError;
     pub use crate::typed::*;
     #[cfg(feature = "macros")]

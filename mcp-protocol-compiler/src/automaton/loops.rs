@@ -1,8 +1,8 @@
 //! Whether a loop leaves its channel by way of definitions.
 
-use super::components::components;
 use super::finding::{Finding, FindingKind};
 use super::graph::{Branch, Graph, Node, NodeId};
+use crate::components::components;
 use crate::declarations::Resolution;
 use crate::findings::recursion::Barrier;
 use crate::source::Span;

@@ -10,7 +10,6 @@ use mcp_protocol_machine::protocol::Side;
 
 mod cancel;
 mod compare_text;
-mod components;
 mod correlation;
 mod explore;
 mod finding;

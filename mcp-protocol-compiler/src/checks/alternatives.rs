@@ -132,6 +132,7 @@ fn payload(message: &Message) -> String {
         PayloadType::None => String::new(),
         PayloadType::Any => format!(" (_{optional})"),
         PayloadType::Type(path) => format!(" ({}{optional})", path.text),
+        PayloadType::Shape { name, .. } => format!(" ({name}{optional})"),
     }
 }
 

@@ -7,5 +7,6 @@ pub mod gates;
 pub mod messages;
 pub mod names;
 pub mod pages;
+pub(crate) mod shapes;
 pub(crate) mod typed_api;
 pub mod unused;

@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 92] = pages! {
+static PAGES: [Page; 98] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -155,6 +155,7 @@ static PAGES: [Page; 92] = pages! {
     parser::TOO_DEEP, "S0040", "nesting that is too deep";
     findings::imports::UNREADABLE_IMPORT, "S0041", "an imported file cannot be read";
     findings::imports::CYCLIC_IMPORT, "S0042", "files that import one another in a cycle";
+    parser::MALFORMED_SHAPE, "S0043", "a malformed shape";
     findings::declarations::UNDEFINED_MESSAGE, "S0101", "a message or group without a declaration";
     findings::declarations::DECLARED_TWICE, "S0102", "a name that is declared twice";
     findings::declarations::UNDEFINED_DEFINITION, "S0103", "a definition that does not exist";
@@ -214,5 +215,10 @@ static PAGES: [Page; 92] = pages! {
     checks::names::NOT_A_NAME, "S0602", "a name that is not possible in Rust";
     checks::typed_api::UNDECLARED, "S0603", "a message without a declaration";
     checks::typed_api::NOT_A_TYPE, "S0604", "a payload that is not a Rust type";
+    findings::shapes::UNDEFINED_SHAPE, "S0701", "a shape without a declaration";
+    findings::shapes::BAD_RECORD, "S0702", "a malformed record";
+    findings::shapes::NEVER_CHOSEN, "S0703", "an alternative of a shape that is never chosen";
+    findings::shapes::ENDLESS, "S0704", "a shape that contains itself without end";
+    findings::shapes::NO_SUCH_FIELD, "S0705", "a path to nothing in its payload";
     checks::typed_api::LONG_SUB_SESSION, "S0902", "a sub-session without a name";
 };

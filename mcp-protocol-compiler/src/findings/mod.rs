@@ -14,6 +14,7 @@ mod phrases;
 pub mod recursion;
 pub mod refusals;
 pub mod replies;
+pub mod shapes;
 pub mod size;
 
 pub(crate) use phrases::dotted;

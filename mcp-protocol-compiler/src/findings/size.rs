@@ -106,3 +106,24 @@ pub fn too_many_branches(choice: Span, most: usize) -> Diagnostic {
         .label("with those of the choices that are its branches")
         .help("remove the branches that it has twice")
 }
+
+/// A record with more fields than anyone needs.
+pub fn too_many_fields(record: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, record, format!("this record has more than {most} fields"))
+        .label("with those of its spreads")
+        .help("put some of them into a record of their own")
+}
+
+/// More shapes than anyone needs.
+pub fn too_many_shapes(name: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, name, format!("more than {most} shapes"))
+        .label("this one is beyond the limit")
+        .help("split the protocol in two")
+}
+
+/// Spreads, or overrides of what overrides, behind one another.
+pub fn records_too_deep(place: Span, most: usize) -> Diagnostic {
+    Diagnostic::error(TOO_LARGE, place, format!("more than {most} records behind one another"))
+        .label("one too many")
+        .help("write the fields into one of the records")
+}

@@ -2,6 +2,7 @@
 
 use super::parts::{condition, json_path, levels, message_field, modifier, payload, rust};
 use super::session::lay_out;
+use super::shape;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{
     AnnouncedField, Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyFieldPlace,
@@ -23,9 +24,7 @@ pub fn file(file: &File) -> String {
         let apart = last.is_some_and(|last| !belong_together(last, item));
         between(&mut out, file, &mut end, item.span.start, apart);
         for line in &item.documentation {
-            out.text("---");
-            out.text(if line.is_empty() { "" } else { " " });
-            out.text(line);
+            out.text(&shape::documentation(line));
             out.end_line();
         }
         if item.overrides.is_some() {
@@ -81,6 +80,7 @@ fn belong_together(first: &Item, second: &Item) -> bool {
             | (Kind::Key { .. }, Kind::Key { .. })
             | (Kind::Role { .. }, Kind::Role { .. })
             | (Kind::Definition { .. }, Kind::Definition { .. })
+            | (Kind::Shape { .. }, Kind::Shape { .. })
     );
     alike && second.documentation.is_empty()
 }
@@ -96,6 +96,10 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             let batch = if batch.is_some() { " batch" } else { "" };
             let jsonrpc = if without_jsonrpc.is_some() { " without jsonrpc" } else { "" };
             out.text(&format!("protocol {}{version}{batch}{jsonrpc}", name.text));
+        }
+        ItemKind::Shape { name, body } => {
+            out.text(&format!("type {}", name.text));
+            shape::defined(out, body, item.span);
         }
         ItemKind::Types(path) => out.text(&format!("types {}", rust(&path.text))),
         ItemKind::Import(path) => out.text(&format!("import {}", quote(&path.text))),

@@ -6,9 +6,12 @@
 mod item;
 mod parts;
 mod session;
+mod shape;
 #[cfg(test)]
 mod tests;
 mod writer;
 
 pub use item::file;
+pub(crate) use parts::json_path;
 pub use session::{action, choice, sequence, tail};
+pub(crate) use shape::flat as shape;

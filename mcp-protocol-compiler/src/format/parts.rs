@@ -80,11 +80,11 @@ pub(super) fn message_field(field: &MessageField) -> String {
     format!("{}.{}", field.message.text, json_path(&field.path))
 }
 
-pub(super) fn json_path(path: &JsonPath) -> String {
+pub(crate) fn json_path(path: &JsonPath) -> String {
     path.segments.iter().map(|segment| json_key(&segment.text)).collect::<Vec<_>>().join(".")
 }
 
 /// A key, in quotes unless it reads as one word.
-fn json_key(key: &str) -> String {
+pub(super) fn json_key(key: &str) -> String {
     if crate::lexer::is_word(key) { key.to_owned() } else { quote(key) }
 }

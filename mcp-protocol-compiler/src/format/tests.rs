@@ -185,6 +185,47 @@ fn recursion(variable: Name, body: Choice) -> Tail {
     Tail::Recursion { variable, body: Box::new(body), parenthesised, span: span() }
 }
 
+fn documentation() -> impl Strategy<Value = Vec<String>> {
+    let line = "[ a-zé.-]{0,20}".prop_map(|line: String| line.trim_end().to_owned());
+    prop::collection::vec(line, 0..3)
+}
+
+fn declared_shape_name() -> impl Strategy<Value = Name> {
+    let own = |name: &Name| !BUILT_IN.contains(&name.text.as_str()) && name.text != "map";
+    name().prop_filter("not a word of the language", own)
+}
+
+/// A shape as the parser makes it.
+fn shape() -> impl Strategy<Value = Shape> {
+    let named = prop_oneof![
+        prop::sample::select(&BUILT_IN[..]).prop_map(|text| Name { text: text.to_owned(), span: span() }),
+        name().prop_filter("a map has a shape behind it", |name| name.text != "map"),
+    ];
+    let leaf = prop_oneof![named.clone().prop_map(ShapeKind::Named), text().prop_map(ShapeKind::Literal)];
+    let kind = leaf.prop_recursive(4, 24, 4, move |inner| {
+        let shape = inner.prop_map(|kind| Shape { kind, span: span() });
+        let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
+        let field = (documentation(), key, any::<bool>(), shape.clone()).prop_map(
+            |(documentation, name, optional, shape)| {
+                Member::Field(ShapeField { documentation, name, optional, shape })
+            },
+        );
+        let spread = name().prop_filter("not what keeps the rest", |name| name.text != "rest");
+        let member = prop_oneof![
+            4 => field,
+            1 => spread.prop_map(|name| Member::Spread { name, span: span() }),
+            1 => Just(Member::Rest(span())),
+        ];
+        prop_oneof![
+            shape.clone().prop_map(|shape| ShapeKind::List(Box::new(shape))),
+            shape.clone().prop_map(|shape| ShapeKind::Map(Box::new(shape))),
+            prop::collection::vec(shape, 2..5).prop_map(ShapeKind::Union),
+            prop::collection::vec(member, 0..5).prop_map(ShapeKind::Record),
+        ]
+    });
+    kind.prop_map(|kind| Shape { kind, span: span() })
+}
+
 fn item() -> impl Strategy<Value = Item> {
     let mark = || prop::option::of(Just(span()));
     let reply = (name(), payload(), condition()).prop_map(|(name, payload, condition)| Reply {
@@ -214,6 +255,7 @@ fn item() -> impl Strategy<Value = Item> {
                 }
             ),
             rust_path().prop_map(ItemKind::Types),
+            (declared_shape_name(), shape()).prop_map(|(name, body)| ItemKind::Shape { name, body }),
             text().prop_map(ItemKind::Import),
             (name(), method(), condition(), payload(), prop::collection::vec(reply, 1..3), modifiers())
                 .prop_map(|(name, method, condition, payload, replies, modifiers)| {
@@ -241,8 +283,7 @@ fn item() -> impl Strategy<Value = Item> {
                 }
             ),
         ];
-    let line = "[ a-zé.-]{0,20}".prop_map(|line: String| line.trim_end().to_owned());
-    (prop::collection::vec(line, 0..3), mark(), kind).prop_map(|(documentation, overrides, kind)| Item {
+    (documentation(), mark(), kind).prop_map(|(documentation, overrides, kind)| Item {
         documentation,
         overrides,
         kind,

@@ -6,7 +6,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::machine::machine;
-use super::{docs, tables, types};
+use super::{docs, shapes, tables, types};
 use crate::compiled::Compiled;
 use crate::plan::{Plan, names};
 use crate::source::SourceMap;
@@ -26,6 +26,8 @@ pub(super) struct Generator<'a> {
     pub(super) plan: Arc<Plan>,
     pub(super) docs: docs::Docs<'a>,
     pub(super) types: types::Types,
+    /// The module of the shapes' types, if they are not generated here.
+    pub(super) shapes: Option<syn::Path>,
     /// The constant of each message.
     pub(super) constants: Vec<Ident>,
     /// The type of each message's payload in the generated module, and in a module inside it.
@@ -58,6 +60,7 @@ impl<'a> Generator<'a> {
             payloads: payloads(types::Scope::Top),
             nested_payloads: payloads(types::Scope::Nested),
             types,
+            shapes: None,
             allow,
         }
     }
@@ -90,6 +93,7 @@ impl<'a> Generator<'a> {
             pub static PROTOCOL: typed::Protocol = tables::PROTOCOL;
         });
         items.extend([tables, payloads]);
+        items.extend(shapes::module(&compiled.declarations.shapes, self.shapes.as_ref(), allow));
         items
     }
 }

@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::{Advice, Edge, Protocol, Role, State, StateK
 
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
+use crate::declarations::DeclaredShape;
 
 /// The tables of a compiled protocol.
 ///
@@ -29,6 +30,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     protocol.batch = declarations.batch;
     protocol.without_jsonrpc = declarations.without_jsonrpc;
     protocol.gates = declarations.gates.clone().into();
+    protocol.shapes = declarations.shapes.iter().map(DeclaredShape::table).collect();
     protocol.keys = declarations.keys.iter().map(|key| key.table.clone()).collect();
     protocol.announcements =
         declarations.announcements.iter().map(|announced| announced.table.clone()).collect();

@@ -18,6 +18,7 @@ mod machine;
 mod payloads;
 mod pretty;
 mod role;
+mod shapes;
 mod signatures;
 mod states;
 mod step_lines;

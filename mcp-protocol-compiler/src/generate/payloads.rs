@@ -94,7 +94,7 @@ impl Generator<'_> {
         let mut of_types: BTreeMap<&str, Needs> = BTreeMap::new();
         let text = |index: MessageIndex| match &declarations.message(index)?.payload {
             PayloadType::Type(path) => Some(path.text.as_str()),
-            PayloadType::None | PayloadType::Any => None,
+            PayloadType::None | PayloadType::Any | PayloadType::Shape { .. } => None,
         };
         let automata = self.plan.roles.iter().map(|role| &role.automaton);
         for edge in automata.flat_map(|automaton| &automaton.states).flat_map(|state| &state.edges) {

@@ -84,7 +84,7 @@ impl ConstantNames {
 }
 
 /// Names that differ only in what a constant's name cannot have get a number, in order of appearance.
-fn distinct(names: impl Iterator<Item = String>) -> Vec<Ident> {
+pub(super) fn distinct(names: impl Iterator<Item = String>) -> Vec<Ident> {
     let mut used = BTreeSet::new();
     names
         .map(|name| {

@@ -29,8 +29,12 @@ pub(crate) struct Types {
 }
 
 impl Types {
-    /// Finds the module that most payloads come from; of equals the first in the alphabet.
+    /// Finds the module that most payloads come from; of equals the first in the alphabet. Where there are shapes, `types`
+    /// is the module of theirs.
     pub(crate) fn new(declarations: &Declarations) -> Self {
+        if !declarations.shapes.is_empty() {
+            return Types::default();
+        }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
         for message in &declarations.messages {
             if let Some(module) = module_of(&message.payload) {
@@ -67,6 +71,7 @@ impl Types {
             PayloadType::None => return quote!(()),
             PayloadType::Any => quote!(typed::Value),
             PayloadType::Type(path) => self.path(&path.text, scope),
+            PayloadType::Shape { name, .. } => self.shape(name),
         };
         match message.table.payload {
             Payload::None | Payload::Null => quote!(()),
@@ -82,6 +87,12 @@ impl Types {
         }
         let path: syn::Path = syn::parse_str(module).ok()?;
         Some(rooted(path, Scope::Top).into_token_stream())
+    }
+
+    /// The Rust type of a declared shape. Its module is imported wherever the one that most payloads come from is.
+    fn shape(&self, name: &str) -> TokenStream {
+        let name = crate::plan::names::ident(name);
+        quote!(types::#name)
     }
 
     pub(crate) fn path(&self, text: &str, scope: Scope) -> TokenStream {
@@ -109,7 +120,7 @@ impl Types {
 fn module_of(payload: &PayloadType) -> Option<&str> {
     match payload {
         PayloadType::Type(path) => plain_path(&path.text).map(|(module, _)| module),
-        PayloadType::None | PayloadType::Any => None,
+        PayloadType::None | PayloadType::Any | PayloadType::Shape { .. } => None,
     }
 }
 

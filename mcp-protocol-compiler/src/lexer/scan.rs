@@ -2,8 +2,10 @@
 
 mod braces;
 mod meant;
+mod shapes;
 
 use self::braces::Braces;
+use self::shapes::ShapeBraces;
 use super::codes::{LONGEST_NAME, LONGEST_TEXT, MALFORMED_NUMBER, TOO_LONG, UNKNOWN_CHARACTER};
 use super::lookalike::{
     advice, changes_direction, is_dash, is_invisible, is_quote, is_wide_dash, meant, number,
@@ -25,6 +27,8 @@ pub(super) struct Scanner<'s> {
     braces: usize,
     /// Which of them belong together, once one was met.
     pairs: Option<Braces>,
+    /// The braces that have a meaning.
+    shapes: ShapeBraces,
     /// The end of the last unknown character and the character, so that a run of one character is one finding.
     run: Option<(usize, char)>,
     /// The end of the line in which a closing quote is missing.
@@ -45,6 +49,7 @@ impl<'s> Scanner<'s> {
             starts_line: true,
             braces: 0,
             pairs: None,
+            shapes: ShapeBraces::default(),
             run: None,
             unterminated_until: 0,
             lexed,
@@ -102,6 +107,8 @@ impl<'s> Scanner<'s> {
             '(' if self.rest().starts_with("(+)") => self.token(Kind::Internal, 3),
             ':' if second == Some(':') => self.token(Kind::DoubleColon, 2),
             '"' => self.quoted(character),
+            '{' if self.opens_record() => self.token(Kind::OpenBrace, 1),
+            '}' if self.shapes.closes(&self.lexed.tokens) => self.token(Kind::CloseBrace, 1),
             'μ' | 'µ' => self.token(Kind::Mu, length),
             _ if character.is_ascii_digit() => self.number(0),
             _ => match punctuation(character) {
@@ -270,6 +277,11 @@ impl<'s> Scanner<'s> {
             self.at += rest.find('\n').unwrap_or(rest.len());
         } else if is_dash(character) {
             self.dash(character, second);
+        } else if character == ';' && self.shapes.is_open() {
+            let edit = Edit::replace(self.span(1), ",");
+            let diagnostic = self.unknown(character, 1).suggest("write `,` between fields", [edit]);
+            self.lexed.findings.push(diagnostic);
+            self.token(Kind::Comma, 1);
         } else if character == ';' {
             let (advice, instead) = match self.is_last_of_line() {
                 true => ("delete it", ""),
@@ -322,6 +334,12 @@ impl<'s> Scanner<'s> {
         }
     }
 
+    fn opens_record(&mut self) -> bool {
+        let (sources, file) = (self.sources, self.file);
+        self.shapes.opens(&self.lexed.tokens, |token| sources.slice(token.span(file)))
+    }
+
+    /// A brace that has no meaning in this place.
     fn brace(&mut self, character: char) {
         if character == '{' || self.braces == 0 {
             let help = self.payload_in_braces().unwrap_or_else(|| "write parentheses".to_owned());

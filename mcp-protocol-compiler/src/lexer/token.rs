@@ -38,6 +38,10 @@ pub enum Kind {
     OpenBracket,
     /// `]`
     CloseBracket,
+    /// `{` in a shape
+    OpenBrace,
+    /// `}` in a shape
+    CloseBrace,
     /// `<`
     Less,
     /// `>`

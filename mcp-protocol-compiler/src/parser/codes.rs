@@ -47,3 +47,5 @@ pub const MALFORMED_CHOICE: Code = Code("S0038");
 pub const BARE_CHANNELS: Code = Code("S0039");
 /// Nesting that is too deep.
 pub const TOO_DEEP: Code = Code("S0040");
+/// A shape that is none.
+pub const MALFORMED_SHAPE: Code = Code("S0043");

@@ -340,6 +340,9 @@ impl<'s> Parser<'s> {
         let plausible = match word {
             "protocol" | "request" | "notification" | "capabilities" | "group" | "key" | "client"
             | "server" | "override" => next == Kind::Word,
+            "type" => {
+                next == Kind::Word && matches!(self.kind_at(2), Kind::Equals | Kind::Colon | Kind::OpenBrace)
+            }
             "types" => matches!(next, Kind::Word | Kind::DoubleColon),
             "import" => next == Kind::Text,
             "open" => self.word_at(1) == "key",

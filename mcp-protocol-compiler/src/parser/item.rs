@@ -100,6 +100,7 @@ impl Parser<'_> {
                     example,
                 )?))
             }
+            "type" => self.shape_item(),
             "import" => self.import(),
             "request" => self.request(),
             "notification" => self.notification(),

@@ -175,7 +175,7 @@ impl Parser<'_> {
             self.report(finding);
             return Payload::None;
         }
-        let struct_help = "a payload is one Rust type: declare a struct in Rust and write `(crate::Name)`";
+        let struct_help = "a payload is one type: declare `type Name = { … }`, and write `(Name)`";
         let fields = self.kind() == Kind::Word
             && self.kind_at(1) == Kind::Colon
             && self.token_at(1).end < self.token_at(2).start;

@@ -17,6 +17,7 @@ mod message;
 mod modifiers;
 mod path;
 mod session;
+mod shape;
 mod tail;
 #[cfg(test)]
 mod tests;

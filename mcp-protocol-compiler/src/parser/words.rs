@@ -1,8 +1,9 @@
 //! The words of the language.
 
 /// The words that begin an item.
-pub const ITEMS: [&str; 12] = [
+pub const ITEMS: [&str; 13] = [
     "protocol",
+    "type",
     "types",
     "import",
     "request",

@@ -15,13 +15,14 @@ use crate::diagnostic::limit::LIMIT;
 use crate::findings::declarations as finding;
 use crate::suggest::nearest;
 
-/// What an item gives a name to. Messages, groups and definitions have one name space each with the exception that
+/// What an item gives a name to. Messages, groups, definitions, keys and shapes have one name space each with the exception that
 /// messages and groups share theirs: both stand behind `!` and `?`.
 #[derive(PartialEq, Eq, Hash)]
 enum Slot<'a> {
     Message(&'a str),
     Definition(Option<&'a str>, &'a str),
     Key(&'a str),
+    Shape(&'a str),
 }
 
 /// Every item in order, imports first, an overridden one replaced in its place.
@@ -34,7 +35,7 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
             _ => None,
         });
         for item in &file.tree.items {
-            let placed = Placed { item, types, imported: file.imported };
+            let mut placed = Placed { item, types, imported: file.imported, earlier: Vec::new() };
             let Some((slot, name)) = slot(item) else {
                 if let Some(span) = item.overrides {
                     diagnostics.push(finding::nothing_to_override(span, None));
@@ -43,7 +44,11 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
                 continue;
             };
             match (slots.get(&slot).and_then(|index| result.get_mut(*index)), item.overrides) {
-                (Some(earlier), Some(_)) if earlier.imported => *earlier = placed,
+                (Some(earlier), Some(_)) if earlier.imported => {
+                    placed.earlier = std::mem::take(&mut earlier.earlier);
+                    placed.earlier.push(earlier.item);
+                    *earlier = placed;
+                }
                 (Some(earlier), Some(span)) => {
                     diagnostics.push(finding::override_of_own_item(span, name, earlier.item.span));
                 }
@@ -90,6 +95,7 @@ fn slot(item: &Item) -> Option<(Slot<'_>, &Name)> {
             Some((Slot::Definition(role.as_ref().map(|role| role.text.as_str()), &name.text), name))
         }
         ItemKind::Key { name, .. } => Some((Slot::Key(&name.text), name)),
+        ItemKind::Shape { name, .. } => Some((Slot::Shape(&name.text), name)),
         ItemKind::Role { body: Some(_), name, .. } => Some((Slot::Definition(None, &name.text), name)),
         _ => None,
     }

@@ -12,7 +12,8 @@ use super::payload::payload;
 use super::placed::Placed;
 use crate::ast::{self, ItemKind, JsonPath, Modifier, Name};
 use crate::declarations::{
-    Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, condition, level, next_number, path,
+    Meaning, Message, NO_MESSAGE, Pages, PayloadType, Resolution, condition, level, next_number,
+    number as shape_number, path,
 };
 use crate::diagnostic::Diagnostic;
 use crate::findings::{declarations as finding, size};
@@ -25,8 +26,11 @@ pub(super) fn declare(
     resolution: &mut Resolution,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
+    let shapes = resolution.declarations.shapes.iter().enumerate();
+    let shapes = shapes.map(|(index, shape)| (shape.name.text.clone(), index)).collect();
+    let gates = HashMap::new();
     let mut declare =
-        Declare { sides, resolution, diagnostics, gates: HashMap::new(), full: false, no_gate_left: false };
+        Declare { sides, shapes, resolution, diagnostics, gates, full: false, no_gate_left: false };
     for placed in items {
         match &placed.item.kind {
             ItemKind::Request(request) => declare.request(placed, request),
@@ -38,6 +42,8 @@ pub(super) fn declare(
 
 struct Declare<'a> {
     sides: &'a Sides<'a>,
+    /// The number of each shape.
+    shapes: HashMap<String, usize>,
     resolution: &'a mut Resolution,
     diagnostics: &'a mut Vec<Diagnostic>,
     /// The number of each gate.
@@ -51,14 +57,15 @@ struct Declare<'a> {
 impl Declare<'_> {
     fn request(&mut self, placed: &Placed<'_>, request: &ast::Request) {
         let method = &request.method;
-        let payload = payload(&request.payload, placed.types, self.diagnostics);
+        let payload = payload(&request.payload, placed.types, &self.shapes, self.diagnostics);
         let mut message =
             self.message(&request.name, Kind::Request, &method.text, payload, request.condition.as_ref());
         message.documentation.clone_from(&placed.item.documentation);
         self.modify(&mut message, &request.modifiers);
         let Some(index) = self.add(message) else { return };
         for reply in &request.replies {
-            let payload = super::payload::payload(&reply.payload, placed.types, self.diagnostics);
+            let payload =
+                super::payload::payload(&reply.payload, placed.types, &self.shapes, self.diagnostics);
             let kind = Kind::Reply { request: index };
             let reply = self.message(&reply.name, kind, &method.text, payload, reply.condition.as_ref());
             self.add(reply);
@@ -70,7 +77,7 @@ impl Declare<'_> {
     }
 
     fn notification(&mut self, placed: &Placed<'_>, notification: &ast::Notification) {
-        let payload = payload(&notification.payload, placed.types, self.diagnostics);
+        let payload = payload(&notification.payload, placed.types, &self.shapes, self.diagnostics);
         let condition = notification.condition.as_ref();
         let mut message = self.message(
             &notification.name,
@@ -95,6 +102,9 @@ impl Declare<'_> {
         let mut message = Message::plain(name, kind, method);
         message.table.payload = presence;
         message.table.condition = when.map(condition);
+        if let PayloadType::Shape { index, .. } = &payload {
+            message.table.shape = Some(shape_number(*index));
+        }
         message.payload = payload;
         message
     }

@@ -6,14 +6,17 @@
 mod bare;
 mod defaults;
 mod groups;
+mod inner_shapes;
 mod items;
 mod keys;
 pub mod load;
 mod messages;
+mod paths;
 mod payload;
 mod placed;
 pub(crate) mod recovery;
 mod references;
+mod shapes;
 
 use crate::declarations::Resolution;
 use crate::diagnostic::Diagnostic;
@@ -25,11 +28,13 @@ pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resol
     let mut resolution = Resolution::default();
     let items = items::collect(files, diagnostics);
     let sides = items::Sides::of(&items);
+    resolution.declarations.shapes = inner_shapes::name(shapes::declare(&items, diagnostics));
     messages::declare(&items, &sides, &mut resolution, diagnostics);
     groups::flatten(&items, &mut resolution, diagnostics);
     items::announce(&items, &sides, &mut resolution, diagnostics);
     keys::declare(&items, &mut resolution, diagnostics);
     items::define(&items, &sides, &mut resolution, diagnostics);
+    paths::check(&items, &sides, &resolution, diagnostics);
     bare::make_up(&mut resolution, diagnostics);
     for (index, definition) in resolution.definitions.iter().enumerate() {
         let place = (definition.side, definition.name.text.clone());

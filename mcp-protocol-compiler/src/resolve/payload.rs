@@ -1,5 +1,7 @@
 //! The Rust types behind `( … )`.
 
+use std::collections::HashMap;
+
 use mcp_protocol_machine::protocol as machine;
 
 use crate::ast::{Payload, RustPath};
@@ -10,10 +12,11 @@ use crate::findings::declarations as finding;
 /// Prelude types whose arguments are payload types in their own right.
 const CONTAINERS: &[&str] = &["Vec", "Option", "Box"];
 
-/// What a declaration's payload is, in the tables and in Rust.
+/// What a declaration's payload is, in the tables and in Rust. A name is looked for among the shapes first.
 pub(super) fn payload(
     payload: &Payload,
     types: Option<&RustPath>,
+    shapes: &HashMap<String, usize>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> (machine::Payload, PayloadType) {
     let presence = |optional: bool| match optional {
@@ -25,6 +28,10 @@ pub(super) fn payload(
         Payload::Null(_) => (machine::Payload::Null, PayloadType::None),
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
         Payload::Type { path, optional } => {
+            if let Some(index) = shapes.get(&path.text) {
+                let shape = PayloadType::Shape { index: *index, name: path.text.clone() };
+                return (presence(*optional), shape);
+            }
             let text = complete(&path.text, types).unwrap_or_else(|| {
                 // One item mends all of them.
                 let told = |found: &Diagnostic| {

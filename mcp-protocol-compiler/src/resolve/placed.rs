@@ -8,4 +8,6 @@ pub(super) struct Placed<'a> {
     /// The `types` of the item's own file.
     pub(super) types: Option<&'a RustPath>,
     pub(super) imported: bool,
+    /// What this item overrides, the latest last.
+    pub(super) earlier: Vec<&'a Item>,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::json::JsonView;
+use super::json::{Json, JsonView};
 use crate::excerpt::Excerpt;
 use crate::protocol::{Protocol, Record, Shape};
 
@@ -31,12 +31,26 @@ impl fmt::Display for ShapeMismatch {
 impl std::error::Error for ShapeMismatch {}
 
 impl ShapeMismatch {
+    /// What a type that is made from a shape says of a value.
+    #[doc(hidden)]
+    pub fn of_value<J: Json>(expected: &str, value: &J) -> ShapeMismatch {
+        ShapeMismatch::here(expected.to_owned(), found(&value.view()))
+    }
+
+    /// The same where nothing is.
+    #[doc(hidden)]
+    pub fn of_nothing(expected: &str) -> ShapeMismatch {
+        ShapeMismatch::here(expected.to_owned(), "nothing".to_owned())
+    }
+
     pub(super) fn here(expected: String, found: String) -> ShapeMismatch {
         ShapeMismatch { path: String::new(), expected, found }
     }
 
     /// The same, seen from the object that has the value as a member.
-    pub(super) fn in_member(mut self, key: &str) -> ShapeMismatch {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_member(mut self, key: &str) -> ShapeMismatch {
         let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '-');
         let step = match !key.is_empty() && key.chars().all(plain) {
             true => format!(".{}", Excerpt(key)),
@@ -47,13 +61,17 @@ impl ShapeMismatch {
     }
 
     /// The same, seen from the list that has the value as an element.
-    pub(super) fn in_element(mut self, place: usize) -> ShapeMismatch {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn in_element(mut self, place: usize) -> ShapeMismatch {
         self.path.insert_str(0, &format!("[{place}]"));
         self
     }
 
     /// The same, with a path that starts at the payload.
-    pub(super) fn rooted(mut self) -> ShapeMismatch {
+    #[doc(hidden)]
+    #[must_use]
+    pub fn rooted(mut self) -> ShapeMismatch {
         if self.path.starts_with('.') {
             self.path.remove(0);
         }

@@ -42,6 +42,7 @@ fn the_compiler() {
         order: &[
             "hash",
             "lists",
+            "components",
             "reach",
             "source",
             "ast",
@@ -93,6 +94,7 @@ fn the_runtime() {
             "clock",
             "budget",
             "panics",
+            "shapes",
             "jsonrpc",
             "revisions",
             "error",

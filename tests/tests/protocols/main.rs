@@ -11,6 +11,7 @@ mod lsp;
 mod note;
 mod patterns;
 mod several_channels;
+mod shapes;
 mod star_branch;
 mod two_replies;
 mod wire_order;

@@ -3,10 +3,10 @@
 use mcp_protocol_machine::protocol::Kind;
 
 use super::Explorer;
-use crate::automaton::components::components;
 use crate::automaton::finding::FindingKind;
 use crate::automaton::open::OpenSet;
 use crate::automaton::raw::{Step, reaches_end};
+use crate::components::components;
 use crate::diagnostic::limit::LIMIT;
 
 impl Explorer<'_> {

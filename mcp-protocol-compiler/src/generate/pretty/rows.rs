@@ -25,7 +25,13 @@ pub(super) fn print(item: &syn::ItemMacro, indent: usize, out: &mut String) {
         let _ = writeln!(out, "{:indent$}#[{}]", "", flat(attribute.meta.to_token_stream()));
     }
     let _ = writeln!(out, "{:indent$}{}! {{", "", flat(item.mac.path.to_token_stream()));
-    for (place, entry) in entries(item.mac.tokens.clone()).iter().enumerate() {
+    rows(item.mac.tokens.clone(), indent + 4, out);
+    let _ = writeln!(out, "{:indent$}}}", "");
+}
+
+/// Prints entries, each on a line of its own behind its attributes.
+fn rows(tokens: TokenStream, indent: usize, out: &mut String) {
+    for (place, entry) in entries(tokens).iter().enumerate() {
         let mut tokens = entry.as_slice();
         if place > 0 && tokens.first().is_some_and(|first| is_punct(first, '#')) {
             out.push('\n');
@@ -38,13 +44,25 @@ pub(super) fn print(item: &syn::ItemMacro, indent: usize, out: &mut String) {
                 Some(line) => format!("///{line}"),
                 None => format!("#[{}]", flat(attribute.stream())),
             };
-            let _ = writeln!(out, "{:width$}{line}", "", width = indent + 4);
+            let _ = writeln!(out, "{:indent$}{line}", "");
             tokens = rest;
         }
-        let text = broken(tokens, indent + 4, 1);
-        let _ = writeln!(out, "{:width$}{text};", "", width = indent + 4);
+        if let Some((head, inner)) = entries_inside(tokens) {
+            let _ = writeln!(out, "{:indent$}{} {{", "", flat(head.iter().cloned()));
+            rows(inner, indent + 4, out);
+            let _ = writeln!(out, "{:indent$}}};", "");
+            continue;
+        }
+        let text = broken(tokens, indent, 1);
+        let _ = writeln!(out, "{:indent$}{text};", "");
     }
-    let _ = writeln!(out, "{:indent$}}}", "");
+}
+
+/// An entry that has entries of its own in braces, taken apart.
+fn entries_inside(tokens: &[TokenTree]) -> Option<(&[TokenTree], TokenStream)> {
+    let [head @ .., TokenTree::Group(group)] = tokens else { return None };
+    let has_entries = group.stream().into_iter().any(|tree| is_punct(&tree, ';'));
+    (group.delimiter() == Delimiter::Brace && has_entries).then(|| (head, group.stream()))
 }
 
 /// The tokens up to each `;`.

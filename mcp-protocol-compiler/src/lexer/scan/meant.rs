@@ -9,7 +9,8 @@ impl Scanner<'_> {
     /// What to write where a `{` opens a payload; nothing if it opens something else.
     pub(super) fn payload_in_braces(&self) -> Option<String> {
         let behind = self.rest().strip_prefix('{')?;
-        let mut before = self.lexed.tokens.iter().rev();
+        let mut before = self.lexed.tokens.iter().rev().peekable();
+        let opened = before.next_if(|token| token.kind == Kind::Open).is_some();
         let named = match (before.next()?, before.next()?) {
             (Token { kind: Kind::Text, .. }, name) if name.kind == Kind::Word => {
                 format!("{}Params", self.sources.slice(name.span(self.file)))
@@ -25,13 +26,15 @@ impl Scanner<'_> {
             let part = part.strip_suffix('?').unwrap_or(part);
             part.starts_with(starts_word) && part.chars().all(continues_word)
         });
-        Some(if is_type {
+        Some(if is_type && !opened {
             format!("write `({inner})`")
         } else {
-            format!(
-                "a payload is one Rust type: declare a struct in Rust and write `(crate::{})`",
-                shorten(&named)
-            )
+            {
+                let (named, any) = (shorten(&named), if opened { "_" } else { "(_)" });
+                format!(
+                    "write `{any}` for any JSON, or declare `type {named} = {{ … }}` and write `({named})`"
+                )
+            }
         })
     }
 

@@ -1,7 +1,7 @@
 //! What lies on circles of a graph together.
 
 /// The component of each node. A component has a higher number than all that it leads to.
-pub(super) fn components<Next>(count: usize, successors: impl Fn(usize) -> Next) -> Vec<usize>
+pub(crate) fn components<Next>(count: usize, successors: impl Fn(usize) -> Next) -> Vec<usize>
 where
     Next: IntoIterator<Item = usize>,
 {

@@ -1,0 +1,107 @@
+//! The tree of a payload's shape.
+
+use super::Name;
+use crate::source::Span;
+
+/// What JSON a payload, or a part of it, may be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shape {
+    /// What it is.
+    pub kind: ShapeKind,
+    /// From its first to its last token.
+    pub span: Span,
+}
+
+/// What a shape is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ShapeKind {
+    /// `string`, `Tool`: a shape of the language, or one that is declared.
+    Named(Name),
+    /// `"user"`: this text and no other.
+    Literal(Name),
+    /// `[Tool]`
+    List(Box<Shape>),
+    /// `map Tool`: an object with any keys, whose values are all of one shape.
+    Map(Box<Shape>),
+    /// `{ name: string, title?: string }`
+    Record(Vec<Member>),
+    /// `A | B`, at least two.
+    Union(Vec<Shape>),
+    /// Nothing could be read; an error has been reported.
+    Missing,
+}
+
+/// What stands between the commas of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Member {
+    /// `title?: string`
+    Field(ShapeField),
+    /// `...Meta`: the fields of another record.
+    Spread {
+        /// The record.
+        name: Name,
+        /// From the dots on.
+        span: Span,
+    },
+    /// `..rest`: members that the record does not know are kept.
+    Rest(Span),
+}
+
+impl Member {
+    /// From its first to its last token, without documentation.
+    pub fn span(&self) -> Span {
+        match self {
+            Member::Field(field) => field.name.span.to(field.shape.span),
+            Member::Spread { span, .. } | Member::Rest(span) => *span,
+        }
+    }
+}
+
+/// One field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ShapeField {
+    /// Documentation comments before it.
+    pub documentation: Vec<String>,
+    /// The key, without quotes.
+    pub name: Name,
+    /// Whether it may be absent.
+    pub optional: bool,
+    /// What its value is.
+    pub shape: Shape,
+}
+
+/// The shapes that the language has by itself.
+pub const BUILT_IN: [&str; 8] = ["string", "int", "uint", "number", "bool", "null", "any", "object"];
+
+/// What other languages call the shapes that this one has by itself.
+const FOREIGN: [(&str, &str); 24] = [
+    ("String", "string"),
+    ("str", "string"),
+    ("text", "string"),
+    ("Text", "string"),
+    ("boolean", "bool"),
+    ("Boolean", "bool"),
+    ("Bool", "bool"),
+    ("integer", "int"),
+    ("Integer", "int"),
+    ("long", "int"),
+    ("i32", "int"),
+    ("i64", "int"),
+    ("u32", "uint"),
+    ("u64", "uint"),
+    ("usize", "uint"),
+    ("float", "number"),
+    ("double", "number"),
+    ("f64", "number"),
+    ("Number", "number"),
+    ("None", "null"),
+    ("nil", "null"),
+    ("unknown", "any"),
+    ("Value", "any"),
+    ("Object", "object"),
+];
+
+/// What this language calls a shape that another one calls `name`.
+pub fn built_in_meant(name: &str) -> Option<&'static str> {
+    FOREIGN.iter().find(|(foreign, _)| *foreign == name).map(|(_, own)| *own)
+}

@@ -1,0 +1,162 @@
+//! Payload shapes as declared, with every spread written out and every name found.
+
+use mcp_protocol_machine::protocol::{self as machine, NamedShape, RecordField, ShapeIndex};
+
+use crate::ast::Name;
+use crate::source::Span;
+
+/// `type Name = …`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeclaredShape {
+    /// Its name.
+    pub name: Name,
+    /// Documentation comments before it.
+    pub documentation: Vec<String>,
+    /// What it is.
+    pub form: Form,
+    /// Whether it came with an import.
+    pub imported: bool,
+    /// Whether it stands inside of another shape, so that its author gave it no name.
+    pub is_inner: bool,
+}
+
+impl DeclaredShape {
+    /// The shape as the tables have it.
+    pub fn table(&self) -> NamedShape {
+        NamedShape::new(self.name.text.clone().into(), self.form.table())
+    }
+}
+
+/// What a shape is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Any JSON.
+    Any,
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A whole number that an `i64` can hold.
+    Int,
+    /// A whole number that a `u64` can hold.
+    Uint,
+    /// Any number.
+    Number,
+    /// Any text.
+    String,
+    /// An object with any members.
+    Object,
+    /// One text.
+    Literal(String),
+    /// A list.
+    List(Box<Form>),
+    /// An object whose values are of one shape.
+    Map(Box<Form>),
+    /// An object with known fields.
+    Record(Record),
+    /// One of several.
+    Union(Vec<Alternative>),
+    /// The declared shape with this number.
+    Named(usize),
+}
+
+impl Form {
+    /// The form as the tables have it.
+    pub fn table(&self) -> machine::Shape {
+        use machine::Shape;
+
+        match self {
+            Form::Any => Shape::Any,
+            Form::Null => Shape::Null,
+            Form::Bool => Shape::Bool,
+            Form::Int => Shape::Int,
+            Form::Uint => Shape::Uint,
+            Form::Number => Shape::Number,
+            Form::String => Shape::String,
+            Form::Object => Shape::Object,
+            Form::Literal(text) => Shape::Literal(text.clone().into()),
+            Form::List(of) => Shape::List(of.table().into()),
+            Form::Map(of) => Shape::Map(of.table().into()),
+            Form::Record(record) => Shape::Record(record.table()),
+            Form::Union(parts) => Shape::Union(parts.iter().map(|part| part.form.table()).collect()),
+            Form::Named(index) => Shape::Named(number(*index)),
+        }
+    }
+}
+
+/// The number of a shape in the tables. There are never so many that it would not fit.
+pub(crate) fn number(index: usize) -> ShapeIndex {
+    ShapeIndex(u16::try_from(index).unwrap_or(u16::MAX))
+}
+
+/// One of the shapes of a union.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Alternative {
+    /// What it is.
+    pub form: Form,
+    /// Where it is written.
+    pub span: Span,
+    /// How it is written.
+    pub text: String,
+}
+
+/// An object with known fields.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Record {
+    /// The fields, in the order in which they are written; those of a spread stand in its place.
+    pub fields: Vec<Field>,
+    /// Whether members that are not among them are kept.
+    pub rest: bool,
+}
+
+impl Record {
+    fn table(&self) -> machine::Record {
+        let field = |field: &Field| {
+            RecordField::new(field.name.text.clone().into(), !field.optional, field.form.table())
+        };
+        let record = machine::Record::new(self.fields.iter().map(field).collect());
+        if self.rest { record.rest() } else { record }
+    }
+
+    /// The field with a key.
+    pub fn field(&self, name: &str) -> Option<&Field> {
+        self.fields.iter().find(|field| field.name.text == name)
+    }
+}
+
+/// One field of a record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Field {
+    /// Its key.
+    pub name: Name,
+    /// The shape in whose text it is written; where it came by a spread, that is another one.
+    pub owner: String,
+    /// Documentation comments before it.
+    pub documentation: Vec<String>,
+    /// Whether it may be absent.
+    pub optional: bool,
+    /// What its value is.
+    pub form: Form,
+}
+
+/// The shapes of a protocol; [`Form::Named`] points in here.
+#[derive(Clone, Copy, Debug)]
+pub struct Shapes<'a>(pub &'a [DeclaredShape]);
+
+impl<'a> Shapes<'a> {
+    /// What a form is when the names in front of it are followed. Names that lead back to themselves have been
+    /// refused; what they lead to is [`Form::Any`].
+    pub fn behind(self, form: &'a Form) -> &'a Form {
+        let mut found = form;
+        for _ in 0..=self.0.len() {
+            match found {
+                Form::Named(index) => match self.0.get(*index) {
+                    Some(shape) => found = &shape.form,
+                    None => return &Form::Any,
+                },
+                other => return other,
+            }
+        }
+        &Form::Any
+    }
+}

@@ -1,0 +1,137 @@
+//! Findings about payload shapes.
+
+use crate::ast::{BUILT_IN, Name, built_in_meant};
+use crate::declarations::Alternative;
+use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
+use crate::source::Span;
+use crate::suggest::nearest;
+
+/// A shape that nothing declares.
+pub const UNDEFINED_SHAPE: Code = Code("S0701");
+/// A record with a field twice, or with the fields of something that is no record.
+pub const BAD_RECORD: Code = Code("S0702");
+/// An alternative that can never be chosen.
+pub const NEVER_CHOSEN: Code = Code("S0703");
+/// A shape of which no value can be written down.
+pub const ENDLESS: Code = Code("S0704");
+/// A path that leads to nothing in the shape of its payload.
+pub const NO_SUCH_FIELD: Code = Code("S0705");
+
+/// A name in a shape that nothing declares.
+pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagnostic {
+    let text = &name.text;
+    let finding = Diagnostic::error(UNDEFINED_SHAPE, name.span, format!("no shape is called `{text}`"))
+        .label("not declared");
+    let meant = built_in_meant(text).or_else(|| nearest(text, known.chain(BUILT_IN)));
+    match meant {
+        Some(meant) => finding.suggest(format!("did you mean `{meant}`?"), [Edit::replace(name.span, meant)]),
+        None => finding
+            .changes(format!("declare it: `type {text} = …`"), [Change::Item(format!("type {text} = any"))]),
+    }
+}
+
+/// A field that stands twice in one record.
+pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
+    Diagnostic::error(BAD_RECORD, second, format!("the field `{name}` stands here twice"))
+        .label("again")
+        .also(first, "first here")
+        .help("keep one of them")
+}
+
+/// `..rest` twice.
+pub fn rest_twice(second: Span) -> Diagnostic {
+    Diagnostic::error(BAD_RECORD, second, "`..rest` stands here twice")
+        .suggest("delete one", [Edit::delete(second)])
+}
+
+/// A spread of something that has no fields.
+pub fn not_a_record(spread: Span, name: &str) -> Diagnostic {
+    Diagnostic::error(BAD_RECORD, spread, format!("`{name}` is not a record, so it has no fields"))
+        .help("write `...` before the name of a record, `{ … }`")
+}
+
+/// Spreads that lead back to where they begin.
+pub fn spread_of_itself(spread: Span, name: &str) -> Diagnostic {
+    Diagnostic::error(BAD_RECORD, spread, format!("`{name}` takes its fields from itself"))
+        .label("this spread leads back to the record that it stands in")
+        .help("move the fields that both need to a third record")
+}
+
+/// An alternative that an earlier one hides.
+pub fn never_chosen(later: &Alternative, earlier: &Alternative) -> Diagnostic {
+    let (shown, first) = (shorten(&later.text), shorten(&earlier.text));
+    let finding = Diagnostic::error(NEVER_CHOSEN, later.span, format!("`{shown}` can never be chosen"))
+        .label("whatever fits here")
+        .also(earlier.span, format!("is taken for `{first}`, which stands before it"));
+    let help = format!("write `{shown}` before `{first}`, if a value of it can be told by what it requires");
+    let edits =
+        [Edit::replace(earlier.span, later.text.as_str()), Edit::replace(later.span, earlier.text.as_str())];
+    finding.suggest(help, edits)
+}
+
+/// A shape that consists of itself.
+pub fn endless(name: &Name) -> Diagnostic {
+    Diagnostic::error(
+        ENDLESS,
+        name.span,
+        format!("a value of `{}` would contain itself without end", name.text),
+    )
+    .label("what it requires leads back to it")
+    .help("make one of the fields on the way optional, a list, or a union with `null`")
+}
+
+/// A path that leads to a field that its record does not have.
+pub fn no_such_field<'a>(
+    key: &Name,
+    owner: &str,
+    fields: impl Iterator<Item = &'a str> + Clone,
+) -> Diagnostic {
+    let text = &key.text;
+    let finding = Diagnostic::error(NO_SUCH_FIELD, key.span, format!("{owner} has no field `{text}`"));
+    match nearest(text, fields.clone()) {
+        Some(near) => {
+            finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(key.span, key_text(near))])
+        }
+        None => {
+            let all: Vec<String> = fields.take(MOST_NAMED).map(|field| format!("`{field}`")).collect();
+            match all.is_empty() {
+                true => finding.help("it has no fields"),
+                false => finding.help(format!("its fields are {}", all.join(", "))),
+            }
+        }
+    }
+}
+
+/// How many fields a finding names.
+const MOST_NAMED: usize = 12;
+
+/// A key as it is written in a path.
+fn key_text(key: &str) -> String {
+    if crate::lexer::is_word(key) { key.to_owned() } else { crate::lexer::quote(key) }
+}
+
+/// A path through something that has no members.
+pub fn no_members(key: &Name, owner: &str, what: &str) -> Diagnostic {
+    Diagnostic::error(NO_SUCH_FIELD, key.span, format!("{owner} is {what}, and has no field `{}`", key.text))
+        .help("end the path before it")
+}
+
+/// A value in a condition that the field never has.
+pub fn never_this_text<'a>(
+    literal: &Name,
+    owner: &str,
+    texts: impl Iterator<Item = &'a str> + Clone,
+) -> Diagnostic {
+    let finding =
+        Diagnostic::error(NO_SUCH_FIELD, literal.span, format!("{owner} is never \"{}\"", literal.text));
+    match nearest(&literal.text, texts.clone()) {
+        Some(near) => finding.suggest(
+            format!("did you mean \"{near}\"?"),
+            [Edit::replace(literal.span, crate::lexer::quote(near))],
+        ),
+        None => {
+            let all: Vec<String> = texts.take(MOST_NAMED).map(|text| format!("\"{text}\"")).collect();
+            finding.help(format!("it is one of {}", all.join(", ")))
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Shapes as text.
+
+use super::parts::json_key;
+use super::writer::{WIDTH, Writer, width};
+use crate::ast::{Member, Shape, ShapeField, ShapeKind};
+use crate::lexer::quote;
+use crate::source::Span;
+
+/// How far the fields of a record are indented.
+const INDENT: usize = 4;
+
+/// `type Name = shape`, behind the name. A union that does not fit begins in a line of its own.
+pub(super) fn defined(out: &mut Writer<'_>, shape: &Shape, item: Span) {
+    out.text(" =");
+    let fits = out.column() + 1 + flat_width(shape) <= WIDTH;
+    if matches!(shape.kind, ShapeKind::Union(_)) && (!fits || out.has_within(item)) {
+        out.at(shape.span.start, INDENT);
+        out.new_line(INDENT);
+        return laid_out(out, shape, 0);
+    }
+    out.text(" ");
+    laid_out(out, shape, 0);
+}
+
+/// A shape in this line if it fits, else its parts in lines of their own.
+fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
+    let fits = out.column() + flat_width(shape) <= WIDTH && !out.has_within(shape.span);
+    if fits && !is_documented(shape) {
+        return out.text(&flat(shape));
+    }
+    match &shape.kind {
+        ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => out.text(&flat(shape)),
+        ShapeKind::List(of) => {
+            out.text("[");
+            laid_out(out, of, indent);
+            out.text("]");
+        }
+        ShapeKind::Map(of) => {
+            out.text("map ");
+            in_parentheses(out, of, indent);
+        }
+        ShapeKind::Union(parts) => {
+            for (index, part) in parts.iter().enumerate() {
+                out.at(part.span.start, indent + INDENT);
+                if index > 0 {
+                    if out.column() + 3 + flat_width(part) > WIDTH {
+                        out.new_line(indent + INDENT);
+                    } else if !out.blank() {
+                        out.text(" ");
+                    }
+                    out.text("| ");
+                }
+                in_parentheses(out, part, indent + INDENT);
+            }
+        }
+        ShapeKind::Record(members) => {
+            out.text("{");
+            for (index, member) in members.iter().enumerate() {
+                out.at(start(member), indent + INDENT);
+                out.new_line(indent + INDENT);
+                laid_out_member(out, member, indent + INDENT);
+                if index + 1 < members.len() {
+                    out.text(",");
+                }
+            }
+            out.at(shape.span.end, indent + INDENT);
+            out.new_line(indent);
+            out.text("}");
+        }
+    }
+}
+
+/// A union within something else stands in parentheses.
+fn in_parentheses(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
+    if !matches!(shape.kind, ShapeKind::Union(_)) {
+        return laid_out(out, shape, indent);
+    }
+    out.text("(");
+    laid_out(out, shape, indent);
+    out.text(")");
+}
+
+fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {
+    let Member::Field(field) = member else { return out.text(&flat_member(member)) };
+    for line in &field.documentation {
+        out.text(&documentation(line));
+        out.new_line(indent);
+    }
+    out.text(&key(field));
+    laid_out(out, &field.shape, indent);
+}
+
+/// A line of documentation.
+pub(super) fn documentation(line: &str) -> String {
+    format!("---{}{line}", if line.is_empty() { "" } else { " " })
+}
+
+/// Where a member begins; comments before its documentation stand before it.
+fn start(member: &Member) -> u32 {
+    member.span().start
+}
+
+fn is_documented(shape: &Shape) -> bool {
+    match &shape.kind {
+        ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => false,
+        ShapeKind::List(of) | ShapeKind::Map(of) => is_documented(of),
+        ShapeKind::Union(parts) => parts.iter().any(is_documented),
+        ShapeKind::Record(members) => members.iter().any(|member| match member {
+            Member::Field(field) => !field.documentation.is_empty() || is_documented(&field.shape),
+            Member::Spread { .. } | Member::Rest(_) => false,
+        }),
+    }
+}
+
+fn flat_width(shape: &Shape) -> usize {
+    width(&flat(shape))
+}
+
+/// A shape in one line, without documentation.
+pub(crate) fn flat(shape: &Shape) -> String {
+    let nested = |shape: &Shape| match shape.kind {
+        ShapeKind::Union(_) => format!("({})", flat(shape)),
+        _ => flat(shape),
+    };
+    match &shape.kind {
+        ShapeKind::Named(name) => name.text.clone(),
+        ShapeKind::Literal(text) => quote(&text.text),
+        ShapeKind::List(of) => format!("[{}]", flat(of)),
+        ShapeKind::Map(of) => format!("map {}", nested(of)),
+        ShapeKind::Union(parts) => parts.iter().map(nested).collect::<Vec<_>>().join(" | "),
+        ShapeKind::Record(members) if members.is_empty() => "{}".to_owned(),
+        ShapeKind::Record(members) => {
+            let members: Vec<String> = members.iter().map(flat_member).collect();
+            format!("{{ {} }}", members.join(", "))
+        }
+        ShapeKind::Missing => String::new(),
+    }
+}
+
+fn flat_member(member: &Member) -> String {
+    match member {
+        Member::Field(field) => format!("{}{}", key(field), flat(&field.shape)),
+        Member::Spread { name, .. } => format!("...{}", name.text),
+        Member::Rest(_) => "..rest".to_owned(),
+    }
+}
+
+/// `name: `, `name?: `
+fn key(field: &ShapeField) -> String {
+    format!("{}{}: ", json_key(&field.name.text), if field.optional { "?" } else { "" })
+}

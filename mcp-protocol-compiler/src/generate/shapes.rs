@@ -1,0 +1,328 @@
+//! The module `types`: a Rust type for each shape.
+
+use std::collections::HashSet;
+
+use proc_macro2::{Ident, TokenStream};
+use quote::{ToTokens, format_ident, quote};
+
+use super::docs::{after, attributes};
+use super::tables;
+use crate::components::components;
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::plan::names::{constant, ident, snake, try_ident};
+
+/// The module; nothing where the protocol declares no shape. With `elsewhere`, its types stand in another module.
+pub(super) fn module(
+    shapes: &[DeclaredShape],
+    elsewhere: Option<&syn::Path>,
+    allow: &TokenStream,
+) -> Option<TokenStream> {
+    if shapes.is_empty() {
+        return None;
+    }
+    if let Some(path) = elsewhere {
+        return Some(quote!(#[doc(inline)] pub use #path as types;));
+    }
+    let writer = ShapeWriter::new(shapes);
+    let types = shapes.iter().enumerate().map(|(index, shape)| writer.item(index, shape));
+    Some(quote! {
+        /// What messages carry.
+        #allow
+        pub mod types {
+            use super::typed::shapes::{self, Number, Object, Value};
+            use std::collections::BTreeMap;
+
+            #(#types)*
+        }
+    })
+}
+
+/// Writes the types of all shapes.
+struct ShapeWriter<'a> {
+    shapes: &'a [DeclaredShape],
+    /// The shapes that contain one another, without a list or a map between, have one number.
+    component: Vec<usize>,
+    /// The name of each shape's constant in the tables.
+    constants: Vec<Ident>,
+}
+
+impl<'a> ShapeWriter<'a> {
+    fn new(shapes: &'a [DeclaredShape]) -> ShapeWriter<'a> {
+        let component = components(shapes.len(), |index| {
+            let mut inside = Vec::new();
+            if let Some(shape) = shapes.get(index) {
+                directly_inside(&shape.form, &mut inside);
+            }
+            inside
+        });
+        let constants = shapes.iter().map(|shape| constant(&shape.name.text));
+        ShapeWriter { shapes, component, constants: tables::distinct(constants) }
+    }
+
+    fn item(&self, index: usize, shape: &DeclaredShape) -> TokenStream {
+        let name = ident(&shape.name.text);
+        let documentation = attributes(&after(&shape.documentation, [format!("`type {}`", shape.name.text)]));
+        match &shape.form {
+            Form::Record(record) => self.record(index, &name, record, &documentation),
+            Form::Union(parts) if parts.iter().all(|part| part.form != Form::Null) => {
+                self.union(index, &name, parts, &documentation)
+            }
+            form => {
+                let form = self.rust(form, index);
+                quote!(#documentation pub type #name = #form;)
+            }
+        }
+    }
+
+    fn record(
+        &self,
+        index: usize,
+        name: &Ident,
+        record: &Record,
+        documentation: &TokenStream,
+    ) -> TokenStream {
+        let mut names = FieldNames::default();
+        let (mut literals, mut required, mut optional) = (Vec::new(), Vec::new(), Vec::new());
+        for field in &record.fields {
+            let key = &field.name.text;
+            if let (Form::Literal(text), false) = (&field.form, field.optional) {
+                literals.push(quote!(#key = #text;));
+                continue;
+            }
+            let row = self.field(index, names.take(key), field);
+            if field.optional { optional.push(row) } else { required.push(row) }
+        }
+        let rest = record.rest.then(|| {
+            let rest = names.take("rest");
+            quote!(rest #rest;)
+        });
+        // Nothing must be given, so that all of it may be left out.
+        let default = required.is_empty().then(|| quote!(#[derive(Default)]));
+        let section = |word: &str, rows: Vec<TokenStream>| {
+            let word = format_ident!("{word}");
+            (!rows.is_empty()).then(|| quote!(#word { #(#rows)* };))
+        };
+        let (literals, required, optional) =
+            (section("literals", literals), section("required", required), section("optional", optional));
+        quote! {
+            shapes::record! {
+                #documentation
+                #default
+                #name { #literals #required #optional #rest };
+            }
+        }
+    }
+
+    fn field(&self, owner: usize, name: Ident, field: &Field) -> TokenStream {
+        let key = &field.name.text;
+        let documentation = attributes(&field.documentation);
+        let form = self.rust(&field.form, owner);
+        let given = match &field.form {
+            Form::Bool | Form::Int | Form::Uint | Form::Null => form.clone(),
+            _ => quote!(impl Into<#form>),
+        };
+        quote!(#documentation #name: #form, #key, #given;)
+    }
+
+    fn union(
+        &self,
+        index: usize,
+        name: &Ident,
+        parts: &[Alternative],
+        documentation: &TokenStream,
+    ) -> TokenStream {
+        let mut names = VariantNames::default();
+        let mut texts = Vec::new();
+        for (place, part) in parts.iter().enumerate() {
+            if let Form::Literal(text) = &part.form {
+                texts.push((place, names.take(&pascal(text)), text));
+            }
+        }
+        let others: Vec<&Alternative> =
+            parts.iter().filter(|part| !matches!(part.form, Form::Literal(_))).collect();
+        let only_texts = others.iter().all(|part| part.form == Form::String) && !texts.is_empty();
+        if only_texts {
+            let rows = texts.iter().map(|(_, variant, text)| quote!(#variant = #text;));
+            return if others.is_empty() {
+                let quoted: Vec<String> = texts.iter().map(|(_, _, text)| format!("\"{text}\"")).collect();
+                let expected = match quoted.split_last() {
+                    Some((last, [])) => last.clone(),
+                    Some((last, first)) => format!("{} or {last}", first.join(", ")),
+                    None => String::new(),
+                };
+                quote!(shapes::words! { #documentation #name, #expected { #(#rows)* }; })
+            } else {
+                let rows: Vec<TokenStream> = rows.collect();
+                let other = names.take("Other");
+                quote!(shapes::words! { #documentation #name { other #other; #(#rows)* }; })
+            };
+        }
+        let text_rows: Vec<TokenStream> = texts
+            .iter()
+            .map(|(place, variant, text)| {
+                let place = proc_macro2::Literal::usize_unsuffixed(*place);
+                quote!(#place => #variant = #text;)
+            })
+            .collect();
+        let rows: Vec<TokenStream> = parts
+            .iter()
+            .enumerate()
+            .filter(|(_, part)| !matches!(part.form, Form::Literal(_)))
+            .map(|(place, part)| {
+                let place = proc_macro2::Literal::usize_unsuffixed(place);
+                let variant = names.take(&self.variant(&part.form));
+                let form = self.rust(&part.form, index);
+                quote!(#place => #variant(#form);)
+            })
+            .collect();
+        let texts = (!text_rows.is_empty()).then(|| quote!(texts { #(#text_rows)* };));
+        let from_str = others.iter().any(|part| part.form == Form::String).then(|| {
+            quote! {
+                impl From<&str> for #name {
+                    fn from(text: &str) -> Self {
+                        Self::from(text.to_owned())
+                    }
+                }
+            }
+        });
+        let constant = self.constants.get(index);
+        quote! {
+            shapes::union! {
+                #documentation
+                #name is super::tables::shapes::#constant, of super::PROTOCOL { #texts #(#rows)* };
+            }
+            #from_str
+        }
+    }
+
+    /// What the variant for an alternative is called.
+    fn variant(&self, form: &Form) -> String {
+        let name = match form {
+            Form::Named(index) => {
+                return self.shapes.get(*index).map_or_else(String::new, |shape| shape.name.text.clone());
+            }
+            Form::Any => "Any",
+            Form::Null => "Null",
+            Form::Bool => "Bool",
+            Form::Int => "Int",
+            Form::Uint => "Uint",
+            Form::Number => "Number",
+            Form::String | Form::Literal(_) => "String",
+            Form::Object | Form::Record(_) => "Object",
+            Form::List(_) => "List",
+            Form::Map(_) => "Map",
+            Form::Union(_) => "Value",
+        };
+        name.to_owned()
+    }
+
+    /// The Rust type of a form inside of a shape.
+    fn rust(&self, form: &Form, owner: usize) -> TokenStream {
+        match form {
+            Form::Any => quote!(Value),
+            Form::Null => quote!(()),
+            Form::Bool => quote!(bool),
+            Form::Int => quote!(i64),
+            Form::Uint => quote!(u64),
+            Form::Number => quote!(Number),
+            Form::String | Form::Literal(_) => quote!(String),
+            // What stands inside of something else has a name.
+            Form::Object | Form::Record(_) => quote!(Object),
+            Form::List(of) => {
+                let of = self.in_list(of, owner);
+                quote!(Vec<#of>)
+            }
+            Form::Map(of) => {
+                let of = self.in_list(of, owner);
+                quote!(BTreeMap<String, #of>)
+            }
+            Form::Union(parts) => match parts.iter().find(|part| part.form != Form::Null) {
+                Some(value) => {
+                    let value = self.rust(&value.form, owner);
+                    quote!(Option<#value>)
+                }
+                None => quote!(()),
+            },
+            Form::Named(index) => {
+                let name = self.shapes.get(*index).map(|shape| ident(&shape.name.text).into_token_stream());
+                let of = |index: usize| self.component.get(index);
+                if *index == owner || of(*index) == of(owner) { quote!(Box<#name>) } else { quote!(#name) }
+            }
+        }
+    }
+
+    /// The same behind a list or a map, where nothing needs a box of its own.
+    fn in_list(&self, form: &Form, owner: usize) -> TokenStream {
+        match form {
+            Form::Named(index) => {
+                let name = self.shapes.get(*index).map(|shape| ident(&shape.name.text));
+                quote!(#name)
+            }
+            other => self.rust(other, owner),
+        }
+    }
+}
+
+/// The shapes that a value of a form has in itself, and not behind a list or a map.
+fn directly_inside(form: &Form, inside: &mut Vec<usize>) {
+    match form {
+        Form::Record(record) => record.fields.iter().for_each(|field| directly_inside(&field.form, inside)),
+        Form::Union(parts) => parts.iter().for_each(|part| directly_inside(&part.form, inside)),
+        Form::Named(index) => inside.push(*index),
+        _ => {}
+    }
+}
+
+/// Names for the fields of one struct.
+#[derive(Default)]
+struct FieldNames(HashSet<String>);
+
+impl FieldNames {
+    /// The name of a field with a key: `mimeType` is `mime_type`, and `_meta` is `meta`.
+    fn take(&mut self, key: &str) -> Ident {
+        let words = snake(key);
+        let words: String =
+            words.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '_' }).collect();
+        let mut name = words.trim_matches('_').to_owned();
+        if name.is_empty() || name.starts_with(|first: char| first.is_ascii_digit()) {
+            name = format!("member_{name}").trim_end_matches('_').to_owned();
+        }
+        // `new` makes the struct.
+        while name == "new" || !self.0.insert(name.clone()) {
+            name.push('_');
+        }
+        try_ident(&name).unwrap_or_else(|| ident(&format!("{name}_")))
+    }
+}
+
+/// Names for the variants of one enum.
+#[derive(Default)]
+struct VariantNames(HashSet<String>);
+
+impl VariantNames {
+    fn take(&mut self, name: &str) -> Ident {
+        let mut free = name.to_owned();
+        for number in 2.. {
+            if self.0.insert(free.clone()) {
+                break;
+            }
+            free = format!("{name}{number}");
+        }
+        try_ident(&free).unwrap_or_else(|| ident(&format!("{free}_")))
+    }
+}
+
+/// A text as the name of a variant: `resource_link` is `ResourceLink`, and `2025-11-25` is `V2025_11_25`.
+fn pascal(text: &str) -> String {
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    let name: String = words.filter_map(capital).collect();
+    match name.chars().next() {
+        None => "Empty".to_owned(),
+        Some(first) if first.is_numeric() => format!("V{name}"),
+        Some(_) => name,
+    }
+}

@@ -1,0 +1,75 @@
+//! Which braces are those of a record: they stand in a `type` item and nowhere else.
+
+use crate::lexer::token::{Kind, Token};
+
+/// The braces of records that are open.
+///
+/// Invariant: `open` is how many `{` of a shape stand before this place without their `}`.
+#[derive(Debug, Default)]
+pub(super) struct ShapeBraces {
+    open: usize,
+    /// How many tokens there are up to the last `}` that closed all of them.
+    closed_at: Option<usize>,
+}
+
+impl ShapeBraces {
+    /// Whether a `{` behind these tokens begins a record; then it is counted. `word` gives a token's text.
+    pub(super) fn opens<'s>(&mut self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
+        let opens = self.open > 0 || self.is_in_shape(tokens, word);
+        self.open += usize::from(opens);
+        opens
+    }
+
+    /// Whether a `}` behind these tokens ends a record; then it is counted.
+    pub(super) fn closes(&mut self, tokens: &[Token]) -> bool {
+        let closes = self.open > 0;
+        self.open = self.open.saturating_sub(1);
+        if closes && self.open == 0 {
+            self.closed_at = Some(tokens.len() + 1);
+        }
+        closes
+    }
+
+    /// Whether a record is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.open > 0
+    }
+
+    /// Whether a part of a shape may begin behind these tokens: going back over what a shape consists of, `type Name =`
+    /// is met, or a record of the same item.
+    fn is_in_shape<'s>(&self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
+        let is = |token: Option<&Token>, text: &str| {
+            token.is_some_and(|token| token.kind == Kind::Word && word(*token) == text)
+        };
+        let before = |end: usize| end.checked_sub(1).and_then(|index| tokens.get(index));
+        let Some(last) = tokens.last() else { return false };
+        // The `=` may have been forgotten.
+        if last.kind == Kind::Word && !is(Some(last), "map") {
+            return is(before(tokens.len() - 1), "type");
+        }
+        if !matches!(last.kind, Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Word) {
+            return false;
+        }
+        for (index, token) in tokens.iter().enumerate().rev() {
+            if self.closed_at == Some(index + 1) {
+                return true;
+            }
+            let earlier = before(index);
+            match token.kind {
+                Kind::Equals => {
+                    return earlier.is_some_and(|name| name.kind == Kind::Word)
+                        && is(index.checked_sub(2).and_then(|index| tokens.get(index)), "type");
+                }
+                // Two words in a row are of another item.
+                Kind::Word | Kind::Text => {
+                    if earlier.is_some_and(|earlier| earlier.kind == Kind::Word) && !is(earlier, "map") {
+                        return false;
+                    }
+                }
+                Kind::Bar | Kind::OpenBracket | Kind::CloseBracket | Kind::Open | Kind::Close => {}
+                _ => return false,
+            }
+        }
+        false
+    }
+}

@@ -1,0 +1,312 @@
+//! Shapes: what JSON a payload may be.
+
+use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
+use super::cursor::Parser;
+use crate::ast::{BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::lexer::Kind;
+use crate::source::Span;
+
+/// What may stand where a shape is missing.
+const SHAPE_HELP: &str = "write `string`, `int`, `bool`, `any`, a text in quotes, the name of another shape, a list \
+                          `[string]`, or a record `{ name: string }`";
+
+impl Parser<'_> {
+    /// `type Name = shape`, behind its first word.
+    pub(super) fn shape_item(&mut self) -> Option<ItemKind> {
+        if self.kind() == Kind::Word && self.kind_at(1) == Kind::DoubleColon {
+            let word = self.previous();
+            let finding = Diagnostic::error(MISSPELT_ITEM, word, "`type` declares a shape, `type Name = …`");
+            self.report(finding.suggest("did you mean `types`?", [Edit::replace(word, "types")]));
+            return None;
+        }
+        let name = self.name("the shape", "write `type Name = …`")?;
+        if BUILT_IN.contains(&name.text.as_str()) || name.text == "map" {
+            let message = format!("`{}` is a shape of the language", name.text);
+            let other = format!("{}Value", capitalised(&name.text));
+            let edit = Edit::replace(name.span, other.as_str());
+            let finding = Diagnostic::error(RESERVED_WORD, name.span, message);
+            self.report(finding.suggest(format!("choose another name, for instance `{other}`"), [edit]));
+        }
+        if self.kind() == Kind::OpenBrace {
+            let finding = Diagnostic::error(MALFORMED_SHAPE, name.span.after(), "`=` is missing");
+            let help = format!("write `type {} = {{ … }}`", shorten(&name.text));
+            self.report(finding.suggest(help, [Edit::after(name.span, " =")]));
+        } else {
+            self.equals(&format!("write `type {} = …`", shorten(&name.text)))?;
+        }
+        let body = self.shape();
+        Some(ItemKind::Shape { name, body })
+    }
+
+    /// `A | B`
+    fn shape(&mut self) -> Shape {
+        let start = self.span();
+        self.eat(Kind::Bar);
+        if self.depth >= DEEPEST {
+            let message = format!("shapes nest deeper than {DEEPEST}");
+            let finding = Diagnostic::error(TOO_DEEP, start, message);
+            self.report(finding.help("give an inner shape a name with `type`"));
+            return self.missing_shape();
+        }
+        self.depth += 1;
+        let mut parts = vec![self.shape_part()];
+        while self.eat(Kind::Bar).is_some() {
+            parts.push(self.shape_part());
+        }
+        self.depth -= 1;
+        let span = start.to(self.previous());
+        match (parts.len(), parts.pop()) {
+            (1, Some(only)) => only,
+            (_, last) => {
+                parts.extend(last);
+                Shape { kind: ShapeKind::Union(parts), span }
+            }
+        }
+    }
+
+    fn missing_shape(&mut self) -> Shape {
+        Shape { kind: ShapeKind::Missing, span: self.previous().after() }
+    }
+
+    fn shape_part(&mut self) -> Shape {
+        let start = self.span();
+        let kind = match self.kind() {
+            Kind::Text => ShapeKind::Literal(self.take_text()),
+            Kind::OpenBracket => {
+                self.bump();
+                let of = self.shape();
+                if self.eat(Kind::CloseBracket).is_none() {
+                    self.expected(MALFORMED_SHAPE, "`]`", "a list is written `[shape]`");
+                }
+                ShapeKind::List(Box::new(of))
+            }
+            Kind::Open => {
+                self.bump();
+                let inner = self.shape();
+                if self.eat(Kind::Close).is_none() {
+                    self.expected(MALFORMED_SHAPE, "`)`", "close the parentheses behind the shape");
+                }
+                return inner;
+            }
+            Kind::OpenBrace => {
+                let open = self.bump();
+                ShapeKind::Record(self.record(open))
+            }
+            Kind::Word if self.is_map() => {
+                self.bump();
+                if self.kind() == Kind::Less {
+                    return self.arguments(start, "map");
+                }
+                ShapeKind::Map(Box::new(self.shape_part()))
+            }
+            Kind::Word if self.word() == "_" => {
+                let finding = Diagnostic::error(MALFORMED_SHAPE, start, "`_` is not a shape");
+                self.report(finding.suggest("write `any` for any JSON", [Edit::replace(start, "any")]));
+                ShapeKind::Named(Name { text: "any".to_owned(), span: self.bump() })
+            }
+            Kind::Word if !self.begins_line_of_item() => {
+                let name = self.take_word();
+                if self.kind() == Kind::Less {
+                    return self.arguments(start, &name.text);
+                }
+                if self.kind() == Kind::OpenBracket && self.kind_at(1) == Kind::CloseBracket {
+                    let brackets = self.bump().to(self.bump());
+                    let edits = [Edit::before(name.span, "["), Edit::replace(brackets, "]")];
+                    let finding = Diagnostic::error(MALFORMED_SHAPE, brackets, "`[]` behind a shape");
+                    self.findings.push(
+                        finding.suggest(format!("write `[{}]` for a list", shorten(&name.text)), edits),
+                    );
+                    let of = Shape { span: name.span, kind: ShapeKind::Named(name) };
+                    ShapeKind::List(Box::new(of))
+                } else {
+                    ShapeKind::Named(name)
+                }
+            }
+            _ => {
+                self.expected(MALFORMED_SHAPE, "a shape", SHAPE_HELP);
+                if matches!(self.kind(), Kind::Number | Kind::Unknown) {
+                    self.bump();
+                }
+                return self.missing_shape();
+            }
+        };
+        Shape { kind, span: start.to(self.previous()) }
+    }
+
+    /// Whether `map` stands here with what its values are.
+    fn is_map(&self) -> bool {
+        use Kind::{Less, Open, OpenBrace, OpenBracket, Text, Word};
+        self.word() == "map"
+            && matches!(self.kind_at(1), Word | Text | Open | OpenBrace | OpenBracket | Less)
+            && !self.token_at(1).starts_line
+    }
+
+    /// `Array<T>`, `map<string, T>`: what other languages write for a list and a map.
+    fn arguments(&mut self, start: Span, name: &str) -> Shape {
+        let less = self.bump();
+        let mut depth = 1usize;
+        while depth > 0
+            && !matches!(self.kind(), Kind::EndOfFile | Kind::CloseBrace)
+            && !self.begins_line_of_item()
+        {
+            match self.kind() {
+                Kind::Less => depth += 1,
+                Kind::Greater => depth -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+        let all = start.to(self.previous());
+        let inner = self.sources.slice(Span { start: less.end, ..all }).trim_end_matches('>').trim();
+        let is_map = matches!(name, "map" | "Map" | "Record" | "Dict" | "HashMap" | "BTreeMap" | "dict");
+        let written = match is_map {
+            true => format!("map {}", inner.rsplit(',').next().unwrap_or(inner).trim()),
+            false => format!("[{inner}]"),
+        };
+        let what = if is_map { "a map" } else { "a list" };
+        let finding =
+            Diagnostic::error(MALFORMED_SHAPE, less, format!("`{}` takes no arguments", shorten(name)));
+        let help = format!("write `{}` for {what}", shorten(&written));
+        self.findings.push(finding.suggest(help, [Edit::replace(all, written)]));
+        Shape { kind: ShapeKind::Missing, span: all }
+    }
+
+    /// What stands between the braces of a record, and the closing one.
+    fn record(&mut self, open: Span) -> Vec<Member> {
+        let mut members = Vec::new();
+        loop {
+            match self.kind() {
+                Kind::CloseBrace => {
+                    self.bump();
+                    return members;
+                }
+                Kind::EndOfFile => {
+                    let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
+                    self.report(finding.help("write `}` behind the last field"));
+                    return members;
+                }
+                Kind::Word | Kind::Text => members.push(self.shape_field()),
+                Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
+                _ => {
+                    self.expected(
+                        MALFORMED_SHAPE,
+                        "a field",
+                        "a field is written `name: shape`, or `name?: shape`",
+                    );
+                    self.skip_member();
+                }
+            }
+            self.comma();
+        }
+    }
+
+    /// The comma behind a member.
+    fn comma(&mut self) {
+        if self.eat(Kind::Comma).is_some() || matches!(self.kind(), Kind::CloseBrace | Kind::EndOfFile) {
+            return;
+        }
+        let behind = self.previous();
+        if matches!(self.kind(), Kind::Word | Kind::Text | Kind::Dot) {
+            let finding = Diagnostic::error(MALFORMED_SHAPE, behind.after(), "`,` is missing");
+            self.report(finding.suggest("write `,` between fields", [Edit::after(behind, ",")]));
+            return;
+        }
+        self.expected(MALFORMED_SHAPE, "`,` or `}`", "write `,` between fields, and `}` behind the last");
+        self.skip_member();
+        self.eat(Kind::Comma);
+    }
+
+    /// Goes to the next comma or brace of the record that holds this place.
+    fn skip_member(&mut self) {
+        let mut inner = 0usize;
+        loop {
+            match self.kind() {
+                Kind::EndOfFile => return,
+                Kind::OpenBrace => inner += 1,
+                Kind::CloseBrace | Kind::Comma if inner == 0 => return,
+                Kind::CloseBrace => inner -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    /// `key: shape`, `key?: shape`
+    fn shape_field(&mut self) -> Member {
+        let documentation = self.take_documentation();
+        let name = if self.kind() == Kind::Text { self.take_text() } else { self.take_word() };
+        let mut optional = self.eat(Kind::Question).is_some();
+        if self.eat(Kind::Colon).is_none() {
+            let shown = shorten(&name.text);
+            if self.kind() == Kind::Equals {
+                let equals = self.bump();
+                let finding = Diagnostic::error(MALFORMED_SHAPE, equals, "`=` where `:` is meant");
+                self.findings.push(finding.suggest("write `:`", [Edit::replace(equals, ":")]));
+            } else if self.begins_shape() {
+                let behind = self.previous();
+                let finding = Diagnostic::error(MALFORMED_SHAPE, behind.after(), "`:` is missing");
+                self.report(finding.suggest(format!("write `{shown}: …`"), [Edit::after(behind, ":")]));
+            } else {
+                let help = format!("write `{shown}: string`, or what else its value is");
+                self.expected(MALFORMED_SHAPE, "`:`", &help);
+                let shape = self.missing_shape();
+                return Member::Field(ShapeField { documentation, name, optional, shape });
+            }
+        }
+        let shape = self.shape();
+        if self.kind() == Kind::Question {
+            let mark = self.bump();
+            let finding = Diagnostic::error(MALFORMED_SHAPE, mark, "`?` stands behind the key");
+            let mut edits = vec![Edit::delete(mark)];
+            edits.extend((!optional).then(|| Edit::after(name.span, "?")));
+            self.findings.push(finding.suggest(format!("write `{}?: …`", shorten(&name.text)), edits));
+            optional = true;
+        }
+        Member::Field(ShapeField { documentation, name, optional, shape })
+    }
+
+    /// Whether a shape begins here, in the line of what stands before it.
+    fn begins_shape(&self) -> bool {
+        use Kind::{Open, OpenBrace, OpenBracket, Text, Word};
+        matches!(self.kind(), Word | Text | Open | OpenBrace | OpenBracket) && !self.token().starts_line
+    }
+
+    /// `...Name`, `..rest`
+    fn dots(&mut self) -> Option<Member> {
+        let start = self.span();
+        let mut dots = 0usize;
+        while self.eat(Kind::Dot).is_some() {
+            dots += 1;
+        }
+        let all = start.to(self.previous());
+        if self.kind() != Kind::Word {
+            self.expected(
+                MALFORMED_SHAPE,
+                "the name of a record",
+                "write `...Name` for the fields of another record, `..rest` to keep unknown ones",
+            );
+            self.skip_member();
+            return None;
+        }
+        let is_rest = self.word() == "rest";
+        if dots != if is_rest { 2 } else { 3 } {
+            let written = if is_rest { ".." } else { "..." };
+            let message = format!("{dots} dots before `{}`", shorten(self.word()));
+            let help = match is_rest {
+                true => "write `..rest` to keep the members that the record does not know".to_owned(),
+                false => format!("write `...{}` for the fields of another record", shorten(self.word())),
+            };
+            let finding = Diagnostic::error(MALFORMED_SHAPE, all, message);
+            self.report(finding.suggest(help, [Edit::replace(all, written)]));
+        }
+        let name = self.take_word();
+        let span = start.to(name.span);
+        Some(if is_rest { Member::Rest(span) } else { Member::Spread { name, span } })
+    }
+}
+
+fn capitalised(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
+}

@@ -1,0 +1,156 @@
+//! Gives the records and unions that stand inside other shapes names of their own, for each is a type in Rust.
+//!
+//! Afterwards a record or a union stands only where a `type` item has it, with one exception: a union of something
+//! with `null` stays where it is, since that is an `Option`.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::ast::Name;
+use crate::declarations::{Alternative, DeclaredShape, Form};
+use crate::source::Span;
+
+/// Names all of them; the new shapes stand behind the declared ones.
+pub(super) fn name(declared: Vec<DeclaredShape>) -> Vec<DeclaredShape> {
+    let taken = declared.iter().map(|shape| shape.name.text.clone()).collect();
+    let mut inner = Inner { declared: declared.len(), taken, known: HashMap::new(), added: Vec::new() };
+    let mut all: Vec<DeclaredShape> = declared.into_iter().map(|shape| inner.shape(shape, false)).collect();
+    all.append(&mut inner.added);
+    all
+}
+
+/// Where a shape without a name stands.
+struct Site {
+    /// The declared shape around it.
+    owner: String,
+    /// What its name ends in.
+    part: String,
+    /// The field or alternative that is written there: one that came by a spread is the same everywhere.
+    span: Span,
+    imported: bool,
+}
+
+struct Inner {
+    /// How many shapes have a name from the beginning.
+    declared: usize,
+    taken: HashSet<String>,
+    /// The number of the shape that a place has got.
+    known: HashMap<Span, usize>,
+    added: Vec<DeclaredShape>,
+}
+
+impl Inner {
+    fn shape(&mut self, mut shape: DeclaredShape, is_inner: bool) -> DeclaredShape {
+        let (owner, imported) = (shape.name.text.clone(), shape.imported);
+        let part =
+            |part: &str, span: Span| Site { owner: owner.clone(), part: part.to_owned(), span, imported };
+        shape.form = match shape.form {
+            Form::Record(mut record) => {
+                for field in &mut record.fields {
+                    let form = std::mem::replace(&mut field.form, Form::Any);
+                    let mut site = part(&pascal(&field.name.text), field.name.span);
+                    // Deeper inside, what stands around it has got a name.
+                    if !is_inner {
+                        site.owner.clone_from(&field.owner);
+                    }
+                    // A literal that is always there needs no field.
+                    field.form = match form {
+                        Form::Literal(_) if !field.optional => form,
+                        form => self.inside(form, &site),
+                    };
+                }
+                Form::Record(record)
+            }
+            Form::Literal(_) => Form::Union(vec![only(shape.form, shape.name.span)]),
+            Form::Union(parts) if parts.iter().any(|part| part.form == Form::Null) => {
+                self.union(parts, &part("Value", shape.name.span))
+            }
+            Form::Union(parts) => {
+                let number = parts.len();
+                let parts = parts.into_iter().enumerate().map(|(index, mut part_of)| {
+                    let name = if number > 2 { format!("Part{}", index + 1) } else { "Value".to_owned() };
+                    let site = part(&name, part_of.span);
+                    let form = match std::mem::replace(&mut part_of.form, Form::Any) {
+                        form @ Form::Literal(_) => form,
+                        form => self.inside(form, &site),
+                    };
+                    Alternative { form, ..part_of }
+                });
+                Form::Union(parts.collect())
+            }
+            form => self.inside(form, &part("Item", shape.name.span)),
+        };
+        shape
+    }
+
+    /// A form inside of another one.
+    fn inside(&mut self, form: Form, site: &Site) -> Form {
+        match form {
+            Form::List(of) => Form::List(Box::new(self.inside(*of, site))),
+            Form::Map(of) => Form::Map(Box::new(self.inside(*of, site))),
+            Form::Union(parts) => self.union(parts, site),
+            Form::Record(_) => self.named(form, site),
+            Form::Literal(_) => self.named(Form::Union(vec![only(form, site.span)]), site),
+            other => other,
+        }
+    }
+
+    /// A union inside of another form: `null` stays beside what is named.
+    fn union(&mut self, parts: Vec<Alternative>, site: &Site) -> Form {
+        let (nulls, mut others): (Vec<_>, Vec<_>) =
+            parts.into_iter().partition(|part| part.form == Form::Null);
+        let Some(null) = nulls.into_iter().next() else { return self.named(Form::Union(others), site) };
+        let value = match (others.len(), others.pop()) {
+            (1, Some(only)) => self.inside(only.form, site),
+            (_, last) => {
+                others.extend(last);
+                self.named(Form::Union(others), site)
+            }
+        };
+        Form::Union(vec![only(value, site.span), null])
+    }
+
+    /// The name of a form in its place.
+    fn named(&mut self, form: Form, site: &Site) -> Form {
+        if let Some(index) = self.known.get(&site.span) {
+            return Form::Named(*index);
+        }
+        let mut text = format!("{}{}", site.owner, site.part);
+        for number in 2.. {
+            if self.taken.insert(text.clone()) {
+                break;
+            }
+            text = format!("{}{}{number}", site.owner, site.part);
+        }
+        let index = self.declared + self.added.len();
+        self.known.insert(site.span, index);
+        let shape = DeclaredShape {
+            name: Name { text, span: site.span },
+            documentation: vec![format!("Stands in [`{}`].", site.owner)],
+            form: Form::Any,
+            imported: site.imported,
+            is_inner: true,
+        };
+        self.added.push(shape.clone());
+        let shape = self.shape(DeclaredShape { form, ..shape }, true);
+        if let Some(place) = self.added.get_mut(index - self.declared) {
+            *place = shape;
+        }
+        Form::Named(index)
+    }
+}
+
+/// An alternative that nobody wrote as one.
+fn only(form: Form, span: Span) -> Alternative {
+    Alternative { form, span, text: String::new() }
+}
+
+/// `mimeType` as `MimeType`, `_meta` as `Meta`: the words of a key, each with a capital.
+fn pascal(key: &str) -> String {
+    let words = key.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    let name: String = words.filter_map(capital).collect();
+    if name.is_empty() { "Value".to_owned() } else { name }
+}

@@ -1,0 +1,326 @@
+//! Every path of a declaration, held against the shape of the payload that it leads into.
+//!
+//! A payload without a shape is not looked into, and neither is what is `any`, an `object`, or the value of a `map`.
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
+
+use super::items::Sides;
+use super::placed::Placed;
+use crate::ast::{
+    AnnouncedField, Condition, ItemKind, JsonPath, KeyFieldPlace, MessageField, Modifier, Name,
+};
+use crate::declarations::{Declarations, Field, Form, Meaning, PayloadType, Record, Resolution, Shapes};
+use crate::diagnostic::Diagnostic;
+use crate::findings::shapes as finding;
+
+/// How many names of fields a finding chooses from.
+const MOST_FIELDS: usize = 200;
+
+/// Holds all paths against the shapes.
+pub(super) fn check(
+    items: &[Placed<'_>],
+    sides: &Sides<'_>,
+    resolution: &Resolution,
+    diagnostics: &mut Vec<Diagnostic>,
+) {
+    // Through a union that contains itself there would be no end.
+    let is_endless = |found: &Diagnostic| found.code == finding::ENDLESS;
+    if resolution.declarations.shapes.is_empty() || diagnostics.iter().any(is_endless) {
+        return;
+    }
+    let mut paths = Paths { resolution, declarations: &resolution.declarations, diagnostics };
+    for placed in items {
+        match &placed.item.kind {
+            ItemKind::Request(request) => {
+                paths.condition(&request.name, request.condition.as_ref());
+                for reply in &request.replies {
+                    paths.condition(&reply.name, reply.condition.as_ref());
+                }
+                for modifier in &request.modifiers {
+                    paths.modifier(&request.name, modifier);
+                    if let Modifier::Pages { next, .. } = modifier
+                        && let [reply] = request.replies.as_slice()
+                    {
+                        paths.of_message(&reply.name, next, Lists::End);
+                    }
+                }
+            }
+            ItemKind::Notification(notification) => {
+                paths.condition(&notification.name, notification.condition.as_ref());
+                for modifier in &notification.modifiers {
+                    paths.modifier(&notification.name, modifier);
+                }
+            }
+            ItemKind::Key { fields, .. } => {
+                for field in fields {
+                    if let KeyFieldPlace::Field(field) = &field.place {
+                        paths.field(field);
+                    }
+                }
+            }
+            ItemKind::Version(field) if !placed.imported => paths.field(field),
+            ItemKind::Capabilities { role, field, defaults, .. } if !placed.imported => {
+                let Some(side) = sides.side(&role.text) else { continue };
+                match field {
+                    AnnouncedField::Message(field) => paths.field(field),
+                    AnnouncedField::EachRequest { path, .. } => paths.of_some_request(path),
+                }
+                if let Some((owner, form)) = paths.announced(field) {
+                    let required = required(items, sides, side);
+                    for path in defaults.iter().chain(required) {
+                        paths.walk(owner.clone(), form, path, Lists::End);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The paths of the capabilities of a side that messages require.
+fn required<'i>(
+    items: &'i [Placed<'_>],
+    sides: &'i Sides<'_>,
+    side: Side,
+) -> impl Iterator<Item = &'i JsonPath> {
+    let modifiers = items.iter().flat_map(|placed| match &placed.item.kind {
+        ItemKind::Request(request) => request.modifiers.as_slice(),
+        ItemKind::Notification(notification) => notification.modifiers.as_slice(),
+        _ => &[],
+    });
+    modifiers.filter_map(move |modifier| match modifier {
+        Modifier::Requires { holder, path, .. } if sides.side(&holder.text) == Some(side) => Some(path),
+        _ => None,
+    })
+}
+
+/// What a path does where it meets a list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Lists {
+    /// It goes on in each of its elements.
+    Through,
+    /// It can go no further.
+    End,
+}
+
+/// How many keys of a path lead somewhere, and what is wrong with the next one.
+struct Wrong {
+    depth: usize,
+    found: Diagnostic,
+}
+
+struct Paths<'a, 'd> {
+    resolution: &'a Resolution,
+    declarations: &'a Declarations,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+impl<'a> Paths<'a, '_> {
+    fn shapes(&self) -> Shapes<'a> {
+        Shapes(&self.declarations.shapes)
+    }
+
+    /// Whether nobody gave a shape its name.
+    fn is_inner(&self, index: usize) -> bool {
+        self.declarations.shapes.get(index).is_some_and(|shape| shape.is_inner)
+    }
+
+    /// What a message carries, if a shape says it.
+    fn payload(&self, message: &Name) -> Option<(String, &'a Form)> {
+        let Some(Meaning::Message(index)) = self.resolution.names.get(&message.text) else { return None };
+        self.payload_of(*index)
+    }
+
+    fn payload_of(&self, message: MessageIndex) -> Option<(String, &'a Form)> {
+        match &self.declarations.message(message)?.payload {
+            PayloadType::Shape { index, name } => {
+                Some((format!("`{name}`"), &self.declarations.shapes.get(*index)?.form))
+            }
+            PayloadType::None | PayloadType::Any | PayloadType::Type(_) => None,
+        }
+    }
+
+    fn of_message(&mut self, message: &Name, path: &JsonPath, lists: Lists) -> Option<Vec<&'a Form>> {
+        let (owner, form) = self.payload(message)?;
+        self.walk(owner, form, path, lists)
+    }
+
+    fn field(&mut self, field: &MessageField) {
+        self.of_message(&field.message, &field.path, Lists::End);
+    }
+
+    fn condition(&mut self, message: &Name, condition: Option<&Condition>) {
+        let Some(condition) = condition else { return };
+        let Some(found) = self.of_message(message, &condition.path, Lists::End) else { return };
+        let Some(literal) = &condition.literal else { return };
+        let mut texts = Vec::new();
+        if found.into_iter().all(|form| self.is_one_of(form, &mut texts))
+            && !texts.contains(&literal.text.as_str())
+        {
+            let path = crate::format::json_path(&condition.path);
+            let owner = format!("`{path}`");
+            self.diagnostics.push(finding::never_this_text(literal, &owner, texts.iter().copied()));
+        }
+    }
+
+    /// Collects the texts that a value may be; whether it can be no other one.
+    fn is_one_of(&self, form: &'a Form, texts: &mut Vec<&'a str>) -> bool {
+        match self.shapes().behind(form) {
+            Form::Literal(text) => texts.push(text),
+            Form::Union(parts) => return parts.iter().all(|part| self.is_one_of(&part.form, texts)),
+            Form::String | Form::Any => return false,
+            // Not a text at all.
+            _ => {}
+        }
+        true
+    }
+
+    fn modifier(&mut self, message: &Name, modifier: &Modifier) {
+        match modifier {
+            Modifier::Requires { condition, .. } => self.condition(message, condition.as_ref()),
+            Modifier::Cancels { id: path, .. } | Modifier::Pages { cursor: path, .. } => {
+                self.of_message(message, path, Lists::End);
+            }
+            Modifier::Reports { token, of, .. } => {
+                self.of_message(message, token, Lists::End);
+                of.iter().for_each(|path| self.of_some_request(path));
+            }
+            Modifier::Grants { path, .. } | Modifier::Revokes { path, .. } => {
+                self.of_message(message, path, Lists::Through);
+            }
+            Modifier::As(_) | Modifier::Answered(_) | Modifier::Cancellable { .. } | Modifier::Levels(_) => {}
+        }
+    }
+
+    /// A path into the params of requests, of which at least one must have it.
+    fn of_some_request(&mut self, path: &JsonPath) {
+        let mut wrong = None;
+        for index in self.declarations.indices() {
+            let Some(message) = self.declarations.message(index) else { continue };
+            if message.table.kind != Kind::Request || message.payload == PayloadType::None {
+                continue;
+            }
+            let Some((owner, form)) = self.payload_of(index) else { return };
+            match self.follow(owner, form, path, Lists::End) {
+                Ok(_) => return,
+                // The request that has the most of it says best what is wrong.
+                Err(found) => {
+                    if wrong.as_deref().is_none_or(|deepest: &Wrong| found.depth > deepest.depth) {
+                        wrong = Some(found);
+                    }
+                }
+            }
+        }
+        self.diagnostics.extend(wrong.map(|wrong| wrong.found));
+    }
+
+    /// What a side announces, if a shape says it.
+    fn announced(&self, field: &AnnouncedField) -> Option<(String, &'a Form)> {
+        let (owner, form, path) = match field {
+            AnnouncedField::Message(field) => {
+                let (owner, form) = self.payload(&field.message)?;
+                (owner, form, &field.path)
+            }
+            AnnouncedField::EachRequest { path, .. } => {
+                let found = self.declarations.indices().find_map(|index| {
+                    let is_request = self.declarations.message(index)?.table.kind == Kind::Request;
+                    let (owner, form) = self.payload_of(index).filter(|_| is_request)?;
+                    self.follow(owner.clone(), form, path, Lists::End).is_ok().then_some((owner, form))
+                });
+                let (owner, form) = found?;
+                (owner, form, path)
+            }
+        };
+        let found = self.follow(owner, form, path, Lists::End).ok()?;
+        let [form] = found.as_slice() else { return None };
+        let owner = match form {
+            Form::Named(index) if !self.is_inner(*index) => {
+                self.declarations.shapes.get(*index)?.name.text.clone()
+            }
+            _ => crate::format::json_path(path),
+        };
+        Some((format!("`{owner}`"), form))
+    }
+
+    fn walk(
+        &mut self,
+        owner: String,
+        form: &'a Form,
+        path: &JsonPath,
+        lists: Lists,
+    ) -> Option<Vec<&'a Form>> {
+        match self.follow(owner, form, path, lists) {
+            Ok(found) => Some(found),
+            Err(wrong) => {
+                self.diagnostics.push(wrong.found);
+                None
+            }
+        }
+    }
+
+    /// What a path leads to, one form for each way through the unions; or how far it leads, and what is wrong there.
+    fn follow(
+        &self,
+        mut owner: String,
+        form: &'a Form,
+        path: &JsonPath,
+        lists: Lists,
+    ) -> Result<Vec<&'a Form>, Box<Wrong>> {
+        let mut here = vec![form];
+        for (depth, key) in path.segments.iter().enumerate() {
+            let mut records = Vec::new();
+            let mut open = false;
+            let mut next = Vec::new();
+            let mut other = "";
+            let mut waiting = here;
+            while let Some(form) = waiting.pop() {
+                match self.shapes().behind(form) {
+                    Form::Record(record) => {
+                        next.extend(record.field(&key.text).map(|field| &field.form));
+                        records.push(record);
+                    }
+                    Form::Any | Form::Object => open = true,
+                    Form::Map(of) => next.push(of),
+                    Form::List(of) if lists == Lists::Through => waiting.push(of),
+                    Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
+                    Form::List(_) => other = "a list",
+                    Form::Null => {}
+                    Form::String | Form::Literal(_) => other = "a text",
+                    Form::Int | Form::Uint | Form::Number => other = "a number",
+                    Form::Bool => other = "`true` or `false`",
+                    Form::Named(_) => {}
+                }
+            }
+            if next.is_empty() && !open && !is_of_rest(&records, key) {
+                let found = match records.is_empty() {
+                    true => finding::no_members(key, &owner, other),
+                    false => finding::no_such_field(key, &owner, names(&records)),
+                };
+                return Err(Box::new(Wrong { depth, found }));
+            }
+            if next.is_empty() {
+                return Ok(vec![&Form::Any]);
+            }
+            owner = match next.as_slice() {
+                [Form::Named(index)] => match self.declarations.shapes.get(*index) {
+                    Some(shape) if !shape.is_inner => format!("`{}`", shape.name.text),
+                    _ => format!("`{}`", key.text),
+                },
+                _ => format!("`{}`", key.text),
+            };
+            here = next;
+        }
+        Ok(here)
+    }
+}
+
+fn names<'a>(records: &[&'a Record]) -> impl Iterator<Item = &'a str> + Clone {
+    let fields =
+        records.iter().flat_map(|record| &record.fields).map(|field: &Field| field.name.text.as_str());
+    fields.take(MOST_FIELDS).collect::<Vec<_>>().into_iter()
+}
+
+/// Whether a key is one that a record keeps without knowing it. One that is almost a known one is taken for a mistake.
+fn is_of_rest(records: &[&Record], key: &Name) -> bool {
+    records.iter().any(|record| record.rest) && crate::suggest::nearest(&key.text, names(records)).is_none()
+}

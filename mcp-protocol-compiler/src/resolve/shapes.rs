@@ -1,0 +1,420 @@
+//! Shapes: every name found, every spread written out, what an `override` means by its own name.
+
+use std::collections::HashMap;
+
+use super::placed::Placed;
+use crate::ast::{self, Item, ItemKind, Member, Name, ShapeKind};
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::diagnostic::Diagnostic;
+use crate::findings::{shapes as finding, size};
+use crate::source::Span;
+
+/// How many shapes a protocol may have.
+const MOST_SHAPES: usize = 4_096;
+
+/// How many fields a record may have, with those of its spreads. A spread of a spread has the fields of both, so that a
+/// short text can stand for many.
+const MOST_FIELDS: usize = 1_000;
+
+/// How many records may stand behind one another, each with the fields of the next.
+const DEEPEST: usize = 64;
+
+/// With how many names a name is compared that none has.
+const MOST_COMPARED: usize = 1_000;
+
+/// Every shape, in the order of the text.
+pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -> Vec<DeclaredShape> {
+    let mut texts: Vec<Text<'_>> = Vec::new();
+    for placed in items {
+        let ItemKind::Shape { name, .. } = &placed.item.kind else { continue };
+        if texts.len() == MOST_SHAPES {
+            diagnostics.push(size::too_many_shapes(name.span, MOST_SHAPES));
+            break;
+        }
+        texts.push(Text { placed, name });
+    }
+    let names = texts.iter().enumerate().map(|(index, text)| (text.name.text.as_str(), index)).collect();
+    let mut forms = Forms { records: vec![Spread::Unread; texts.len()], texts, names, depth: 0, diagnostics };
+    let all: Vec<DeclaredShape> = (0..forms.texts.len()).filter_map(|index| forms.shape(index)).collect();
+    endless(&all, diagnostics);
+    all
+}
+
+/// A `type` item.
+struct Text<'a> {
+    placed: &'a Placed<'a>,
+    name: &'a Name,
+}
+
+/// What is known of the fields that a record gives to those that spread it.
+#[derive(Clone)]
+enum Spread {
+    /// It has not been looked at.
+    Unread,
+    /// It is being looked at.
+    Open,
+    /// Its form; whatever is wrong in it has been reported.
+    Read(Form),
+}
+
+/// Reads the forms of all shapes.
+///
+/// Invariant: `records` has one entry for each of `texts`, and an entry that is read is never read again, so that
+/// each mistake is reported once.
+struct Forms<'a, 'd> {
+    texts: Vec<Text<'a>>,
+    names: HashMap<&'a str, usize>,
+    records: Vec<Spread>,
+    /// How many texts are being read one for another.
+    depth: usize,
+    diagnostics: &'d mut Vec<Diagnostic>,
+}
+
+/// What a name means that an item gives to itself.
+#[derive(Clone, Copy)]
+struct Own<'a> {
+    name: &'a str,
+    /// What the item overrides, the latest last.
+    earlier: &'a [&'a Item],
+}
+
+impl<'a> Forms<'a, '_> {
+    fn shape(&mut self, index: usize) -> Option<DeclaredShape> {
+        let form = self.form_of(index)?;
+        let Text { placed, name } = self.texts.get(index)?;
+        Some(DeclaredShape {
+            name: (*name).clone(),
+            documentation: placed.item.documentation.clone(),
+            form,
+            imported: placed.imported,
+            is_inner: false,
+        })
+    }
+
+    /// What a shape is; `None` if that is being found out.
+    fn form_of(&mut self, index: usize) -> Option<Form> {
+        match self.records.get(index)? {
+            Spread::Read(form) => return Some(form.clone()),
+            Spread::Open => return None,
+            Spread::Unread => {}
+        }
+        self.set(index, Spread::Open);
+        let text = self.texts.get(index)?;
+        let (item, earlier) = (text.placed.item, text.placed.earlier.as_slice());
+        let form = self.form_of_item(item, earlier);
+        self.set(index, Spread::Read(form.clone()));
+        Some(form)
+    }
+
+    fn set(&mut self, index: usize, state: Spread) {
+        if let Some(record) = self.records.get_mut(index) {
+            *record = state;
+        }
+    }
+
+    fn form_of_item(&mut self, item: &'a Item, earlier: &'a [&'a Item]) -> Form {
+        let ItemKind::Shape { name, body } = &item.kind else { return Form::Any };
+        let own = Own { name: &name.text, earlier };
+        self.depth += 1;
+        let form = self.top(body, own);
+        self.depth -= 1;
+        form
+    }
+
+    /// What an item is whose own name stands for what it overrides.
+    fn overridden(&mut self, name: &Name, own: Own<'a>) -> Option<Form> {
+        let (last, before) = own.earlier.split_last().filter(|_| name.text == own.name)?;
+        if self.depth >= DEEPEST {
+            self.diagnostics.push(size::records_too_deep(name.span, DEEPEST));
+            return Some(Form::Any);
+        }
+        Some(self.form_of_item(last, before))
+    }
+
+    /// The outermost form of an item, where its own name may stand for what it overrides.
+    fn top(&mut self, shape: &'a ast::Shape, own: Own<'a>) -> Form {
+        match &shape.kind {
+            ShapeKind::Union(parts) => {
+                let mut alternatives = Vec::new();
+                for part in parts {
+                    let overridden = match &part.kind {
+                        ShapeKind::Named(name) => self.overridden(name, own),
+                        _ => None,
+                    };
+                    match overridden {
+                        Some(Form::Union(earlier)) => alternatives.extend(earlier),
+                        Some(form) => alternatives.push(alternative(form, part)),
+                        None => {
+                            let form = self.form(part, own);
+                            alternatives.push(alternative(form, part));
+                        }
+                    }
+                }
+                Form::Union(alternatives)
+            }
+            ShapeKind::Named(name) => self.overridden(name, own).unwrap_or_else(|| self.named(name)),
+            ShapeKind::Record(members) => self.record(members, shape.span, own, true),
+            _ => self.form(shape, own),
+        }
+    }
+
+    fn form(&mut self, shape: &'a ast::Shape, own: Own<'a>) -> Form {
+        match &shape.kind {
+            ShapeKind::Named(name) => self.named(name),
+            ShapeKind::Literal(text) => Form::Literal(text.text.clone()),
+            ShapeKind::List(of) => Form::List(Box::new(self.form(of, own))),
+            ShapeKind::Map(of) => Form::Map(Box::new(self.form(of, own))),
+            ShapeKind::Union(parts) => {
+                let part = |part: &'a ast::Shape| alternative(self.form(part, own), part);
+                Form::Union(parts.iter().map(part).collect())
+            }
+            ShapeKind::Record(members) => self.record(members, shape.span, own, false),
+            ShapeKind::Missing => Form::Any,
+        }
+    }
+
+    fn named(&mut self, name: &Name) -> Form {
+        match name.text.as_str() {
+            "any" => Form::Any,
+            "null" => Form::Null,
+            "bool" => Form::Bool,
+            "int" => Form::Int,
+            "uint" => Form::Uint,
+            "number" => Form::Number,
+            "string" => Form::String,
+            "object" => Form::Object,
+            other => match self.names.get(other) {
+                Some(index) => Form::Named(*index),
+                None => {
+                    self.report_undefined(name);
+                    Form::Any
+                }
+            },
+        }
+    }
+
+    fn report_undefined(&mut self, name: &Name) {
+        let known = self.texts.iter().map(|text| text.name.text.as_str()).take(MOST_COMPARED);
+        self.diagnostics.push(finding::undefined(name, known));
+    }
+
+    /// A record. Where it is all that its item is, the item's own name may stand for what it overrides.
+    fn record(&mut self, members: &'a [Member], span: Span, own: Own<'a>, is_item: bool) -> Form {
+        let mut fields = Fields::default();
+        let mut rest = None;
+        let mut rest_of_spread = false;
+        for member in members {
+            match member {
+                Member::Field(field) => {
+                    let read = Field {
+                        name: field.name.clone(),
+                        owner: own.name.to_owned(),
+                        documentation: field.documentation.clone(),
+                        optional: field.optional,
+                        form: self.form(&field.shape, own),
+                    };
+                    if let Some(first) = fields.own(read) {
+                        let name = &field.name;
+                        self.diagnostics.push(finding::field_twice(name.span, first, &name.text));
+                    }
+                }
+                Member::Spread { name, span } => {
+                    let overridden = if is_item { self.overridden(name, own) } else { None };
+                    let Some(spread) = self.spread(name, *span, overridden) else { continue };
+                    rest_of_spread |= spread.rest;
+                    spread.fields.into_iter().for_each(|field| fields.spread(field));
+                }
+                Member::Rest(span) => {
+                    if rest.replace(*span).is_some() {
+                        self.diagnostics.push(finding::rest_twice(*span));
+                    }
+                }
+            }
+        }
+        let mut fields = fields.all;
+        if fields.len() > MOST_FIELDS {
+            self.diagnostics.push(size::too_many_fields(span, MOST_FIELDS));
+            fields.truncate(MOST_FIELDS);
+        }
+        let fields = fields.into_iter().map(|(field, _)| field).collect();
+        Form::Record(Record { fields, rest: rest.is_some() || rest_of_spread })
+    }
+
+    /// The record that a spread takes its fields from.
+    fn spread(&mut self, name: &Name, span: Span, overridden: Option<Form>) -> Option<Record> {
+        let mut form = match overridden {
+            Some(form) => form,
+            None => self.named(name),
+        };
+        for _ in 0..DEEPEST {
+            form = match form {
+                Form::Record(record) => return Some(record),
+                Form::Named(_) if self.depth >= DEEPEST => {
+                    self.diagnostics.push(size::records_too_deep(span, DEEPEST));
+                    return None;
+                }
+                Form::Named(index) => match self.form_of(index) {
+                    Some(form) => form,
+                    None => {
+                        self.diagnostics.push(finding::spread_of_itself(span, &name.text));
+                        return None;
+                    }
+                },
+                // What is missing has been reported.
+                Form::Any if name.text != "any" => return None,
+                _ => break,
+            };
+        }
+        self.diagnostics.push(finding::not_a_record(span, &name.text));
+        None
+    }
+}
+
+fn alternative(form: Form, part: &ast::Shape) -> Alternative {
+    Alternative { form, span: part.span, text: crate::format::shape(part) }
+}
+
+/// The fields of a record that is being read, with whether each is its own.
+#[derive(Default)]
+struct Fields {
+    all: Vec<(Field, bool)>,
+    places: HashMap<String, usize>,
+}
+
+impl Fields {
+    /// Adds a field that is written here, in place of a spread one; gives where it is written already.
+    fn own(&mut self, field: Field) -> Option<Span> {
+        match self.at(&field) {
+            Some((first, true)) => return Some(first.name.span),
+            Some(spread) => *spread = (field, true),
+            None => self.push(field, true),
+        }
+        None
+    }
+
+    /// Adds a field of another record, unless one of this record stands in its place.
+    fn spread(&mut self, field: Field) {
+        match self.at(&field) {
+            Some((_, true)) => {}
+            Some(earlier) => *earlier = (field, false),
+            None => self.push(field, false),
+        }
+    }
+
+    fn at(&mut self, field: &Field) -> Option<&mut (Field, bool)> {
+        let place = self.places.get(&field.name.text)?;
+        self.all.get_mut(*place)
+    }
+
+    fn push(&mut self, field: Field, own: bool) {
+        self.places.insert(field.name.text.clone(), self.all.len());
+        self.all.push((field, own));
+    }
+}
+
+/// Reports the shapes of which no value can be written down: each value would contain another one of the same shape.
+fn endless(shapes: &[DeclaredShape], diagnostics: &mut Vec<Diagnostic>) {
+    // A shape has a value if that is clear without itself; what is known of some makes more of them clear.
+    let mut has_value = vec![false; shapes.len()];
+    loop {
+        let mut found = false;
+        for (index, shape) in shapes.iter().enumerate().rev() {
+            let known = has_value.get(index).copied().unwrap_or(true);
+            if !known && is_written(&shape.form, &has_value) {
+                found = true;
+                if let Some(known) = has_value.get_mut(index) {
+                    *known = true;
+                }
+            }
+        }
+        if !found {
+            break;
+        }
+    }
+    let mut through_names = Loops { shapes, state: vec![Visit::Not; shapes.len()] };
+    for (index, shape) in shapes.iter().enumerate() {
+        if !has_value.get(index).copied().unwrap_or(true) || through_names.leads_to_itself(index) {
+            diagnostics.push(finding::endless(&shape.name));
+        }
+    }
+}
+
+fn is_written(form: &Form, has_value: &[bool]) -> bool {
+    match form {
+        Form::Record(record) => {
+            record.fields.iter().all(|field| field.optional || is_written(&field.form, has_value))
+        }
+        Form::Union(parts) => parts.iter().any(|part| is_written(&part.form, has_value)),
+        Form::Named(index) => has_value.get(*index).copied().unwrap_or(true),
+        _ => true,
+    }
+}
+
+/// Names and unions that lead back to where they begin, without a record, list or map on the way: `type A = A | string`.
+struct Loops<'a> {
+    shapes: &'a [DeclaredShape],
+    state: Vec<Visit>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Visit {
+    Not,
+    /// On the way that is being walked.
+    Open,
+    /// Everything behind it has been looked at.
+    Done,
+}
+
+impl Loops<'_> {
+    /// Whether the names behind a shape lead back to it, or to another one on the way. Walked without recursion, for
+    /// the way may be as long as there are shapes.
+    fn leads_to_itself(&mut self, start: usize) -> bool {
+        if self.visit(start) == Visit::Done {
+            return false;
+        }
+        let mut way = vec![(start, self.next_names(start))];
+        self.set(start, Visit::Open);
+        let mut found = false;
+        while let Some((index, names)) = way.last_mut() {
+            let Some(next) = names.pop() else {
+                let index = *index;
+                self.set(index, Visit::Done);
+                way.pop();
+                continue;
+            };
+            match self.visit(next) {
+                Visit::Open => found = true,
+                Visit::Done => {}
+                Visit::Not => {
+                    self.set(next, Visit::Open);
+                    let names = self.next_names(next);
+                    way.push((next, names));
+                }
+            }
+        }
+        found
+    }
+
+    fn visit(&self, index: usize) -> Visit {
+        self.state.get(index).copied().unwrap_or(Visit::Done)
+    }
+
+    fn set(&mut self, index: usize, visit: Visit) {
+        if let Some(state) = self.state.get_mut(index) {
+            *state = visit;
+        }
+    }
+
+    fn next_names(&self, index: usize) -> Vec<usize> {
+        let mut names = Vec::new();
+        let mut waiting: Vec<&Form> = self.shapes.get(index).map(|shape| &shape.form).into_iter().collect();
+        while let Some(form) = waiting.pop() {
+            match form {
+                Form::Named(index) => names.push(*index),
+                Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
+                _ => {}
+            }
+        }
+        names
+    }
+}

@@ -1,0 +1,298 @@
+//! What generated code calls for the types of shapes.
+
+/// A record: a struct, what makes it, and how it is written and read.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __record {
+    (
+        $(#[$meta:meta])*
+        $name:ident {
+            $(literals { $($text_key:literal = $text:literal;)* };)?
+            $(required { $($(#[$required_meta:meta])* $required:ident: $required_type:ty, $required_key:literal, $required_from:ty;)* };)?
+            $(optional { $($(#[$optional_meta:meta])* $optional:ident: $optional_type:ty, $optional_key:literal, $optional_from:ty;)* };)?
+            $(rest $rest:ident;)?
+        };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub struct $name {
+            $($(
+                $(#[$required_meta])*
+                #[doc = concat!("\n\n`", $required_key, "` on the wire.")]
+                pub $required: $required_type,
+            )*)?
+            $($(
+                $(#[$optional_meta])*
+                #[doc = concat!("\n\n`", $optional_key, "` on the wire, left out if `None`.")]
+                pub $optional: Option<$optional_type>,
+            )*)?
+            $(
+                /// The members that are none of the others.
+                pub $rest: $crate::shapes::Object,
+            )?
+        }
+
+        #[allow(clippy::useless_conversion, clippy::too_many_arguments, clippy::new_without_default)]
+        impl $name {
+            /// What must be there is given, and all else is absent.
+            pub fn new($($($required: $required_from),*)?) -> Self {
+                Self {
+                    $($($required: $required.into(),)*)?
+                    $($($optional: None,)*)?
+                    $($rest: $crate::shapes::Object::new(),)?
+                }
+            }
+
+            $($(
+                $(#[$optional_meta])*
+                #[doc = concat!("\n\nSets `", $optional_key, "`.")]
+                #[must_use]
+                pub fn $optional(mut self, $optional: $optional_from) -> Self {
+                    self.$optional = Some($optional.into());
+                    self
+                }
+            )*)?
+        }
+
+        impl $crate::shapes::FromJson for $name {
+            const EXPECTED: &'static str = concat!("an object `", stringify!($name), "`");
+
+            #[allow(unused_mut, unused_variables)]
+            fn from_json(
+                value: $crate::shapes::Value,
+            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
+                let mut members = $crate::shapes::Members::of::<Self>(value)?;
+                $($(members.literal($text_key, $text)?;)*)?
+                Ok(Self {
+                    $($($required: members.required($required_key)?,)*)?
+                    $($($optional: members.optional($optional_key)?,)*)?
+                    $($rest: members.rest(),)?
+                })
+            }
+        }
+
+        impl $crate::shapes::serde::Serialize for $name {
+            fn serialize<S: $crate::shapes::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                use $crate::shapes::serde::ser::SerializeMap;
+                let mut members = serializer.serialize_map(None)?;
+                $($(members.serialize_entry($text_key, $text)?;)*)?
+                $($(members.serialize_entry($required_key, &self.$required)?;)*)?
+                $($(
+                    if let Some(value) = &self.$optional {
+                        members.serialize_entry($optional_key, value)?;
+                    }
+                )*)?
+                $(
+                    for (key, value) in &self.$rest {
+                        members.serialize_entry(key, value)?;
+                    }
+                )?
+                members.end()
+            }
+        }
+
+        $crate::__deserialize! { $name }
+    };
+}
+
+/// A union of which each alternative is a type, or a text by itself.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __union {
+    (
+        $(#[$meta:meta])*
+        $name:ident is $index:path, of $protocol:path {
+            $(texts { $($text_place:literal => $text_variant:ident = $text:literal;)* };)?
+            $($place:literal => $variant:ident($type:ty);)*
+        };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq)]
+        #[non_exhaustive]
+        pub enum $name {
+            $($(
+                #[doc = concat!("`\"", $text, "\"`")]
+                $text_variant,
+            )*)?
+            $(
+                #[allow(missing_docs)]
+                $variant($type),
+            )*
+        }
+
+        $(
+            impl From<$type> for $name {
+                fn from(value: $type) -> Self {
+                    Self::$variant(value)
+                }
+            }
+        )*
+
+        impl $crate::shapes::FromJson for $name {
+            const EXPECTED: &'static str = concat!("a `", stringify!($name), "`");
+
+            fn from_json(
+                value: $crate::shapes::Value,
+            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
+                match $crate::shapes::chosen(&$protocol, $index, &value)? {
+                    $($($text_place => Ok(Self::$text_variant),)*)?
+                    $($place => $crate::shapes::FromJson::from_json(value).map(Self::$variant),)*
+                    _ => Err(Self::mismatch(&value)),
+                }
+            }
+        }
+
+        impl $crate::shapes::serde::Serialize for $name {
+            fn serialize<S: $crate::shapes::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                match self {
+                    $($(Self::$text_variant => serializer.serialize_str($text),)*)?
+                    $(Self::$variant(value) => value.serialize(serializer),)*
+                }
+            }
+        }
+
+        $crate::__deserialize! { $name }
+    };
+}
+
+/// A union of texts; with `other`, any other text is kept.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __words {
+    (
+        $(#[$meta:meta])*
+        $name:ident, $expected:literal { $($variant:ident = $text:literal;)* };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(
+                #[doc = concat!("`\"", $text, "\"`")]
+                $variant,
+            )*
+        }
+
+        impl $name {
+            /// The text on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                }
+            }
+        }
+
+        impl $crate::shapes::FromJson for $name {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_json(
+                value: $crate::shapes::Value,
+            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
+                const ALL: &[$name] = &[$($name::$variant),*];
+                let found = value.as_str().and_then(|text| ALL.iter().find(|word| word.as_str() == text));
+                found.copied().ok_or_else(|| Self::mismatch(&value))
+            }
+        }
+
+        $crate::__word! { $name }
+    };
+    (
+        $(#[$meta:meta])*
+        $name:ident { other $other:ident; $($variant:ident = $text:literal;)* };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(
+                #[doc = concat!("`\"", $text, "\"`")]
+                $variant,
+            )*
+            /// Another text.
+            $other(String),
+        }
+
+        impl $name {
+            /// The text on the wire.
+            pub fn as_str(&self) -> &str {
+                match self {
+                    $(Self::$variant => $text,)*
+                    Self::$other(text) => text,
+                }
+            }
+        }
+
+        impl From<String> for $name {
+            fn from(text: String) -> Self {
+                match text.as_str() {
+                    $($text => Self::$variant,)*
+                    _ => Self::$other(text),
+                }
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(text: &str) -> Self {
+                Self::from(text.to_owned())
+            }
+        }
+
+        impl $crate::shapes::FromJson for $name {
+            const EXPECTED: &'static str = "a string";
+
+            fn from_json(
+                value: $crate::shapes::Value,
+            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
+                String::from_json(value).map(Self::from)
+            }
+        }
+
+        $crate::__word! { $name }
+    };
+}
+
+/// What both kinds of words have.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __word {
+    ($name:ident) => {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                formatter.write_str(self.as_str())
+            }
+        }
+
+        impl $crate::shapes::serde::Serialize for $name {
+            fn serialize<S: $crate::shapes::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                serializer.serialize_str(self.as_str())
+            }
+        }
+
+        $crate::__deserialize! { $name }
+    };
+}
+
+/// Reads a type as [`FromJson`](crate::shapes::FromJson) does.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __deserialize {
+    ($name:ident) => {
+        impl<'de> $crate::shapes::serde::Deserialize<'de> for $name {
+            fn deserialize<D: $crate::shapes::serde::Deserializer<'de>>(
+                deserializer: D,
+            ) -> ::std::result::Result<Self, D::Error> {
+                $crate::shapes::deserialize(deserializer)
+            }
+        }
+    };
+}

@@ -1,0 +1,32 @@
+//! Payload types that are generated from the shapes of a `.session` file.
+//!
+//! `type Tool = { name: string, title?: string }` becomes a struct with public fields, `Tool::new(name)` for what it must
+//! have, and a setter for each field that may be absent: `Tool::new("echo").title("Echo")`. A union becomes an enum. The
+//! types are `Serialize` and `Deserialize`. What does not fit says where: `content[2].text: expected a string, found 5`.
+//!
+//! A payload is read in two steps: JSON text becomes a [`Value`], and [`FromJson`] takes it apart. So what is generated
+//! for a type is short, is compiled once, and moves texts instead of copying them. Writing goes straight to text.
+//!
+//! `from_json.rs` reads the shapes that the language has by itself, `members.rs` takes a record apart, `number.rs` is what
+//! `number` becomes, `view.rs` shows a value to the machine, and `macros.rs` has what generated code calls for a record, a
+//! union, or a choice of words.
+
+mod from_json;
+mod macros;
+mod members;
+mod number;
+mod view;
+
+pub use mcp_protocol_machine::shape::ShapeMismatch;
+pub use serde_json::Value;
+
+pub use self::from_json::{FromJson, Object};
+#[doc(hidden)]
+pub use self::from_json::{chosen, deserialize};
+pub use self::members::Members;
+pub use self::number::Number;
+pub use self::view::ValueView;
+#[doc(hidden)]
+pub use crate::{__record as record, __union as union, __words as words};
+#[doc(hidden)]
+pub use serde;
