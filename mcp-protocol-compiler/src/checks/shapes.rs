@@ -1,9 +1,12 @@
-//! Finds the alternatives of unions that are never chosen.
+//! Finds the alternatives of unions that are never chosen, and shapes that are lists of themselves.
+
+use std::collections::HashSet;
 
 use mcp_protocol_machine::protocol::Protocol;
 use mcp_protocol_machine::shape::hides;
 
-use crate::declarations::{Declarations, DeclaredShape, Form};
+use crate::components::components;
+use crate::declarations::{Alternative, Declarations, DeclaredShape, Form};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes as finding;
 
@@ -12,20 +15,70 @@ const MOST_COMPARED: usize = 200;
 
 /// Holds the alternatives of each union against those before them.
 pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
-    let mut found = Vec::new();
+    let (mut found, mut seen) = (Vec::new(), HashSet::new());
     if declarations.shapes.is_empty() {
         return found;
     }
     let mut tables = Protocol::new("".into(), Vec::new().into());
     tables.shapes = declarations.shapes.iter().map(DeclaredShape::table).collect();
     for shape in &declarations.shapes {
-        let Form::Union(parts) = &shape.form else { continue };
-        for (place, later) in parts.iter().enumerate() {
-            let (form, earlier) = (later.form.table(), parts.iter().take(place).rev().take(MOST_COMPARED));
-            let hiding = earlier.into_iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
-            if let Some(earlier) = hiding {
-                found.push(finding::never_chosen(later, earlier));
+        for parts in unions(&shape.form) {
+            for (place, later) in parts.iter().enumerate() {
+                let (form, earlier) =
+                    (later.form.table(), parts.iter().take(place).rev().take(MOST_COMPARED));
+                let hiding = earlier.into_iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
+                // A field that records take from another one is in all of them.
+                if let Some(earlier) = hiding.filter(|_| seen.insert(later.span)) {
+                    found.push(finding::never_chosen(later, earlier));
+                }
             }
+        }
+    }
+    found.extend(of_nothing_but_themselves(&declarations.shapes));
+    found
+}
+
+/// The shapes that are lists or maps of themselves, with neither a record nor a union of several shapes on the way: they
+/// would be types of Rust without a name.
+fn of_nothing_but_themselves(shapes: &[DeclaredShape]) -> Vec<Diagnostic> {
+    let inside = |index: usize| shapes.get(index).map_or_else(Vec::new, |shape| named_inside(&shape.form));
+    let component = components(shapes.len(), inside);
+    let of = |index: usize| component.get(index);
+    let is_of_itself = |index: usize| inside(index).into_iter().any(|next| of(next) == of(index));
+    let all = shapes.iter().enumerate().filter(|(index, _)| is_of_itself(*index));
+    all.map(|(_, shape)| finding::of_nothing_but_itself(&shape.name)).collect()
+}
+
+/// The shapes that one names in its lists, maps and unions with `null`; none of a shape that has a type of its own.
+fn named_inside(form: &Form) -> Vec<usize> {
+    let mut named = Vec::new();
+    let mut waiting = vec![form];
+    while let Some(form) = waiting.pop() {
+        match form {
+            Form::List(of) | Form::Map(of) => waiting.push(of),
+            Form::Union(parts) if parts.iter().any(|part| part.form == Form::Null) => {
+                waiting.extend(parts.iter().map(|part| &part.form));
+            }
+            Form::Named(index) => named.push(*index),
+            _ => {}
+        }
+    }
+    named
+}
+
+/// The unions that a shape has in itself.
+fn unions(form: &Form) -> Vec<&[Alternative]> {
+    let mut found = Vec::new();
+    let mut waiting = vec![form];
+    while let Some(form) = waiting.pop() {
+        match form {
+            Form::List(of) | Form::Map(of) => waiting.push(of),
+            Form::Record(record) => waiting.extend(record.fields.iter().map(|field| &field.form)),
+            Form::Union(parts) => {
+                waiting.extend(parts.iter().map(|part| &part.form));
+                found.push(parts.as_slice());
+            }
+            _ => {}
         }
     }
     found

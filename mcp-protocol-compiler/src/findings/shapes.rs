@@ -80,6 +80,14 @@ pub fn endless(name: &Name) -> Diagnostic {
     .help("make one of the fields on the way optional, a list, or a union with `null`")
 }
 
+/// A shape that is a list of itself.
+pub fn of_nothing_but_itself(name: &Name) -> Diagnostic {
+    let text = &name.text;
+    Diagnostic::error(ENDLESS, name.span, format!("`{text}` consists of nothing but itself"))
+        .label("lists, maps and names lead back to it")
+        .help(format!("put a record on the way, for instance `type {text} = [{{ item: {text} }}]`"))
+}
+
 /// A path that leads to a field that its record does not have.
 pub fn no_such_field<'a>(
     key: &Name,

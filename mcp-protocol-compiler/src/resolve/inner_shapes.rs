@@ -98,15 +98,22 @@ impl Inner {
     fn union(&mut self, parts: Vec<Alternative>, site: &Site) -> Form {
         let (nulls, mut others): (Vec<_>, Vec<_>) =
             parts.into_iter().partition(|part| part.form == Form::Null);
-        let Some(null) = nulls.into_iter().next() else { return self.named(Form::Union(others), site) };
+        if nulls.is_empty() {
+            return self.named(Form::Union(others), site);
+        }
         let value = match (others.len(), others.pop()) {
-            (1, Some(only)) => self.inside(only.form, site),
-            (_, last) => {
-                others.extend(last);
-                self.named(Form::Union(others), site)
+            (_, None) => None,
+            (1, Some(mut value)) => {
+                let form = std::mem::replace(&mut value.form, Form::Any);
+                value.form = self.inside(form, site);
+                Some(value)
+            }
+            (_, Some(last)) => {
+                others.push(last);
+                Some(only(self.named(Form::Union(others), site), site.span))
             }
         };
-        Form::Union(vec![only(value, site.span), null])
+        Form::Union(value.into_iter().chain(nulls).collect())
     }
 
     /// The name of a form in its place.

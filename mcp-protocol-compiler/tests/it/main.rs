@@ -11,6 +11,7 @@ mod helps;
 mod late;
 mod proofs;
 mod renamed;
+mod shapes;
 #[path = "../support/mod.rs"]
 mod support;
 mod typed_in;

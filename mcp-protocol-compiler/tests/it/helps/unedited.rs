@@ -24,6 +24,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `...Name` for the fields of another record", "which of the two is meant is not known"),
     (": string`, or what else its value is", "what the value is, is the author's to say"),
     ("write `string`, `int`, `bool`, `any`", "what the shape is, is the author's to say"),
+    ("put a record on the way, for instance", "what the record is for is the author's to say"),
     ("end the path before it", "the path may have been meant for another field"),
     ("it has no fields", "there is nothing to choose from"),
     ("its fields are `", "none of them is near"),

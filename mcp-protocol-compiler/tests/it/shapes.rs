@@ -1,0 +1,148 @@
+//! Random shapes: whatever is written, compiling comes to an end, and what it accepts has values and becomes code.
+
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::io;
+use std::path::Path;
+
+use mcp_protocol_compiler::{compile, generate};
+use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
+use mcp_protocol_machine::shape::{Json, JsonView, judge, sample};
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+
+const NAMES: [&str; 6] = ["A", "B", "C", "D", "E", "F"];
+const KEYS: [&str; 5] = ["a", "b", "_meta", "type", "\"x/y\""];
+
+/// The fields of a record as text; `inner` is what their values are.
+fn fields(inner: impl Strategy<Value = String> + 'static) -> impl Strategy<Value = Vec<String>> {
+    let keys = prop::sample::subsequence(KEYS.to_vec(), 0..=3);
+    (keys, prop::collection::vec((0..4u8, inner), 3)).prop_map(|(keys, values)| {
+        let field = |(key, (mark, shape)): (&str, (u8, String))| {
+            format!("{key}{}: {shape}", if mark > 0 { "?" } else { "" })
+        };
+        keys.into_iter().zip(values).map(field).collect()
+    })
+}
+
+fn leaf() -> impl Strategy<Value = String> {
+    let built_in = ["string", "int", "uint", "number", "bool", "null", "any", "object", "\"x\"", "\"y\""];
+    prop_oneof![
+        4 => prop::sample::select(built_in.to_vec()).prop_map(str::to_owned),
+        1 => prop::sample::select(&NAMES[..]).prop_map(str::to_owned),
+    ]
+}
+
+/// A shape as text.
+fn shape() -> impl Strategy<Value = String> {
+    leaf().prop_recursive(3, 12, 3, |inner| {
+        prop_oneof![
+            2 => inner.clone().prop_map(|of| format!("[{of}]")),
+            1 => inner.clone().prop_map(|of| format!("map ({of})")),
+            1 => prop::collection::vec(inner.clone(), 2..4).prop_map(|parts| format!("({})", parts.join(" | "))),
+            1 => inner.clone().prop_map(|part| format!("({part} | null)")),
+            1 => Just("(\"x\" | \"z\" | string)".to_owned()),
+            1 => Just("(int | [string] | { a: int })".to_owned()),
+            4 => fields(inner).prop_map(|fields| format!("{{ {} }}", fields.join(", "))),
+        ]
+    })
+}
+
+/// A record with spreads of records before it, and members that it does not know.
+fn record(before: usize) -> impl Strategy<Value = String> {
+    let spread =
+        prop::option::of(prop::sample::select((0..NAMES.len().min(before.max(1))).collect::<Vec<_>>()));
+    (fields(shape()), spread, 0..4u8).prop_map(move |(mut fields, spread, rest)| {
+        fields.extend(spread.filter(|_| before > 0).map(|spread| format!("...{}", NAMES[spread])));
+        fields.extend((rest == 0).then(|| "..rest".to_owned()));
+        format!("{{ {} }}", fields.join(", "))
+    })
+}
+
+/// Two files: one that declares shapes, and one that overrides some of them and has paths into them.
+fn files() -> impl Strategy<Value = (String, String)> {
+    let declared = (record(0), record(1), record(2), shape(), shape(), shape());
+    let overriding = prop::collection::vec((0..NAMES.len(), shape(), any::<bool>()), 0..2);
+    let path = prop::collection::vec(prop::sample::select(&KEYS[..]), 1..4).prop_map(|keys| keys.join("."));
+    let path = prop_oneof![3 => Just(None), 1 => path.prop_map(Some)];
+    (declared, overriding, path).prop_map(|(declared, overriding, path)| {
+        let (a, b, c, d, e, f) = declared;
+        let shapes = NAMES.iter().zip([a, b, c, d, e, f]);
+        let base: String = shapes.map(|(name, shape)| format!("type {name} = {shape}\n")).collect();
+        let mut text = "protocol Random\nimport \"base.session\"\n".to_owned();
+        for (index, shape, extends) in overriding {
+            let name = NAMES[index];
+            let shape = match (extends, index < 3) {
+                (false, _) => shape,
+                (true, true) => format!("{{ ...{name}, more?: {shape} }}"),
+                (true, false) => format!("{name} | {shape}"),
+            };
+            text.push_str(&format!("override type {name} = {shape}\n"));
+        }
+        let (alternatives, key) = match &path {
+            Some(path) => (format!(" | Shown (C) if {path}"), format!("open key k = Note.{path}\n")),
+            None => Default::default(),
+        };
+        text.push_str(&format!(
+            "request Ask \"ask\" (A) -> Told (B){alternatives}\nrequest Other \"other\" (D) -> Answer (E?)\n\
+             notification Note \"note\" (F)\n{key}client Guest\nserver Host = dual Guest\n\
+             Guest = (*( !Ask . ?reply . End ), *( !Other . ?reply . End ), *( ?Note . End ))\n"
+        ));
+        (base, text)
+    })
+}
+
+struct View<'a>(&'a Value);
+
+impl Json for View<'_> {
+    fn view(&self) -> JsonView<'_, Self> {
+        match self.0 {
+            Value::Null => JsonView::Null,
+            Value::Bool(value) => JsonView::Bool(*value),
+            Value::Number(number) => JsonView::Number(number.to_string().into()),
+            Value::String(text) => JsonView::String(Cow::Borrowed(text)),
+            Value::Array(elements) => JsonView::List(elements.iter().map(View).collect()),
+            Value::Object(members) => JsonView::Object(
+                members.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), View(value))).collect(),
+            ),
+        }
+    }
+}
+
+/// Whether each shape has a value that is judged to have it.
+fn has_values(protocol: &Protocol) -> Result<(), TestCaseError> {
+    for (index, named) in (0..).zip(protocol.shapes.iter()) {
+        let shape = Shape::Named(ShapeIndex(index));
+        let Some(text) = sample(protocol, &shape) else {
+            return Err(TestCaseError::fail(format!("`{}` has no sample", named.name)));
+        };
+        let value: Value = serde_json::from_str(&text).unwrap();
+        if let Err(mismatch) = judge(protocol, &shape, &View(&value)) {
+            return Err(TestCaseError::fail(format!("`{}`: {text}: {mismatch}", named.name)));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn what_is_accepted_has_values_and_becomes_code() {
+    let config = ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() };
+    let accepted = Cell::new(0);
+    let ran = TestRunner::new(config).run(&files(), |(base, text)| {
+        let mut read = |path: &Path| -> io::Result<Vec<u8>> {
+            let file = if path.ends_with("base.session") { &base } else { &text };
+            Ok(file.clone().into_bytes())
+        };
+        let compilation = compile(Path::new("random.session"), &mut read).unwrap();
+        if let Some(protocol) = &compilation.protocol {
+            accepted.set(accepted.get() + 1);
+            let code = generate::expand(protocol, &compilation.sources, None).unwrap();
+            prop_assert!(syn::parse_file(&code).is_ok(), "{}", code);
+            has_values(&generate::machine(protocol))?;
+        }
+        Ok(())
+    });
+    ran.unwrap_or_else(|error| panic!("{error}"));
+    assert!(accepted.get() > 100, "only {} of 600 were accepted", accepted.get());
+}
