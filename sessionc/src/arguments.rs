@@ -24,6 +24,10 @@ pub(crate) enum Command {
     Expand(Expand),
     /// Draws the state machine of a role
     Diagram(Diagram),
+    /// Prints the shapes of a file as a JSON Schema
+    Schema(Schema),
+    /// Prints a JSON Schema as shapes of a `.session` file
+    Shapes(Shapes),
     /// Explains a code, with a wrong and a right example
     Explain(Explain),
 }
@@ -126,6 +130,23 @@ pub(crate) struct Dual {
     /// The role or definition; without it, the first role that is not the dual of the other
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Schema {
+    /// The file with the shapes
+    #[arg(value_name = "FILE")]
+    pub(crate) file: PathBuf,
+    /// The shape to print, with the shapes that it needs; without it, all shapes of the file
+    #[arg(value_name = "NAME")]
+    pub(crate) name: Option<String>,
+}
+
+#[derive(Args)]
+pub(crate) struct Shapes {
+    /// The schema; its `$defs` or `definitions` become shapes, and so does the schema itself
+    #[arg(value_name = "SCHEMA.json")]
+    pub(crate) file: PathBuf,
 }
 
 #[derive(Args)]

@@ -31,6 +31,12 @@ pub(crate) enum Failure {
     NoDual(PathBuf, Undefined),
     /// No state of the role has this name; the names that there are.
     NoState(String, String, Vec<String>),
+    /// The file declares no shapes.
+    NoShapes(PathBuf),
+    /// The file declares no shape of this name; the names that there are.
+    NoShape(PathBuf, String, Vec<String>),
+    /// The file is not JSON.
+    Json(PathBuf, serde_json::Error),
     /// No finding has this code; perhaps the other was meant.
     NoCode(String, Option<&'static str>),
 }
@@ -67,15 +73,19 @@ impl fmt::Display for Failure {
             },
             Failure::NoState(role, name, known) => {
                 write!(formatter, "no state of `{role}` is called `{name}`")?;
-                match nearest(name, known.iter().map(String::as_str)) {
-                    Some(near) => write!(formatter, "; did you mean `{near}`?"),
-                    None => {
-                        let shown: Vec<String> =
-                            known.iter().take(NAMES_SHOWN).map(|name| format!("`{name}`")).collect();
-                        let more = if known.len() > NAMES_SHOWN { ", …" } else { "" };
-                        write!(formatter, "; there are {}{more}", shown.join(", "))
-                    }
-                }
+                meant(formatter, name, known)
+            }
+            Failure::NoShapes(path) => write!(
+                formatter,
+                "`{}` does not declare any shape: add one with `type Name = {{ field: string }}`",
+                path.display()
+            ),
+            Failure::NoShape(path, name, known) => {
+                write!(formatter, "`{}` does not declare a shape `{name}`", path.display())?;
+                meant(formatter, name, known)
+            }
+            Failure::Json(path, error) => {
+                write!(formatter, "`{}` is not a JSON Schema: {error}", path.display())
             }
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;
@@ -84,6 +94,18 @@ impl fmt::Display for Failure {
                     None => Ok(()),
                 }
             }
+        }
+    }
+}
+
+/// The name that was probably meant, or the names that there are.
+fn meant(formatter: &mut fmt::Formatter<'_>, name: &str, known: &[String]) -> fmt::Result {
+    match nearest(name, known.iter().map(String::as_str)) {
+        Some(near) => write!(formatter, "; did you mean `{near}`?"),
+        None => {
+            let shown: Vec<String> = known.iter().take(NAMES_SHOWN).map(|name| format!("`{name}`")).collect();
+            let more = if known.len() > NAMES_SHOWN { ", …" } else { "" };
+            write!(formatter, "; there are {}{more}", shown.join(", "))
         }
     }
 }

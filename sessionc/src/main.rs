@@ -8,6 +8,7 @@ mod arguments;
 mod commands;
 mod end;
 mod files;
+mod json_schema;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,8 @@ fn main() -> ExitCode {
         Command::Fmt(arguments) => commands::fmt::run(&arguments),
         Command::Expand(arguments) => commands::expand::run(&arguments),
         Command::Diagram(arguments) => commands::diagram::run(&arguments),
+        Command::Schema(arguments) => commands::schema::run(&arguments),
+        Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
     };
     match result {

@@ -363,3 +363,82 @@ fn fmt_lays_out_and_keeps_comments() {
     assert_eq!(folder.read("two.session"), laid_out);
     assert_eq!(folder.run(&["fmt", "bad.session"]).code, 1);
 }
+
+const TOOLS: &str = "\
+protocol Tools \"1\"
+--- A tool that the server offers.
+type Tool = {
+    --- Unique on this server.
+    name: string,
+    size?: uint,
+    role: \"user\" | \"assistant\",
+    ..rest
+}
+type Tools = [Tool]
+notification Offer \"offer\" (Tools)
+client User
+server Shop = dual User
+User = ?Offer . End
+";
+
+#[test]
+fn schema_prints_what_the_page_shows() {
+    let folder = Folder::new("schema");
+    folder.write("tools.session", TOOLS);
+    let page = include_str!("../../docs/json-schema.md");
+    let shown = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let run = folder.run(&["schema", "tools.session", "Tool"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, shown, ""));
+
+    let all: serde_json::Value = serde_json::from_str(&folder.run(&["schema", "tools.session"]).out).unwrap();
+    assert_eq!(all["$defs"]["Tools"]["items"]["$ref"], "#/$defs/Tool");
+    assert_eq!(all.get("$ref"), None);
+}
+
+#[test]
+fn schema_says_what_there_is_no_schema_of() {
+    let folder = Folder::new("no_schema");
+    folder.write("tools.session", TOOLS);
+    folder.write("counter.session", COUNTER);
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    let run = folder.run(&["schema", "tools.session", "Tol"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(run.err, "sessionc: `tools.session` does not declare a shape `Tol`; did you mean `Tool`?\n");
+    let run = folder.run(&["schema", "counter.session"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(
+        run.err,
+        "sessionc: `counter.session` does not declare any shape: add one with `type Name = { field: string }`\n"
+    );
+    let run = folder.run(&["schema", "bad.session"]);
+    assert!(run.code == 1 && run.err.starts_with("error[S0103]"), "{run:?}");
+}
+
+#[test]
+fn shapes_of_a_schema_compile_and_have_that_schema() {
+    let folder = Folder::new("shapes");
+    folder.write("tools.session", TOOLS);
+    let schema = folder.run(&["schema", "tools.session"]).out;
+    folder.write("tools.json", &schema);
+    let shapes = folder.run(&["shapes", "tools.json"]);
+    let expected = "\
+--- A tool that the server offers.
+type Tool = {
+    --- Unique on this server.
+    name: string,
+    size?: uint,
+    role: \"user\" | \"assistant\",
+    ..rest
+}
+
+type Tools = [Tool]
+";
+    assert_eq!((shapes.code, shapes.out.as_str(), shapes.err.as_str()), (0, expected, ""));
+    folder.write("again.session", &shapes.out);
+    assert_eq!(folder.run(&["schema", "again.session"]).out, schema);
+
+    folder.write("broken.json", "{ \"type\": ");
+    let run = folder.run(&["shapes", "broken.json"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.starts_with("sessionc: `broken.json` is not a JSON Schema: EOF"), "{}", run.err);
+}

@@ -6,3 +6,5 @@ pub(crate) mod dual;
 pub(crate) mod expand;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod schema;
+pub(crate) mod shapes;

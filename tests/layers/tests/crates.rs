@@ -121,7 +121,7 @@ fn the_runtime() {
 fn the_command_line() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../sessionc"),
-        order: &["arguments", "end", "files", "commands"],
+        order: &["arguments", "end", "files", "json_schema", "commands"],
         ..Layers::default()
     }
     .check();

@@ -319,6 +319,24 @@ async fn a_protocol_that_is_read_when_the_program_runs() -> Result<(), Failure> 
     Ok(())
 }
 
+mod stations {
+    mcp_runtime::protocol!("protocols/stations.session", tables);
+}
+
+#[tokio::test]
+async fn payloads_are_judged() -> Result<(), Failure> {
+    let (transport, _far) = duplex();
+    let options = Options::new().judge_payloads(true);
+    let mut station = CheckedSession::start(transport, &stations::PROTOCOL, Side::Client, options);
+    let wrong = station.notify("measured", &json!({ "station": "north", "celsius": "4" })).await.unwrap_err();
+    assert_eq!(
+        wrong.to_string(),
+        "the payload of `Measured` does not have its shape: celsius: expected a number, found \"4\""
+    );
+    station.notify("measured", &json!({ "station": "north", "celsius": 4 })).await?;
+    Ok(())
+}
+
 fn squeezed(code: &str) -> String {
     code.chars().filter(|character| !character.is_whitespace()).collect()
 }

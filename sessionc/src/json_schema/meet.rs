@@ -1,0 +1,115 @@
+//! What two shapes have in common, as `allOf` and keywords side by side demand it.
+
+use super::item::{Written, WrittenField, WrittenRecord};
+
+/// What is known of the names in shapes.
+pub(super) trait Names {
+    /// Whether a name stands for a record.
+    fn is_record(&self, name: &str) -> bool;
+    /// The field of the record that a name stands for.
+    fn field(&mut self, name: &str, field: &str) -> Option<Written>;
+}
+
+/// The values that have both shapes. `Err` has a shape that accepts more, where no shape says it.
+pub(super) fn meet(names: &mut dyn Names, one: Written, other: Written) -> Result<Written, Written> {
+    use Written::{Any, Int, List, Literal, Map, Named, Number, Object, Record, String, Uint, Union};
+
+    match (one, other) {
+        (Any, shape) | (shape, Any) => Ok(shape),
+        (one, other) if one == other => Ok(one),
+        (Union(parts), other) | (other, Union(parts)) => {
+            let mut said = true;
+            let mut met = Vec::new();
+            for part in parts {
+                if !is_apart(names, &part, &other) {
+                    let part = meet(names, part, other.clone());
+                    said &= part.is_ok();
+                    met.push(part.unwrap_or_else(|wider| wider));
+                }
+            }
+            match (met.is_empty(), said) {
+                (true, _) => Err(other),
+                (false, true) => Ok(Written::union(met)),
+                (false, false) => Err(Written::union(met)),
+            }
+        }
+        (Number, narrow @ (Int | Uint)) | (narrow @ (Int | Uint), Number) => Ok(narrow),
+        (Int, Uint) | (Uint, Int) => Ok(Uint),
+        (String, text @ Literal(_)) | (text @ Literal(_), String) => Ok(text),
+        (Object, narrow @ (Record(_) | Map(_))) | (narrow @ (Record(_) | Map(_)), Object) => Ok(narrow),
+        (Object, Named(name)) | (Named(name), Object) if names.is_record(&name) => Ok(Named(name)),
+        (List(one), List(other)) => match meet(names, *one, *other) {
+            Ok(of) => Ok(List(Box::new(of))),
+            Err(of) => Err(List(Box::new(of))),
+        },
+        (Named(one), Named(other)) if names.is_record(&one) && names.is_record(&other) => {
+            Ok(Record(WrittenRecord { spreads: vec![one, other], ..WrittenRecord::default() }))
+        }
+        (Named(name), Record(record)) | (Record(record), Named(name)) if names.is_record(&name) => {
+            Ok(Record(spread(names, name, record)))
+        }
+        (Record(one), Record(other)) => records(names, one, other),
+        // The members that a record knows are the ones that matter.
+        (Map(_), record @ Record(_)) | (record @ Record(_), Map(_)) => Err(record),
+        (one, _) => Err(one),
+    }
+}
+
+/// Whether no value has both shapes, as far as their JSON types tell.
+fn is_apart(names: &dyn Names, one: &Written, other: &Written) -> bool {
+    let kind = |shape: &Written| match shape {
+        Written::Null => Some(0),
+        Written::Bool => Some(1),
+        Written::Int | Written::Uint | Written::Number => Some(2),
+        Written::String | Written::Literal(_) => Some(3),
+        Written::List(_) => Some(4),
+        Written::Object | Written::Map(_) | Written::Record(_) => Some(5),
+        Written::Named(name) if names.is_record(name) => Some(5),
+        Written::Any | Written::Union(_) | Written::Named(_) => None,
+    };
+    match (one, other) {
+        (Written::Literal(one), Written::Literal(other)) => one != other,
+        (one, other) => kind(one).zip(kind(other)).is_some_and(|(one, other)| one != other),
+    }
+}
+
+/// A record that has the fields of another one in addition. Of a field that it only requires, the other one says the shape.
+fn spread(names: &mut dyn Names, name: String, mut record: WrittenRecord) -> WrittenRecord {
+    for field in &mut record.fields {
+        if field.shape == Written::Any
+            && let Some(shape) = names.field(&name, &field.name)
+        {
+            field.shape = shape;
+        }
+    }
+    if !record.spreads.contains(&name) {
+        record.spreads.push(name);
+    }
+    record
+}
+
+fn records(names: &mut dyn Names, mut one: WrittenRecord, other: WrittenRecord) -> Result<Written, Written> {
+    let mut said = true;
+    for field in other.fields {
+        let Some(own) = one.fields.iter_mut().find(|own| own.name == field.name) else {
+            one.fields.push(field);
+            continue;
+        };
+        let WrittenField { documentation, required, shape, .. } = field;
+        own.required |= required;
+        if own.documentation.is_empty() {
+            own.documentation = documentation;
+        }
+        let both = meet(names, std::mem::replace(&mut own.shape, Written::Any), shape);
+        said &= both.is_ok();
+        own.shape = both.unwrap_or_else(|wider| wider);
+    }
+    for name in other.spreads {
+        one = spread(names, name, one);
+    }
+    one.rest |= other.rest;
+    match said {
+        true => Ok(Written::Record(one)),
+        false => Err(Written::Record(one)),
+    }
+}

@@ -1,0 +1,405 @@
+//! From a JSON Schema to shapes.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::item::{Item, Written, WrittenField, WrittenRecord};
+use super::meet::{Names, meet};
+use super::order::order;
+use super::tree::Tree;
+
+/// Keywords that say nothing of values.
+const ANNOTATIONS: [&str; 20] = [
+    "$schema",
+    "$id",
+    "$comment",
+    "$defs",
+    "$vocabulary",
+    "$anchor",
+    "$dynamicAnchor",
+    "definitions",
+    "title",
+    "description",
+    "default",
+    "examples",
+    "example",
+    "deprecated",
+    "readOnly",
+    "writeOnly",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "contentSchema",
+];
+
+/// Keywords that shapes can say, or that are noted where they are read.
+const READ: [&str; 11] = [
+    "type",
+    "properties",
+    "required",
+    "additionalProperties",
+    "items",
+    "$ref",
+    "const",
+    "enum",
+    "allOf",
+    "anyOf",
+    "oneOf",
+];
+
+/// Keywords that say something of objects, of lists, and of numbers alone.
+const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"];
+const OF_LISTS: [&str; 2] = ["items", "prefixItems"];
+const BOUNDS: [&str; 2] = ["minimum", "maximum"];
+
+/// The shapes of a schema: of its `$defs` or `definitions`, and of itself, under its title or else under `name`.
+pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
+    let mut reader = Reader::new(schema);
+    let says_something = schema.members().iter().any(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
+    if says_something || !matches!(schema, Tree::Object(_)) {
+        let title = schema.get("title").and_then(Tree::as_text).unwrap_or(name);
+        reader.name_for("", title);
+    }
+    for group in ["$defs", "definitions"] {
+        for (key, _) in schema.get(group).map(Tree::members).unwrap_or_default() {
+            let step = key.replace('~', "~0").replace('/', "~1");
+            reader.name_for(&format!("/{group}/{step}"), key);
+        }
+    }
+    let mut items = Vec::new();
+    while let Some((pointer, name)) = reader.waiting.pop_front() {
+        items.extend(reader.item(&pointer, name));
+    }
+    order(&mut items);
+    items
+}
+
+struct Reader<'s> {
+    root: &'s Tree,
+    /// The name of each place that has one, by its pointer.
+    names: BTreeMap<String, String>,
+    used: BTreeSet<String>,
+    /// The places whose shapes are still to be read.
+    waiting: VecDeque<(String, String)>,
+    /// What the schema at hand says and its shape does not.
+    unsaid: Vec<String>,
+    /// The place at hand in its item, `content.text`.
+    place: Vec<String>,
+}
+
+impl<'s> Reader<'s> {
+    fn new(root: &'s Tree) -> Reader<'s> {
+        Reader {
+            root,
+            names: BTreeMap::new(),
+            used: BTreeSet::new(),
+            waiting: VecDeque::new(),
+            unsaid: Vec::new(),
+            place: Vec::new(),
+        }
+    }
+
+    /// The name of the shape at a pointer, which is read if it has none yet.
+    fn name_for(&mut self, pointer: &str, wanted: &str) -> String {
+        if let Some(name) = self.names.get(pointer) {
+            return name.clone();
+        }
+        let wanted = pascal(wanted);
+        let mut name = wanted.clone();
+        for number in 2.. {
+            if self.used.insert(name.clone()) {
+                break;
+            }
+            name = format!("{wanted}{number}");
+        }
+        self.names.insert(pointer.to_owned(), name.clone());
+        self.waiting.push_back((pointer.to_owned(), name.clone()));
+        name
+    }
+
+    fn item(&mut self, pointer: &str, name: String) -> Option<Item> {
+        let schema = self.root.at(pointer)?;
+        let shape = self.shape(schema);
+        Some(Item { name, documentation: lines(schema), shape, unsaid: std::mem::take(&mut self.unsaid) })
+    }
+
+    /// Notes what the shape does not say.
+    fn leave_out(&mut self, what: &str) {
+        let place = match self.place.is_empty() {
+            true => String::new(),
+            false => format!(" of `{}`", self.place.join(".")),
+        };
+        let note = format!("`{what}`{place}");
+        if !self.unsaid.contains(&note) {
+            self.unsaid.push(note);
+        }
+    }
+
+    /// The shape of a schema that stands at a place of another one.
+    fn inside(&mut self, place: &str, schema: &'s Tree) -> Written {
+        self.place.push(place.to_owned());
+        let shape = self.shape(schema);
+        self.place.pop();
+        shape
+    }
+
+    fn shape(&mut self, schema: &'s Tree) -> Written {
+        match schema {
+            Tree::Bool(true) => return Written::Any,
+            Tree::Object(_) => {}
+            _ => {
+                self.leave_out("false");
+                return Written::Any;
+            }
+        }
+        let mut parts = vec![self.by_type(schema)];
+        if let Some(target) = schema.get("$ref").and_then(Tree::as_text) {
+            parts.push(self.reference(target));
+        }
+        if let Some(value) = schema.get("const") {
+            parts.push(self.value(value));
+        }
+        if let Some(values) = schema.get("enum") {
+            let values = values.elements().iter().map(|value| self.value(value)).collect();
+            parts.push(Written::union(values));
+        }
+        for part in schema.get("allOf").map(Tree::elements).unwrap_or_default() {
+            parts.push(self.shape(part));
+        }
+        for keyword in ["anyOf", "oneOf"] {
+            if let Some(alternatives) = schema.get(keyword) {
+                let alternatives = alternatives.elements().iter().map(|part| self.shape(part)).collect();
+                parts.push(Written::union(alternatives));
+            }
+        }
+        for (key, _) in schema.members() {
+            let is_bound = BOUNDS.contains(&key.as_str()) && is_bounded_as_said(schema);
+            if !is_bound && !ANNOTATIONS.contains(&key.as_str()) && !READ.contains(&key.as_str()) {
+                self.leave_out(key);
+            }
+        }
+        parts.into_iter().fold(Written::Any, |one, other| match meet(self, one, other) {
+            Ok(both) => both,
+            Err(wider) => {
+                self.leave_out("allOf");
+                wider
+            }
+        })
+    }
+
+    /// What `type` says, and the keywords that belong to one type.
+    fn by_type(&mut self, schema: &'s Tree) -> Written {
+        let types: Vec<&str> = match schema.get("type") {
+            Some(Tree::Text(name)) => vec![name],
+            Some(names) => names.elements().iter().filter_map(Tree::as_text).collect(),
+            // Without a type they say nothing of values of other types; who writes them means the one.
+            None if OF_OBJECTS.iter().any(|key| schema.get(key).is_some()) => vec!["object"],
+            None if OF_LISTS.iter().any(|key| schema.get(key).is_some()) => vec!["array"],
+            None => return Written::Any,
+        };
+        let shapes = types.into_iter().map(|name| match name {
+            "null" => Written::Null,
+            "boolean" => Written::Bool,
+            "integer" => match schema.get("minimum") {
+                Some(Tree::Number(least)) if !least.starts_with('-') => Written::Uint,
+                _ => Written::Int,
+            },
+            "number" => Written::Number,
+            "string" => Written::String,
+            "array" => {
+                // Behind `prefixItems` it is the schema of the others alone.
+                let items = schema.get("items").filter(|_| schema.get("prefixItems").is_none());
+                let items = items.map_or(Written::Any, |items| self.inside("items", items));
+                Written::List(Box::new(items))
+            }
+            "object" => self.object(schema),
+            other => {
+                self.leave_out(other);
+                Written::Any
+            }
+        });
+        let shapes: Vec<Written> = shapes.collect();
+        Written::union(shapes)
+    }
+
+    fn object(&mut self, schema: &'s Tree) -> Written {
+        let required: Vec<&str> = match schema.get("required") {
+            Some(names) => names.elements().iter().filter_map(Tree::as_text).collect(),
+            None => Vec::new(),
+        };
+        let mut fields: Vec<WrittenField> = Vec::new();
+        for (name, property) in schema.get("properties").map(Tree::members).unwrap_or_default() {
+            let shape = self.inside(name, property);
+            fields.push(WrittenField {
+                name: name.clone(),
+                documentation: lines(property),
+                required: required.contains(&name.as_str()),
+                shape,
+            });
+        }
+        for name in required {
+            if !fields.iter().any(|field| field.name == name) {
+                fields.push(WrittenField {
+                    name: name.to_owned(),
+                    documentation: Vec::new(),
+                    required: true,
+                    shape: Written::Any,
+                });
+            }
+        }
+        let mut rest = false;
+        match schema.get("additionalProperties") {
+            None => {}
+            Some(Tree::Bool(true)) => rest = true,
+            Some(Tree::Object(members)) if members.is_empty() => rest = true,
+            Some(Tree::Bool(false)) => self.leave_out("additionalProperties"),
+            Some(values) => {
+                if fields.is_empty() && schema.get("patternProperties").is_none() {
+                    return Written::Map(Box::new(self.inside("additionalProperties", values)));
+                }
+                rest = true;
+                self.leave_out("additionalProperties");
+            }
+        }
+        match fields.is_empty() && schema.get("properties").is_none() {
+            true => Written::Object,
+            false => Written::Record(WrittenRecord { spreads: Vec::new(), fields, rest }),
+        }
+    }
+
+    /// The shape of one value.
+    fn value(&mut self, value: &Tree) -> Written {
+        let (shape, is_said) = match value {
+            Tree::Null => (Written::Null, true),
+            Tree::Text(text) => (Written::Literal(text.clone()), true),
+            Tree::Bool(_) => (Written::Bool, false),
+            Tree::Number(_) => (Written::Number, false),
+            Tree::List(_) => (Written::List(Box::new(Written::Any)), false),
+            Tree::Object(_) => (Written::Object, false),
+        };
+        if !is_said {
+            self.leave_out("const");
+        }
+        shape
+    }
+
+    fn reference(&mut self, target: &str) -> Written {
+        let pointer = target.strip_prefix('#').map(decoded);
+        let found = pointer.filter(|pointer| pointer.is_empty() || pointer.starts_with('/'));
+        match found.filter(|pointer| self.root.at(pointer).is_some()) {
+            Some(pointer) => {
+                let last = pointer.rsplit('/').next().unwrap_or_default();
+                Written::Named(self.name_for(&pointer, if pointer.is_empty() { "Root" } else { last }))
+            }
+            None => {
+                self.leave_out(&format!("$ref {target}"));
+                Written::Any
+            }
+        }
+    }
+
+    fn place_of(&self, name: &str) -> Option<&'s Tree> {
+        let (pointer, _) = self.names.iter().find(|(_, known)| *known == name)?;
+        self.root.at(pointer)
+    }
+
+    /// Whether a schema is an object and nothing else.
+    fn is_object(&self, schema: &Tree, depth: usize) -> bool {
+        let target = schema.get("$ref").and_then(Tree::as_text).and_then(|target| target.strip_prefix('#'));
+        let alternatives = ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some());
+        let parts = schema.get("allOf").map(Tree::elements).unwrap_or_default();
+        let is_typed = schema.get("type").map_or_else(
+            || OF_OBJECTS.iter().any(|key| schema.get(key).is_some()),
+            |kind| kind.as_text() == Some("object"),
+        );
+        let known = schema.get("properties").is_some() || schema.get("required").is_some();
+        !alternatives
+            && depth < 32
+            && ((is_typed && known)
+                || target
+                    .and_then(|target| self.root.at(&decoded(target)))
+                    .is_some_and(|schema| self.is_object(schema, depth + 1))
+                || parts.iter().any(|part| self.is_object(part, depth + 1)))
+    }
+
+    /// The schema of a property, also where the object is put together of others.
+    fn property(&self, schema: &'s Tree, name: &str, depth: usize) -> Option<&'s Tree> {
+        if depth > 32 {
+            return None;
+        }
+        let target = schema.get("$ref").and_then(Tree::as_text).and_then(|target| target.strip_prefix('#'));
+        let target = target.and_then(|target| self.root.at(&decoded(target)));
+        let parts = schema.get("allOf").map(Tree::elements).unwrap_or_default();
+        let own = schema.get("properties").and_then(|properties| properties.get(name));
+        own.or_else(|| {
+            target.into_iter().chain(parts).find_map(|schema| self.property(schema, name, depth + 1))
+        })
+    }
+}
+
+impl Names for Reader<'_> {
+    fn is_record(&self, name: &str) -> bool {
+        self.place_of(name).is_some_and(|schema| self.is_object(schema, 0))
+    }
+
+    fn field(&mut self, name: &str, field: &str) -> Option<Written> {
+        let property = self.property(self.place_of(name)?, field, 0)?;
+        Some(self.inside(field, property))
+    }
+}
+
+/// Whether the bounds of a schema are those that its shape has by itself.
+fn is_bounded_as_said(schema: &Tree) -> bool {
+    let number = |key: &str| match schema.get(key) {
+        Some(Tree::Number(written)) => Some(written.clone()),
+        _ => None,
+    };
+    let signed = (Some(i64::MIN.to_string()), Some(i64::MAX.to_string()));
+    let is_integer = schema.get("type").and_then(Tree::as_text) == Some("integer");
+    match (number("minimum"), number("maximum")) {
+        (Some(least), most) if least == "0" => {
+            most.is_none_or(|most| most == u64::MAX.to_string()) && is_integer
+        }
+        bounds => bounds == signed && is_integer,
+    }
+}
+
+/// The description of a schema, line by line.
+fn lines(schema: &Tree) -> Vec<String> {
+    let text = schema.get("description").and_then(Tree::as_text).unwrap_or_default();
+    text.trim().lines().map(|line| line.trim_end().replace(char::is_control, " ")).collect()
+}
+
+/// A JSON pointer of a reference, without percent signs.
+fn decoded(pointer: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = pointer.as_bytes();
+    while let [first, after @ ..] = rest {
+        let hexadecimal = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
+        match hexadecimal.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = after.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = after;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// A name as shapes have it: the words of a text, each with a capital.
+fn pascal(text: &str) -> String {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_ascii_uppercase().to_string() + letters.as_str())
+    };
+    let name: String = words.filter_map(capital).collect();
+    match name.chars().next() {
+        Some(first) if first.is_ascii_digit() => format!("Shape{name}"),
+        Some(_) => name,
+        None => "Shape".to_owned(),
+    }
+}

@@ -1,0 +1,190 @@
+//! What becomes of schemas.
+
+use super::*;
+
+#[test]
+fn types_are_shapes() {
+    for (schema, shape) in [
+        ("{}", "any"),
+        ("true", "any"),
+        (r#"{"type":"string"}"#, "string"),
+        (r#"{"type":"boolean"}"#, "bool"),
+        (r#"{"type":"integer"}"#, "int"),
+        (r#"{"type":"integer","minimum":0}"#, "uint"),
+        (r#"{"type":"number"}"#, "number"),
+        (r#"{"type":"object"}"#, "object"),
+        (r#"{"type":["string","null"]}"#, "string | null"),
+        (r#"{"type":["integer","number"]}"#, "number"),
+        (r#"{"type":"array","items":{"type":"string"}}"#, "[string]"),
+        (r#"{"type":"array"}"#, "[any]"),
+        (r#"{"type":"object","additionalProperties":{"type":"integer"}}"#, "map int"),
+        (r#"{"const":"a"}"#, r#""a""#),
+        (r#"{"enum":["a","b",null]}"#, r#""a" | "b" | null"#),
+        (r#"{"anyOf":[{"type":"string"},{"enum":["a","b"]}]}"#, r#""a" | "b" | string"#),
+        (r#"{"type":"string","enum":["a","b"]}"#, r#""a" | "b""#),
+        (r#"{"oneOf":[{"type":"number"},{"type":"integer"},{"type":"string"}]}"#, "number | string"),
+    ] {
+        let whole = format!(r#"{{"$defs":{{"shape":{schema}}}}}"#);
+        assert_eq!(shapes(&whole).trim(), format!("type Shape = {shape}"), "{schema}");
+    }
+}
+
+#[test]
+fn objects_are_records() {
+    let schema = r##"{
+        "title": "tool",
+        "description": "A tool.\n\nMore.",
+        "type": "object",
+        "properties": {
+            "name": { "type": "string", "description": "Its name." },
+            "title": { "type": "string" },
+            "x-key": { "$ref": "#/definitions/Meta" }
+        },
+        "required": ["name", "other"],
+        "additionalProperties": {},
+        "definitions": { "Meta": { "type": "object", "properties": {} } }
+    }"##;
+    let expected = "\
+--- A tool.
+---
+--- More.
+type Tool = {
+--- Its name.
+name: string,
+title?: string,
+\"x-key\"?: Meta,
+other: any,
+..rest
+}
+
+type Meta = {}
+
+";
+    assert_eq!(shapes(schema), expected);
+}
+
+#[test]
+fn all_of_spreads_records() {
+    let schema = r##"{"$defs":{
+        "Base": { "type": "object", "properties": { "a": { "type": "string" }, "b": { "type": "integer" } } },
+        "More": { "allOf": [{ "$ref": "#/$defs/Base" }, { "properties": { "c": { "type": "null" } }, "required": ["a"] }] },
+        "Narrow": { "$ref": "#/$defs/Base", "required": ["b"] },
+        "Either": {
+            "type": "object",
+            "properties": { "kind": { "type": "string" } },
+            "anyOf": [{ "required": ["kind"] }, { "properties": { "x": true }, "required": ["x"] }]
+        }
+    }}"##;
+    let expected = "\
+type Base = {
+a?: string,
+b?: int
+}
+
+type More = {
+...Base,
+c?: null,
+a: string
+}
+
+type Narrow = {
+...Base,
+b: int
+}
+
+type Either = {
+kind: string
+} | {
+x: any,
+kind?: string
+}
+
+";
+    assert_eq!(shapes(schema), expected);
+}
+
+#[test]
+fn what_no_shape_says_is_named() {
+    let schema = r##"{"$defs":{
+        "Short": { "type": "object", "properties": {
+            "a": { "type": "string", "maxLength": 5 }, "b": { "type": "integer", "minimum": 1, "maximum": 9 }
+        }, "additionalProperties": false },
+        "Elsewhere": { "$ref": "https://example.org/other.json" },
+        "Never": { "not": {}, "\nno": 1 },
+        "Numbers": { "enum": [1, "two"] },
+        "Apart": { "anyOf": [{ "type": "array", "items": { "type": "string" } }, { "type": "array", "items": { "type": "null" } }] }
+    }}"##;
+    let expected = "\
+-- The schema says more: `maxLength` of `a`
+-- The schema says more: `minimum` of `b`
+-- The schema says more: `maximum` of `b`
+-- The schema says more: `additionalProperties`
+type Short = {
+a?: string,
+b?: uint
+}
+
+-- The schema says more: `$ref https://example.org/other.json`
+type Elsewhere = any
+
+-- The schema says more: `not`
+-- The schema says more: ` no`
+type Never = any
+
+-- The schema says more: `const`
+type Numbers = number | \"two\"
+
+-- The schema says more: alternatives that nothing tells apart are one here
+type Apart = [string | null]
+
+";
+    assert_eq!(shapes(schema), expected);
+}
+
+#[test]
+fn an_alternative_that_another_would_take_goes_first() {
+    let schema = r##"{"$defs":{
+        "Any": { "anyOf": [{ "$ref": "#/$defs/Plain" }, { "$ref": "#/$defs/Choice" }] },
+        "Plain": { "type": "object", "properties": { "type": { "const": "string" } }, "required": ["type"] },
+        "Choice": {
+            "type": "object",
+            "properties": { "type": { "const": "string" }, "enum": { "type": "array", "items": { "type": "string" } } },
+            "required": ["type", "enum"]
+        }
+    }}"##;
+    assert!(shapes(schema).starts_with("type Any = Choice | Plain\n"), "{}", shapes(schema));
+}
+
+#[test]
+fn names_are_words_and_references_go_anywhere() {
+    let schema = r##"{
+        "type": "object",
+        "properties": {
+            "tool-name": { "type": "object", "properties": { "again": { "$ref": "#" } } },
+            "other": { "$ref": "#/properties/tool-name" },
+            "third": { "$ref": "#/$defs/a~1b%20c" }
+        },
+        "$defs": { "a/b c": { "type": "string" }, "AB.C": { "type": "null" }, "2": true }
+    }"##;
+    let expected = "\
+type Root = {
+\"tool-name\"?: {
+again?: Root
+},
+other?: ToolName,
+third?: ABC
+}
+
+type ABC = string
+
+type ABC2 = null
+
+type Shape2 = any
+
+type ToolName = {
+again?: Root
+}
+
+";
+    assert_eq!(shapes(schema), expected);
+}

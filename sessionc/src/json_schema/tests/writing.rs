@@ -1,0 +1,99 @@
+//! What becomes of shapes.
+
+use super::*;
+
+/// A file without documentation.
+pub(super) struct Nothing;
+
+impl Source for Nothing {
+    fn documentation(&self, _: &str, _: Option<&str>) -> Option<String> {
+        None
+    }
+
+    fn is_inner(&self, _: &str) -> bool {
+        false
+    }
+}
+
+const TOOLS: &str = r##"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$defs": {
+    "Tool": {
+      "type": "object",
+      "properties": {
+        "name": {
+          "type": "string"
+        },
+        "size": {
+          "type": "integer",
+          "minimum": 0,
+          "maximum": 18446744073709551615
+        },
+        "place": {
+          "type": "integer",
+          "minimum": -9223372036854775808,
+          "maximum": 9223372036854775807
+        },
+        "role": {
+          "enum": ["user", "assistant"]
+        },
+        "level": {
+          "anyOf": [
+            {
+              "const": "info"
+            },
+            {
+              "type": "string"
+            }
+          ]
+        },
+        "token": {
+          "type": ["null", "string"]
+        },
+        "content": {
+          "type": "array",
+          "items": {
+            "$ref": "#/$defs/Content"
+          }
+        },
+        "_meta": {
+          "type": "object",
+          "additionalProperties": {
+            "type": "number"
+          }
+        }
+      },
+      "required": ["name", "content"],
+      "additionalProperties": {}
+    },
+    "Content": {
+      "anyOf": [
+        {
+          "type": "object",
+          "properties": {
+            "type": {
+              "const": "text"
+            }
+          },
+          "required": ["type"]
+        },
+        {
+          "type": "boolean"
+        }
+      ]
+    },
+    "Alone": {
+      "type": "object"
+    }
+  }
+}"##;
+
+#[test]
+fn what_is_read_is_written() {
+    let schema = tree(TOOLS);
+    let protocol = Tables::new(&read(&schema, "Root")).protocol;
+    assert_eq!(write(&protocol, None, &Nothing).to_string(), TOOLS);
+    let one = write(&protocol, Some(ShapeIndex(1)), &Nothing);
+    let names: Vec<&str> = one.get("$defs").unwrap().members().iter().map(|(name, _)| &**name).collect();
+    assert_eq!((names, one.get("$ref").and_then(Tree::as_text)), (vec!["Content"], Some("#/$defs/Content")));
+}

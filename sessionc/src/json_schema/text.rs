@@ -1,0 +1,75 @@
+//! Items as text.
+
+use mcp_protocol_compiler::lexer::quote;
+
+use super::item::{Item, Written, WrittenField, WrittenRecord};
+
+/// The items as they stand in a file; `sessionc fmt` lays them out.
+pub(crate) fn text(items: &[Item]) -> String {
+    let mut text = String::new();
+    for item in items {
+        for unsaid in &item.unsaid {
+            // Keys and references can be any text.
+            let unsaid = unsaid.replace(char::is_control, " ");
+            text.push_str(&format!("-- The schema says more: {unsaid}\n"));
+        }
+        text.push_str(&documentation(&item.documentation, ""));
+        text.push_str(&format!("type {} = {}\n\n", item.name, shape(&item.shape)));
+    }
+    text
+}
+
+fn documentation(lines: &[String], indent: &str) -> String {
+    lines.iter().map(|line| format!("{indent}--- {line}\n").replace("--- \n", "---\n")).collect()
+}
+
+fn shape(written: &Written) -> String {
+    match written {
+        Written::Any => "any".to_owned(),
+        Written::Null => "null".to_owned(),
+        Written::Bool => "bool".to_owned(),
+        Written::Int => "int".to_owned(),
+        Written::Uint => "uint".to_owned(),
+        Written::Number => "number".to_owned(),
+        Written::String => "string".to_owned(),
+        Written::Object => "object".to_owned(),
+        Written::Literal(text) => quote(text),
+        Written::List(of) => format!("[{}]", shape(of)),
+        Written::Map(of) => format!("map {}", part(of)),
+        Written::Record(written) => record(written),
+        Written::Union(parts) => parts.iter().map(part).collect::<Vec<_>>().join(" | "),
+        Written::Named(name) => name.clone(),
+    }
+}
+
+fn part(written: &Written) -> String {
+    match written {
+        Written::Union(_) => format!("({})", shape(written)),
+        other => shape(other),
+    }
+}
+
+fn record(record: &WrittenRecord) -> String {
+    let mut members: Vec<String> = record.spreads.iter().map(|name| format!("...{name}")).collect();
+    members.extend(record.fields.iter().map(field));
+    members.extend(record.rest.then(|| "..rest".to_owned()));
+    match members.is_empty() {
+        true => "{}".to_owned(),
+        false => format!("{{\n{}\n}}", members.join(",\n")),
+    }
+}
+
+fn field(field: &WrittenField) -> String {
+    let mark = if field.required { "" } else { "?" };
+    let lines = documentation(&field.documentation, "");
+    format!("{lines}{}{mark}: {}", key(&field.name), shape(&field.shape))
+}
+
+/// A key as a word, or in quotes.
+fn key(name: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    match name.chars().all(plain) && name.starts_with(|first: char| !first.is_ascii_digit()) {
+        true => name.to_owned(),
+        false => quote(name),
+    }
+}

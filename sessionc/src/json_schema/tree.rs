@@ -1,0 +1,159 @@
+//! JSON with its members in their order.
+
+use std::fmt;
+
+use serde::Deserialize;
+use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
+
+/// How many columns a list may take in one line.
+const WIDTH: usize = 100;
+
+/// A JSON value.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Tree {
+    Null,
+    Bool(bool),
+    /// As it is written.
+    Number(String),
+    Text(String),
+    List(Vec<Tree>),
+    Object(Vec<(String, Tree)>),
+}
+
+impl Tree {
+    pub(super) fn text(text: impl Into<String>) -> Tree {
+        Tree::Text(text.into())
+    }
+
+    /// The member of an object with this key.
+    pub(super) fn get(&self, key: &str) -> Option<&Tree> {
+        self.members().iter().find(|(name, _)| name == key).map(|(_, value)| value)
+    }
+
+    /// The members of an object; anything else has none.
+    pub(super) fn members(&self) -> &[(String, Tree)] {
+        if let Tree::Object(members) = self { members } else { &[] }
+    }
+
+    /// The elements of a list; anything else has none.
+    pub(super) fn elements(&self) -> &[Tree] {
+        if let Tree::List(elements) = self { elements } else { &[] }
+    }
+
+    pub(super) fn as_text(&self) -> Option<&str> {
+        if let Tree::Text(text) = self { Some(text) } else { None }
+    }
+
+    /// The value at a JSON pointer, `/$defs/Tool`.
+    pub(super) fn at(&self, pointer: &str) -> Option<&Tree> {
+        let steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
+        let mut here = self;
+        for step in steps {
+            here = match here {
+                Tree::List(elements) => elements.get(step.parse::<usize>().ok()?)?,
+                other => other.get(&step)?,
+            };
+        }
+        Some(here)
+    }
+
+    fn write(&self, formatter: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {
+        let scalar = |tree: &Tree| !matches!(tree, Tree::List(_) | Tree::Object(_));
+        match self {
+            Tree::Null => formatter.write_str("null"),
+            Tree::Bool(value) => write!(formatter, "{value}"),
+            Tree::Number(written) => formatter.write_str(written),
+            Tree::Text(text) => write!(formatter, "{}", serde_json::Value::from(text.as_str())),
+            Tree::List(elements) if elements.iter().all(scalar) => {
+                let parts: Vec<String> = elements.iter().map(Tree::to_string).collect();
+                let line = format!("[{}]", parts.join(", "));
+                if line.len() <= WIDTH {
+                    return formatter.write_str(&line);
+                }
+                let space = " ".repeat(indent + 2);
+                let lines = parts.join(&format!(",\n{space}"));
+                write!(formatter, "[\n{space}{lines}\n{}]", " ".repeat(indent))
+            }
+            Tree::List(elements) => {
+                formatter.write_str("[")?;
+                for (place, element) in elements.iter().enumerate() {
+                    write!(formatter, "{}\n{}", if place > 0 { "," } else { "" }, " ".repeat(indent + 2))?;
+                    element.write(formatter, indent + 2)?;
+                }
+                write!(formatter, "\n{}]", " ".repeat(indent))
+            }
+            Tree::Object(members) if members.is_empty() => formatter.write_str("{}"),
+            Tree::Object(members) => {
+                formatter.write_str("{")?;
+                for (place, (key, value)) in members.iter().enumerate() {
+                    write!(formatter, "{}\n{}", if place > 0 { "," } else { "" }, " ".repeat(indent + 2))?;
+                    write!(formatter, "{}: ", serde_json::Value::from(key.as_str()))?;
+                    value.write(formatter, indent + 2)?;
+                }
+                write!(formatter, "\n{}}}", " ".repeat(indent))
+            }
+        }
+    }
+}
+
+impl fmt::Display for Tree {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(formatter, 0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Tree {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Tree, D::Error> {
+        struct TreeVisitor;
+
+        impl<'de> Visitor<'de> for TreeVisitor {
+            type Value = Tree;
+
+            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                formatter.write_str("JSON")
+            }
+
+            fn visit_unit<E>(self) -> Result<Tree, E> {
+                Ok(Tree::Null)
+            }
+
+            fn visit_bool<E>(self, value: bool) -> Result<Tree, E> {
+                Ok(Tree::Bool(value))
+            }
+
+            fn visit_i64<E>(self, value: i64) -> Result<Tree, E> {
+                Ok(Tree::Number(value.to_string()))
+            }
+
+            fn visit_u64<E>(self, value: u64) -> Result<Tree, E> {
+                Ok(Tree::Number(value.to_string()))
+            }
+
+            fn visit_f64<E>(self, value: f64) -> Result<Tree, E> {
+                Ok(Tree::Number(value.to_string()))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Tree, E> {
+                Ok(Tree::text(text))
+            }
+
+            fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Tree, A::Error> {
+                let mut elements = Vec::new();
+                while let Some(element) = list.next_element()? {
+                    elements.push(element);
+                }
+                Ok(Tree::List(elements))
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Tree, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Tree::Object(members))
+            }
+        }
+
+        deserializer.deserialize_any(TreeVisitor)
+    }
+}
