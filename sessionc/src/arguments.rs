@@ -71,9 +71,12 @@ pub(crate) struct Expand {
     /// Print the public items without documentation, bodies and tables
     #[arg(long)]
     pub(crate) signatures: bool,
-    /// Compile everything but the tables only if your crate has this feature on
+    /// Compile everything but the tables and the types of shapes only if your crate has this feature on
     #[arg(long, value_name = "NAME", conflicts_with = "signatures")]
     pub(crate) feature: Option<String>,
+    /// The module that has the types of the shapes, if this file does not: revisions share those of the latest one
+    #[arg(long, value_name = "PATH", conflicts_with = "signatures")]
+    pub(crate) shapes: Option<String>,
 }
 
 #[derive(Args)]

@@ -1,21 +1,24 @@
 //! Puts the types of an expansion behind a feature of the crate that it belongs to.
 //!
-//! The tables stay: a program that lists another revision needs them without its types. Each gated item has the attribute
-//! itself, so that rustc's note about a name that is not there says which feature to turn on.
+//! The tables stay: a program that lists another revision needs them without its types. So do the types of shapes, which
+//! the other revisions share. Each gated item has the attribute itself, so that rustc's note about a name that is not there says which feature to turn on.
 
 use syn::{Attribute, Item, UseTree, parse_quote};
 
-/// Gates every item of the file but the tables, the names of the messages, and what they are written with.
+/// Gates every item of the file but the tables, the names of the messages, the types of shapes, and what they are
+/// written with.
 pub(super) fn gate(file: &mut syn::File, feature: &str) {
-    let gated = file.items.iter_mut().filter(|item| !belongs_to_tables(item));
+    let gated = file.items.iter_mut().filter(|item| !is_shared(item));
     for attributes in gated.filter_map(attributes) {
         attributes.insert(0, parse_quote!(#[cfg(feature = #feature)]));
     }
 }
 
-fn belongs_to_tables(item: &Item) -> bool {
+fn is_shared(item: &Item) -> bool {
     match item {
-        Item::Mod(module) => ["messages", "capabilities", "tables"].iter().any(|name| module.ident == name),
+        Item::Mod(module) => {
+            ["messages", "capabilities", "tables", "types"].iter().any(|name| module.ident == name)
+        }
         Item::Static(_) => true,
         // The runtime, and its module for generated code.
         Item::Use(import) => match &import.tree {

@@ -40,6 +40,13 @@ pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -
     all
 }
 
+/// The documentation of a shape. What overrides without documentation says what changes, so that of what it overrides
+/// still fits.
+fn documentation(placed: &Placed<'_>) -> Vec<String> {
+    let mut items = std::iter::once(placed.item).chain(placed.earlier.iter().rev().copied());
+    items.find(|item| !item.documentation.is_empty()).map_or_else(Vec::new, |item| item.documentation.clone())
+}
+
 /// A `type` item.
 struct Text<'a> {
     placed: &'a Placed<'a>,
@@ -84,7 +91,7 @@ impl<'a> Forms<'a, '_> {
         let Text { placed, name } = self.texts.get(index)?;
         Some(DeclaredShape {
             name: (*name).clone(),
-            documentation: placed.item.documentation.clone(),
+            documentation: documentation(placed),
             form,
             imported: placed.imported,
             is_inner: false,

@@ -20,7 +20,7 @@ fn expanded(text: &str) -> String {
     let compilation = compiled(text);
     let protocol = compilation.protocol.as_ref().unwrap();
     assert_eq!(generate::check(protocol), []);
-    generate::expand(protocol, &compilation.sources, None).unwrap()
+    generate::expand(protocol, &compilation.sources, &Default::default()).unwrap()
 }
 
 /// The public items alone, for protocols whose code is long.
@@ -193,7 +193,8 @@ fn shipped(edit: impl Fn(String) -> String) -> String {
     let compilation = compile(Path::new(MCP), &mut read).unwrap();
     let rendered = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
     assert!(compilation.protocol.is_some(), "{rendered}");
-    generate::expand(compilation.protocol.as_ref().unwrap(), &compilation.sources, None).unwrap()
+    generate::expand(compilation.protocol.as_ref().unwrap(), &compilation.sources, &Default::default())
+        .unwrap()
 }
 
 #[test]
@@ -308,4 +309,47 @@ fn one_message_of_a_key_may_be_open() {
     assert_eq!(alone("key dish = Watch.dish | Cooked.dish | open Forget.dish"), (true, false));
     let tables = expanded(&text("key dish = Watch.dish | open Cooked.dish | Forget.dish"));
     assert!(tables.contains("MessageKey::at(keys::DISH, path![\"dish\"]).open()"), "{tables}");
+}
+
+/// A protocol whose later revision says what it changes.
+const SHAPES: &str = "
+    protocol Desk
+    import \"first.session\"
+    override type Tool = { ...Tool, title?: string }
+    client Guest
+    server Waiter = dual Guest
+    Guest = !Show . End
+";
+
+/// What it imports.
+const FIRST: &str = "
+    --- A tool of the desk.
+    type Tool = { name: string }
+    notification Show \"show\" (Tool)
+";
+
+fn placed(placement: &generate::Placement<'_>) -> String {
+    let mut read = |path: &Path| {
+        let text = if path.ends_with("first.session") { FIRST } else { SHAPES };
+        Ok(text.as_bytes().to_vec())
+    };
+    let compilation = compile(Path::new("desk.session"), &mut read).unwrap();
+    generate::expand(compilation.protocol.as_ref().unwrap(), &compilation.sources, placement).unwrap()
+}
+
+#[test]
+fn an_overridden_shape_keeps_its_documentation() {
+    let code = placed(&generate::Placement::default());
+    assert!(code.contains("/// A tool of the desk.\n"), "{code}");
+    assert!(code.contains("title: String"), "{code}");
+}
+
+#[test]
+fn shapes_have_types_here_or_elsewhere() {
+    let own = placed(&generate::Placement { feature: Some("latest"), shapes: None });
+    assert!(own.contains("pub mod types {"), "{own}");
+    assert!(!own.contains("#[cfg(feature = \"latest\")]\n/// What messages carry."), "{own}");
+    let shared = placed(&generate::Placement { feature: None, shapes: Some("super::latest::types") });
+    assert!(shared.contains("pub use super::latest::types as types;"), "{shared}");
+    assert!(!shared.contains("pub mod types {"), "{shared}");
 }

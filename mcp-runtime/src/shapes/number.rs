@@ -54,6 +54,12 @@ impl PartialEq for Number {
     }
 }
 
+impl PartialEq<f64> for Number {
+    fn eq(&self, other: &f64) -> bool {
+        self.as_f64() == *other
+    }
+}
+
 impl PartialOrd for Number {
     fn partial_cmp(&self, other: &Number) -> Option<std::cmp::Ordering> {
         match (self.0, other.0) {
@@ -148,6 +154,7 @@ mod tests {
         assert_eq!(Number::from(1), Number::from(1.0));
         assert!(Number::from(u64::MAX) > Number::from(i64::MAX));
         assert_ne!(Number::from(u64::MAX), Number::from(-1));
+        assert_eq!(Number::from(2), 2.0);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use mcp_protocol_compiler::generate;
+use mcp_protocol_compiler::generate::{self, Placement};
 use similar::TextDiff;
 
 use crate::arguments::Expand;
@@ -20,7 +20,7 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     };
     let code = match arguments.signatures {
         true => generate::signatures(compiled, &compilation.sources),
-        false => generate::expand(compiled, &compilation.sources, arguments.feature.as_deref()),
+        false => generate::expand(compiled, &compilation.sources, &placement(arguments)),
     };
     let code = code.map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
     match &arguments.output {
@@ -33,6 +33,11 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     Ok(End::Clean)
 }
 
+/// What the arguments say about the crate of the file.
+fn placement(arguments: &Expand) -> Placement<'_> {
+    Placement { feature: arguments.feature.as_deref(), shapes: arguments.shapes.as_deref() }
+}
+
 /// Compares a file with the code. Prints the difference, and the command that writes the file again.
 fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure> {
     let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.to_owned(), error))?;
@@ -43,9 +48,11 @@ fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure
     let difference = TextDiff::from_lines(there.as_str(), code);
     print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
     let signatures = if arguments.signatures { " --signatures" } else { "" };
-    let feature = arguments.feature.iter().map(|name| format!(" --feature {name}")).collect::<String>();
+    let Placement { feature, shapes } = placement(arguments);
+    let feature = feature.map(|name| format!(" --feature {name}")).unwrap_or_default();
+    let shapes = shapes.map(|path| format!(" --shapes {path}")).unwrap_or_default();
     eprintln!(
-        "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{signatures}{feature}`"
+        "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{signatures}{feature}{shapes}`"
     );
     Ok(End::Findings)
 }

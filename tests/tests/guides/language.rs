@@ -105,7 +105,9 @@ fn the_rust_shown_is_the_rust_generated() {
         if block.has("session") && !block.has("prelude") && block.value("fails").is_none() {
             let compilation = compiled(&whole(block, &prelude));
             code = match &compilation.protocol {
-                Some(protocol) => generate::expand(protocol, &compilation.sources, None).unwrap(),
+                Some(protocol) => {
+                    generate::expand(protocol, &compilation.sources, &Default::default()).unwrap()
+                }
                 None => String::new(),
             };
         }

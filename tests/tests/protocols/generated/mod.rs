@@ -87,7 +87,7 @@ fn expansions_that_are_checked_in_are_current_and_compile() {
     ] {
         let compilation = compile(Path::new(file), &mut |path| std::fs::read(path)).unwrap();
         let protocol = compilation.protocol.as_ref().unwrap();
-        let code = generate::expand(protocol, &compilation.sources, None).unwrap();
+        let code = generate::expand(protocol, &compilation.sources, &Default::default()).unwrap();
         assert!(code == expansion, "run `sessionc expand {file} -o tests/tests/protocols/generated/…`");
         assert_eq!(*tables, generate::machine(protocol), "{file}");
     }
