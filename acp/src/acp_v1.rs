@@ -902,6 +902,7 @@ pub mod client {
     typed::roles::sub_session! {
         Conversation is Client of super::PROTOCOL;
         handle = ConversationHandle;
+        incoming = ConversationIncomingQueue;
         state super::AwaitingNewSessionResponse = super::tables::client::AWAITING_NEW_SESSION_RESPONSE;
         state super::Idle = super::tables::client::IDLE;
         state super::Turn = super::tables::client::TURN;
@@ -957,6 +958,108 @@ pub mod client {
         }
     }
 
+    typed::roles::incoming! {
+        ConversationIncoming, ConversationIncomingQueue, ConversationHandler, "sub-session";
+        UPDATE: notification(params) update => Update(types::SessionNotification);
+        ELICIT: request(params) elicit
+            => Elicit(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
+        REQUEST_PERMISSION: request(params) request_permission
+            => RequestPermission(types::RequestPermissionRequest, typed::Responder<types::RequestPermissionResponse>);
+        READ_TEXT_FILE: request(params) read_text_file
+            => ReadTextFile(types::ReadTextFileRequest, typed::Responder<types::ReadTextFileResponse>);
+        WRITE_TEXT_FILE: request(params) write_text_file
+            => WriteTextFile(types::WriteTextFileRequest, typed::Responder<types::WriteTextFileResponse>);
+        CREATE_TERMINAL: opening(params) create_terminal
+            => CreateTerminal(types::CreateTerminalRequest, Terminal<super::BeforeCreateTerminalResponse>);
+    }
+
+    /// Answers what the peer asks while a `Conversation` runs.
+    ///
+    /// Implement the methods as `async fn`. A request that is not implemented is answered with
+    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
+    pub trait ConversationHandler: Send + Sync + 'static {
+        /// Reports what the agent does: text, thoughts, plans, tool calls, and changes of modes, commands and options.
+        ///
+        /// The notification `session/update`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
+        fn update(
+            &self,
+            context: Context,
+            params: types::SessionNotification,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (context, params);
+            ::std::future::ready(())
+        }
+
+        /// Asks the user of a conversation to fill in a form or to open a URL.
+        ///
+        /// The request `elicitation/create` (`if sessionId`); may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
+        fn elicit(
+            &self,
+            context: Context,
+            params: types::CreateElicitationRequest,
+        ) -> impl Future<
+            Output = Result<types::CreateElicitationResponse, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("elicitation/create")
+        }
+
+        /// Asks the user whether a tool may run. After a `session/cancel`, the client answers with the outcome `cancelled`.
+        ///
+        /// The request `session/request_permission`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
+        fn request_permission(
+            &self,
+            context: Context,
+            params: types::RequestPermissionRequest,
+        ) -> impl Future<
+            Output = Result<types::RequestPermissionResponse, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("session/request_permission")
+        }
+
+        /// Reads a text file, with changes that are not saved yet.
+        ///
+        /// The request `fs/read_text_file`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
+        fn read_text_file(
+            &self,
+            context: Context,
+            params: types::ReadTextFileRequest,
+        ) -> impl Future<Output = Result<types::ReadTextFileResponse, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("fs/read_text_file")
+        }
+
+        /// Writes a text file.
+        ///
+        /// The request `fs/write_text_file`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
+        fn write_text_file(
+            &self,
+            context: Context,
+            params: types::WriteTextFileRequest,
+        ) -> impl Future<Output = Result<types::WriteTextFileResponse, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("fs/write_text_file")
+        }
+
+        /// Starts a command in a new terminal. The reply comes at once, with the id of the terminal.
+        ///
+        /// The request `terminal/create`; may come in [`Turn`](super::Turn) and [`Closing`](super::Closing), `acp-v1.session`.
+        fn create_terminal(
+            &self,
+            context: Context,
+            params: types::CreateTerminalRequest,
+            sub_session: Terminal<super::BeforeCreateTerminalResponse>,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (context, params);
+            sub_session.session.decline(typed::RpcError::method_not_found("terminal/create"));
+            typed::Unhandled::declined()
+        }
+    }
+
     /// A command that the client runs for the agent.
     ///
     /// A sub-session of a `AcpClient`, in the state `State`.
@@ -975,9 +1078,67 @@ pub mod client {
 
     typed::roles::sub_session! {
         Terminal is Client of super::PROTOCOL;
+        incoming = TerminalIncomingQueue;
         state super::BeforeCreateTerminalResponse = super::tables::client::BEFORE_CREATE_TERMINAL_RESPONSE;
         state super::Running = super::tables::client::RUNNING;
         state super::BeforeReleaseTerminalResponse = super::tables::client::BEFORE_RELEASE_TERMINAL_RESPONSE;
+    }
+
+    typed::roles::incoming! {
+        TerminalIncoming, TerminalIncomingQueue, TerminalHandler, "sub-session";
+        TERMINAL_OUTPUT: request(params) output
+            => TerminalOutput(types::TerminalOutputRequest, typed::Responder<types::TerminalOutputResponse>);
+        WAIT_FOR_EXIT: request(params) wait_for_exit
+            => WaitForExit(types::WaitForTerminalExitRequest, typed::Responder<types::WaitForTerminalExitResponse>);
+        KILL_TERMINAL: request(params) kill
+            => KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>);
+    }
+
+    /// Answers what the peer asks while a `Terminal` runs.
+    ///
+    /// Implement the methods as `async fn`. A request that is not implemented is answered with
+    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
+    pub trait TerminalHandler: Send + Sync + 'static {
+        /// Reads what the command has written so far, and how it has ended, if it has.
+        ///
+        /// The request `terminal/output`; may come in [`Running`](super::Running) and [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse), `acp-v1.session`.
+        fn output(
+            &self,
+            context: Context,
+            params: types::TerminalOutputRequest,
+        ) -> impl Future<Output = Result<types::TerminalOutputResponse, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("terminal/output")
+        }
+
+        /// Waits until the command has ended.
+        ///
+        /// The request `terminal/wait_for_exit`; may come in [`Running`](super::Running) and [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse), `acp-v1.session`.
+        fn wait_for_exit(
+            &self,
+            context: Context,
+            params: types::WaitForTerminalExitRequest,
+        ) -> impl Future<
+            Output = Result<types::WaitForTerminalExitResponse, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("terminal/wait_for_exit")
+        }
+
+        /// Ends the command. The terminal stays.
+        ///
+        /// The request `terminal/kill`; may come in [`Running`](super::Running) and [`BeforeReleaseTerminalResponse`](super::BeforeReleaseTerminalResponse), `acp-v1.session`.
+        fn kill(
+            &self,
+            context: Context,
+            params: types::KillTerminalRequest,
+        ) -> impl Future<Output = Result<types::KillTerminalResponse, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("terminal/kill")
+        }
     }
 
     /// What a `AcpClient` may send at any time, for tasks
@@ -1109,6 +1270,7 @@ pub mod client {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         UPDATE: notification(params) update => Update(types::SessionNotification);
         ELICIT_FOR_REQUEST: request(params) elicit_for_request gated
             => ElicitForRequest(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
@@ -1118,11 +1280,6 @@ pub mod client {
             => Extension(typed::WithMethod<Option<typed::Value>>, typed::Responder<Option<typed::Value>>);
         EXTENSION_NOTIFICATION: notification(params) extension_notification
             => ExtensionNotification(typed::WithMethod<Option<typed::Value>>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
     }
 
     /// Answers what the peer asks at any time.
@@ -1196,6 +1353,11 @@ pub mod client {
             let _ = (context, params);
             ::std::future::ready(())
         }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
     }
 
     /// What comes next in [`Idle`](super::Idle).
@@ -2499,6 +2661,7 @@ pub mod server {
     typed::roles::sub_session! {
         Conversation is Server of super::PROTOCOL;
         handle = ConversationHandle;
+        incoming = ConversationIncomingQueue;
         state super::BeforeNewSessionResponse = super::tables::server::BEFORE_NEW_SESSION_RESPONSE;
         state super::Idle = super::tables::server::IDLE;
         state super::Turn = super::tables::server::TURN;
@@ -2577,6 +2740,62 @@ pub mod server {
             params: types::CreateTerminalRequest,
         ) -> CancellableCall<'static, (types::CreateTerminalResponse, Terminal<super::Running>)> {
             self.handle.open_exchange(messages::CREATE_TERMINAL, &params)
+        }
+    }
+
+    typed::roles::incoming! {
+        ConversationIncoming, ConversationIncomingQueue, ConversationHandler, "sub-session";
+        CANCEL: notification(params) cancel => Cancel(types::CancelNotification);
+        SET_MODE: request(params) set_mode
+            => SetMode(types::SetSessionModeRequest, typed::Responder<types::SetSessionModeResponse>);
+        SET_CONFIG_OPTION: request(params) set_config_option
+            => SetConfigOption(types::SetSessionConfigOptionRequest, typed::Responder<types::SetSessionConfigOptionResponse>);
+    }
+
+    /// Answers what the peer asks while a `Conversation` runs.
+    ///
+    /// Implement the methods as `async fn`. A request that is not implemented is answered with
+    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
+    pub trait ConversationHandler: Send + Sync + 'static {
+        /// Asks the agent to stop its turn early. The turn still ends with the reply to its prompt.
+        ///
+        /// The notification `session/cancel`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
+        fn cancel(
+            &self,
+            context: Context,
+            params: types::CancelNotification,
+        ) -> impl Future<Output = ()> + Send {
+            let _ = (context, params);
+            ::std::future::ready(())
+        }
+
+        /// Changes the mode in which the agent works.
+        ///
+        /// The request `session/set_mode`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
+        fn set_mode(
+            &self,
+            context: Context,
+            params: types::SetSessionModeRequest,
+        ) -> impl Future<Output = Result<types::SetSessionModeResponse, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("session/set_mode")
+        }
+
+        /// Changes an option of the conversation, such as the model.
+        ///
+        /// The request `session/set_config_option`; may come in [`Idle`](super::Idle), [`Turn`](super::Turn), [`Closing`](super::Closing), [`Closed`](super::Closed) and [`Stopping`](super::Stopping), `acp-v1.session`.
+        fn set_config_option(
+            &self,
+            context: Context,
+            params: types::SetSessionConfigOptionRequest,
+        ) -> impl Future<
+            Output = Result<types::SetSessionConfigOptionResponse, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("session/set_config_option")
         }
     }
 
@@ -2696,6 +2915,7 @@ pub mod server {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         NEW_SESSION: opening(params) new_session gated
             => NewSession(types::NewSessionRequest, Conversation<super::BeforeNewSessionResponse>);
         LOAD_SESSION: opening(params) load_session gated
@@ -2714,11 +2934,6 @@ pub mod server {
             => Extension(typed::WithMethod<Option<typed::Value>>, typed::Responder<Option<typed::Value>>);
         EXTENSION_NOTIFICATION: notification(params) extension_notification
             => ExtensionNotification(typed::WithMethod<Option<typed::Value>>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
     }
 
     /// Answers what the peer asks at any time.
@@ -2843,6 +3058,11 @@ pub mod server {
             let _ = (context, params);
             ::std::future::ready(())
         }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
     }
 
     /// What comes next in [`Idle`](super::Idle).

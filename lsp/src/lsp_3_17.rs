@@ -2574,6 +2574,7 @@ pub mod client {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         SHOW_MESSAGE: notification(params) show_message => ShowMessage(types::ShowMessageParams);
         LOG_MESSAGE: notification(params) log_message => LogMessage(types::LogMessageParams);
         TELEMETRY: notification(params) telemetry => Telemetry(typed::Value);
@@ -2608,40 +2609,6 @@ pub mod client {
         LOG_TRACE: notification(params) log_trace => LogTrace(types::LogTraceParams);
         EXTENSION: notification(params) extension
             => Extension(typed::WithMethod<Option<typed::Value>>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `$/progress` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
-
-        /// Sends the notification `$/progress` (`if value.kind = "end"`) about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_progress_end(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS_END, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -2884,6 +2851,40 @@ pub mod client {
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             ::std::future::ready(())
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `$/progress` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`LspError`](super::LspError).
+        pub async fn send_progress(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::LspError> {
+            self.context.report(messages::PROGRESS, &params).await
+        }
+
+        /// Sends the notification `$/progress` (`if value.kind = "end"`) about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`LspError`](super::LspError).
+        pub async fn send_progress_end(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::LspError> {
+            self.context.report(messages::PROGRESS_END, &params).await
         }
     }
 
@@ -4123,7 +4124,546 @@ pub mod server {
 
     typed::roles::sub_session! {
         Document is Server of super::PROTOCOL;
+        incoming = DocumentIncomingQueue;
         state super::Open = super::tables::server::OPEN;
+    }
+
+    typed::roles::incoming! {
+        DocumentIncoming, DocumentIncomingQueue, DocumentHandler, "sub-session";
+        DECLARATION: request(params) declaration
+            => Declaration(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
+        DEFINITION: request(params) definition
+            => Definition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
+        TYPE_DEFINITION: request(params) type_definition
+            => TypeDefinition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
+        IMPLEMENTATION: request(params) implementation
+            => Implementation(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
+        REFERENCES: request(params) references
+            => References(types::ReferenceParams, typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>);
+        DOCUMENT_HIGHLIGHT: request(params) document_highlight
+            => DocumentHighlight(types::DocumentHighlightParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>);
+        DOCUMENT_SYMBOL: request(params) document_symbol
+            => DocumentSymbol(types::DocumentSymbolParams, typed::Responder<Option<types::DocumentSymbolResponse>>);
+        MONIKER: request(params) moniker
+            => Moniker(types::MonikerParams, typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>);
+        PREPARE_CALL_HIERARCHY: request(params) prepare_call_hierarchy
+            => PrepareCallHierarchy(types::CallHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>);
+        PREPARE_TYPE_HIERARCHY: request(params) prepare_type_hierarchy
+            => PrepareTypeHierarchy(types::TypeHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
+        HOVER: request(params) hover
+            => Hover(types::HoverParams, typed::Responder<Option<types::Hover>>);
+        SIGNATURE_HELP: request(params) signature_help
+            => SignatureHelp(types::SignatureHelpParams, typed::Responder<Option<types::SignatureHelp>>);
+        DOCUMENT_DIAGNOSTIC: request(params) document_diagnostic
+            => DocumentDiagnostic(types::DocumentDiagnosticParams, typed::Responder<types::DocumentDiagnosticReport>);
+        CODE_LENS: request(params) code_lens
+            => CodeLens(types::CodeLensParams, typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>);
+        DOCUMENT_LINK: request(params) document_link
+            => DocumentLink(types::DocumentLinkParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>);
+        FOLDING_RANGE: request(params) folding_range
+            => FoldingRange(types::FoldingRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>);
+        SELECTION_RANGE: request(params) selection_range
+            => SelectionRange(types::SelectionRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>);
+        SEMANTIC_TOKENS_FULL: request(params) semantic_tokens_full
+            => SemanticTokensFull(types::SemanticTokensParams, typed::Responder<Option<types::SemanticTokens>>);
+        SEMANTIC_TOKENS_DELTA: request(params) semantic_tokens_delta
+            => SemanticTokensDelta(types::SemanticTokensDeltaParams, typed::Responder<Option<types::SemanticTokensFullDeltaResult>>);
+        SEMANTIC_TOKENS_RANGE: request(params) semantic_tokens_range
+            => SemanticTokensRange(types::SemanticTokensRangeParams, typed::Responder<Option<types::SemanticTokens>>);
+        INLAY_HINT: request(params) inlay_hint
+            => InlayHint(types::InlayHintParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>);
+        INLINE_VALUE: request(params) inline_value
+            => InlineValue(types::InlineValueParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>);
+        DOCUMENT_COLOR: request(params) document_color
+            => DocumentColor(types::DocumentColorParams, typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>);
+        COLOR_PRESENTATION: request(params) color_presentation
+            => ColorPresentation(types::ColorPresentationParams, typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>);
+        COMPLETION: request(params) completion
+            => Completion(types::CompletionParams, typed::Responder<Option<types::CompletionResponse>>);
+        CODE_ACTION: request(params) code_action
+            => CodeAction(types::CodeActionParams, typed::Responder<Option<types::CodeActionResponse>>);
+        FORMATTING: request(params) formatting
+            => Formatting(types::DocumentFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
+        RANGE_FORMATTING: request(params) range_formatting
+            => RangeFormatting(types::DocumentRangeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
+        ON_TYPE_FORMATTING: request(params) on_type_formatting
+            => OnTypeFormatting(types::DocumentOnTypeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
+        PREPARE_RENAME: request(params) prepare_rename
+            => PrepareRename(types::TextDocumentPositionParams, typed::Responder<Option<types::PrepareRenameResponse>>);
+        RENAME: request(params) rename
+            => Rename(types::RenameParams, typed::Responder<Option<types::WorkspaceEdit>>);
+        LINKED_EDITING_RANGE: request(params) linked_editing_range
+            => LinkedEditingRange(types::LinkedEditingRangeParams, typed::Responder<Option<types::LinkedEditingRanges>>);
+        WILL_SAVE_WAIT_UNTIL: request(params) will_save_wait_until
+            => WillSaveWaitUntil(types::WillSaveTextDocumentParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
+    }
+
+    /// Answers what the peer asks while a `Document` runs.
+    ///
+    /// Implement the methods as `async fn`. A request that is not implemented is answered with
+    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
+    pub trait DocumentHandler: Send + Sync + 'static {
+        /// Where the symbol at a position is declared.
+        ///
+        /// The request `textDocument/declaration`; may come in [`Open`](super::Open), `documents.session`.
+        fn declaration(
+            &self,
+            context: Context,
+            params: types::GotoDefinitionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/declaration")
+        }
+
+        /// Where the symbol at a position is defined.
+        ///
+        /// The request `textDocument/definition`; may come in [`Open`](super::Open), `documents.session`.
+        fn definition(
+            &self,
+            context: Context,
+            params: types::GotoDefinitionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/definition")
+        }
+
+        /// Where the type of the symbol at a position is defined.
+        ///
+        /// The request `textDocument/typeDefinition`; may come in [`Open`](super::Open), `documents.session`.
+        fn type_definition(
+            &self,
+            context: Context,
+            params: types::GotoDefinitionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/typeDefinition")
+        }
+
+        /// Where the symbol at a position is implemented.
+        ///
+        /// The request `textDocument/implementation`; may come in [`Open`](super::Open), `documents.session`.
+        fn implementation(
+            &self,
+            context: Context,
+            params: types::GotoDefinitionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::GotoDefinitionResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/implementation")
+        }
+
+        /// Every place that refers to the symbol at a position.
+        ///
+        /// The request `textDocument/references`; may come in [`Open`](super::Open), `documents.session`.
+        fn references(
+            &self,
+            context: Context,
+            params: types::ReferenceParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::Location>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/references")
+        }
+
+        /// The places of one document that refer to the symbol at a position.
+        ///
+        /// The request `textDocument/documentHighlight`; may come in [`Open`](super::Open), `documents.session`.
+        fn document_highlight(
+            &self,
+            context: Context,
+            params: types::DocumentHighlightParams,
+        ) -> impl Future<
+            Output = Result<
+                Option<Vec<::lsp_protocols::types::DocumentHighlight>>,
+                typed::RpcError,
+            >,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/documentHighlight")
+        }
+
+        /// The symbols of a document.
+        ///
+        /// The request `textDocument/documentSymbol`; may come in [`Open`](super::Open), `documents.session`.
+        fn document_symbol(
+            &self,
+            context: Context,
+            params: types::DocumentSymbolParams,
+        ) -> impl Future<
+            Output = Result<Option<types::DocumentSymbolResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/documentSymbol")
+        }
+
+        /// What identifies the symbol at a position, also in other projects.
+        ///
+        /// The request `textDocument/moniker`; may come in [`Open`](super::Open), `documents.session`.
+        fn moniker(
+            &self,
+            context: Context,
+            params: types::MonikerParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::Moniker>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/moniker")
+        }
+
+        /// The functions at a position, to ask who calls them and what they call.
+        ///
+        /// The request `textDocument/prepareCallHierarchy`; may come in [`Open`](super::Open), `documents.session`.
+        fn prepare_call_hierarchy(
+            &self,
+            context: Context,
+            params: types::CallHierarchyPrepareParams,
+        ) -> impl Future<
+            Output = Result<
+                Option<Vec<::lsp_protocols::types::CallHierarchyItem>>,
+                typed::RpcError,
+            >,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/prepareCallHierarchy")
+        }
+
+        /// The types at a position, to ask for their supertypes and subtypes.
+        ///
+        /// The request `textDocument/prepareTypeHierarchy`; may come in [`Open`](super::Open), `documents.session`.
+        fn prepare_type_hierarchy(
+            &self,
+            context: Context,
+            params: types::TypeHierarchyPrepareParams,
+        ) -> impl Future<
+            Output = Result<
+                Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>,
+                typed::RpcError,
+            >,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/prepareTypeHierarchy")
+        }
+
+        /// What is known of the symbol at a position.
+        ///
+        /// The request `textDocument/hover`; may come in [`Open`](super::Open), `documents.session`.
+        fn hover(
+            &self,
+            context: Context,
+            params: types::HoverParams,
+        ) -> impl Future<Output = Result<Option<types::Hover>, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/hover")
+        }
+
+        /// The signatures of the call at a position.
+        ///
+        /// The request `textDocument/signatureHelp`; may come in [`Open`](super::Open), `documents.session`.
+        fn signature_help(
+            &self,
+            context: Context,
+            params: types::SignatureHelpParams,
+        ) -> impl Future<Output = Result<Option<types::SignatureHelp>, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/signatureHelp")
+        }
+
+        /// The diagnostics of a document, where the client asks for them.
+        ///
+        /// The request `textDocument/diagnostic`; may come in [`Open`](super::Open), `documents.session`.
+        fn document_diagnostic(
+            &self,
+            context: Context,
+            params: types::DocumentDiagnosticParams,
+        ) -> impl Future<Output = Result<types::DocumentDiagnosticReport, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/diagnostic")
+        }
+
+        /// Commands that are shown between the lines of a document.
+        ///
+        /// The request `textDocument/codeLens`; may come in [`Open`](super::Open), `documents.session`.
+        fn code_lens(
+            &self,
+            context: Context,
+            params: types::CodeLensParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::CodeLens>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/codeLens")
+        }
+
+        /// The links in a document.
+        ///
+        /// The request `textDocument/documentLink`; may come in [`Open`](super::Open), `documents.session`.
+        fn document_link(
+            &self,
+            context: Context,
+            params: types::DocumentLinkParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::DocumentLink>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/documentLink")
+        }
+
+        /// The parts of a document that can be folded away.
+        ///
+        /// The request `textDocument/foldingRange`; may come in [`Open`](super::Open), `documents.session`.
+        fn folding_range(
+            &self,
+            context: Context,
+            params: types::FoldingRangeParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::FoldingRange>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/foldingRange")
+        }
+
+        /// What a selection at a position grows to, step by step.
+        ///
+        /// The request `textDocument/selectionRange`; may come in [`Open`](super::Open), `documents.session`.
+        fn selection_range(
+            &self,
+            context: Context,
+            params: types::SelectionRangeParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::SelectionRange>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/selectionRange")
+        }
+
+        /// The semantic tokens of a document.
+        ///
+        /// The request `textDocument/semanticTokens/full`; may come in [`Open`](super::Open), `documents.session`.
+        fn semantic_tokens_full(
+            &self,
+            context: Context,
+            params: types::SemanticTokensParams,
+        ) -> impl Future<Output = Result<Option<types::SemanticTokens>, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/semanticTokens/full")
+        }
+
+        /// What has changed in the semantic tokens of a document since a result.
+        ///
+        /// The request `textDocument/semanticTokens/full/delta`; may come in [`Open`](super::Open), `documents.session`.
+        fn semantic_tokens_delta(
+            &self,
+            context: Context,
+            params: types::SemanticTokensDeltaParams,
+        ) -> impl Future<
+            Output = Result<Option<types::SemanticTokensFullDeltaResult>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/semanticTokens/full/delta")
+        }
+
+        /// The semantic tokens of a part of a document.
+        ///
+        /// The request `textDocument/semanticTokens/range`; may come in [`Open`](super::Open), `documents.session`.
+        fn semantic_tokens_range(
+            &self,
+            context: Context,
+            params: types::SemanticTokensRangeParams,
+        ) -> impl Future<Output = Result<Option<types::SemanticTokens>, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/semanticTokens/range")
+        }
+
+        /// Hints that are shown in the text, such as the types of variables.
+        ///
+        /// The request `textDocument/inlayHint`; may come in [`Open`](super::Open), `documents.session`.
+        fn inlay_hint(
+            &self,
+            context: Context,
+            params: types::InlayHintParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::InlayHint>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/inlayHint")
+        }
+
+        /// What a debugger shows at the end of a line.
+        ///
+        /// The request `textDocument/inlineValue`; may come in [`Open`](super::Open), `documents.session`.
+        fn inline_value(
+            &self,
+            context: Context,
+            params: types::InlineValueParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::InlineValue>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/inlineValue")
+        }
+
+        /// The colours in a document.
+        ///
+        /// The request `textDocument/documentColor`; may come in [`Open`](super::Open), `documents.session`.
+        fn document_color(
+            &self,
+            context: Context,
+            params: types::DocumentColorParams,
+        ) -> impl Future<
+            Output = Result<Vec<::lsp_protocols::types::ColorInformation>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/documentColor")
+        }
+
+        /// How a colour can be written in a document.
+        ///
+        /// The request `textDocument/colorPresentation`; may come in [`Open`](super::Open), `documents.session`.
+        fn color_presentation(
+            &self,
+            context: Context,
+            params: types::ColorPresentationParams,
+        ) -> impl Future<
+            Output = Result<Vec<::lsp_protocols::types::ColorPresentation>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/colorPresentation")
+        }
+
+        /// What the text at a position may go on with.
+        ///
+        /// The request `textDocument/completion`; may come in [`Open`](super::Open), `documents.session`.
+        fn completion(
+            &self,
+            context: Context,
+            params: types::CompletionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::CompletionResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/completion")
+        }
+
+        /// What can be done about a part of a document: fixes, refactorings, commands.
+        ///
+        /// The request `textDocument/codeAction`; may come in [`Open`](super::Open), `documents.session`.
+        fn code_action(
+            &self,
+            context: Context,
+            params: types::CodeActionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::CodeActionResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/codeAction")
+        }
+
+        /// The edits that format a document.
+        ///
+        /// The request `textDocument/formatting`; may come in [`Open`](super::Open), `documents.session`.
+        fn formatting(
+            &self,
+            context: Context,
+            params: types::DocumentFormattingParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/formatting")
+        }
+
+        /// The edits that format a part of a document.
+        ///
+        /// The request `textDocument/rangeFormatting`; may come in [`Open`](super::Open), `documents.session`.
+        fn range_formatting(
+            &self,
+            context: Context,
+            params: types::DocumentRangeFormattingParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/rangeFormatting")
+        }
+
+        /// The edits that format what was just typed.
+        ///
+        /// The request `textDocument/onTypeFormatting`; may come in [`Open`](super::Open), `documents.session`.
+        fn on_type_formatting(
+            &self,
+            context: Context,
+            params: types::DocumentOnTypeFormattingParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/onTypeFormatting")
+        }
+
+        /// Whether the symbol at a position can be renamed, and its place.
+        ///
+        /// The request `textDocument/prepareRename`; may come in [`Open`](super::Open), `documents.session`.
+        fn prepare_rename(
+            &self,
+            context: Context,
+            params: types::TextDocumentPositionParams,
+        ) -> impl Future<
+            Output = Result<Option<types::PrepareRenameResponse>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/prepareRename")
+        }
+
+        /// The edits that rename the symbol at a position.
+        ///
+        /// The request `textDocument/rename`; may come in [`Open`](super::Open), `documents.session`.
+        fn rename(
+            &self,
+            context: Context,
+            params: types::RenameParams,
+        ) -> impl Future<Output = Result<Option<types::WorkspaceEdit>, typed::RpcError>> + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/rename")
+        }
+
+        /// The places that change together with the one at a position.
+        ///
+        /// The request `textDocument/linkedEditingRange`; may come in [`Open`](super::Open), `documents.session`.
+        fn linked_editing_range(
+            &self,
+            context: Context,
+            params: types::LinkedEditingRangeParams,
+        ) -> impl Future<
+            Output = Result<Option<types::LinkedEditingRanges>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/linkedEditingRange")
+        }
+
+        /// Asks for edits of an open document that is about to be saved.
+        ///
+        /// The request `textDocument/willSaveWaitUntil`; may come in [`Open`](super::Open), `documents.session`.
+        fn will_save_wait_until(
+            &self,
+            context: Context,
+            params: types::WillSaveTextDocumentParams,
+        ) -> impl Future<
+            Output = Result<Option<Vec<::lsp_protocols::types::TextEdit>>, typed::RpcError>,
+        > + Send {
+            let _ = (context, params);
+            typed::Unhandled::request("textDocument/willSaveWaitUntil")
+        }
     }
 
     /// An open notebook. Requests about a cell name the cell's document, and are not correlated with the notebook.
@@ -4290,6 +4830,7 @@ pub mod server {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         DID_OPEN: opening(params) did_open
             => DidOpen(types::DidOpenTextDocumentParams, Document<super::Open>);
         DID_OPEN_NOTEBOOK: opening(params) did_open_notebook
@@ -4405,40 +4946,6 @@ pub mod server {
         SET_TRACE: notification(params) set_trace => SetTrace(types::SetTraceParams);
         EXTENSION: notification(params) extension
             => Extension(typed::WithMethod<Option<typed::Value>>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `$/progress` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
-
-        /// Sends the notification `$/progress` (`if value.kind = "end"`) about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`LspError`](super::LspError).
-        pub async fn send_progress_end(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::LspError> {
-            self.context.report(messages::PROGRESS_END, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -5267,6 +5774,40 @@ pub mod server {
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             ::std::future::ready(())
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `$/progress` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`LspError`](super::LspError).
+        pub async fn send_progress(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::LspError> {
+            self.context.report(messages::PROGRESS, &params).await
+        }
+
+        /// Sends the notification `$/progress` (`if value.kind = "end"`) about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`LspError`](super::LspError).
+        pub async fn send_progress_end(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::LspError> {
+            self.context.report(messages::PROGRESS_END, &params).await
         }
     }
 

@@ -803,6 +803,7 @@ pub mod client {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         LOG_MESSAGE: notification(params) log_message => LogMessage(types::LoggingMessageParams);
         TOOLS_LIST_CHANGED: notification() tools_list_changed => ToolsListChanged;
         RESOURCES_LIST_CHANGED: notification() resources_list_changed => ResourcesListChanged;
@@ -812,27 +813,6 @@ pub mod client {
         ROOTS_LIST: request(params) list_roots gated
             => RootsList(Option<types::ListRootsParams>, typed::Responder<types::ListRootsResult>);
         RESOURCE_UPDATED: notification(params) resource_updated => ResourceUpdated(typed::Value);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `notifications/progress` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -915,6 +895,27 @@ pub mod client {
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             ::std::future::ready(())
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `notifications/progress` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
+        pub async fn send_progress(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::McpError> {
+            self.context.report(messages::PROGRESS, &params).await
         }
     }
 
@@ -1459,6 +1460,7 @@ pub mod server {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         TOOLS_LIST: request(params) list_tools gated
             => ToolsList(Option<types::ListToolsParams>, typed::Responder<types::ListToolsResult>);
         TOOLS_CALL: request(params) call_tool gated
@@ -1481,27 +1483,6 @@ pub mod server {
         RESOURCES_UNSUBSCRIBE: request(params) unsubscribe
             => ResourcesUnsubscribe(typed::Value, typed::Responder<()>);
         ROOTS_LIST_CHANGED: notification() roots_list_changed => RootsListChanged;
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `notifications/progress` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -1656,6 +1637,27 @@ pub mod server {
         fn roots_list_changed(&self, context: Context) -> impl Future<Output = ()> + Send {
             let _ = context;
             ::std::future::ready(())
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `notifications/progress` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
+        pub async fn send_progress(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::McpError> {
+            self.context.report(messages::PROGRESS, &params).await
         }
     }
 

@@ -1355,6 +1355,7 @@ pub mod client {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         LOG_MESSAGE: notification(params) log_message => LogMessage(types::LoggingMessageParams);
         TOOLS_LIST_CHANGED: notification() tools_list_changed => ToolsListChanged;
         RESOURCES_LIST_CHANGED: notification() resources_list_changed => ResourcesListChanged;
@@ -1381,27 +1382,6 @@ pub mod client {
         TASK_STATUS: notification(params) task_status => TaskStatus(types::TaskStatusParams);
         TASKS_RESULT: request(params) task_result
             => TasksResult(types::GetTaskResultParams, typed::Responder<typed::Value>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `notifications/progress` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -1601,6 +1581,27 @@ pub mod client {
         ) -> impl Future<Output = Result<typed::Value, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/result")
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `notifications/progress` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
+        pub async fn send_progress(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::McpError> {
+            self.context.report(messages::PROGRESS, &params).await
         }
     }
 
@@ -2711,6 +2712,7 @@ pub mod server {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         TOOLS_LIST: request(params) list_tools gated
             => ToolsList(Option<types::ListToolsParams>, typed::Responder<types::ListToolsResult>);
         TOOLS_CALL: request(params) call_tool gated
@@ -2744,27 +2746,6 @@ pub mod server {
         TASKS_RESULT: request(params) task_result
             => TasksResult(types::GetTaskResultParams, typed::Responder<typed::Value>);
         TASK_STATUS: notification(params) task_status => TaskStatus(types::TaskStatusParams);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `notifications/progress` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`McpError`](super::McpError).
-        pub async fn send_progress(
-            &self,
-            params: types::ProgressParams,
-        ) -> Result<(), super::McpError> {
-            self.context.report(messages::PROGRESS, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -2995,6 +2976,27 @@ pub mod server {
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             ::std::future::ready(())
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `notifications/progress` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`McpError`](super::McpError).
+        pub async fn send_progress(
+            &self,
+            params: types::ProgressParams,
+        ) -> Result<(), super::McpError> {
+            self.context.report(messages::PROGRESS, &params).await
         }
     }
 

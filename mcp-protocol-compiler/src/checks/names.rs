@@ -37,6 +37,7 @@ pub(crate) fn check(plan: &Plan) -> Vec<Diagnostic> {
         clashes.handle(role);
         role.sub_sessions.iter().for_each(|sub_session| clashes.handle(sub_session));
         clashes.handler(role);
+        role.sub_sessions.iter().for_each(|sub_session| clashes.handler(sub_session));
         clashes.choices(role);
         clashes.sub_sessions(role);
         clashes.answers(role);
@@ -264,9 +265,15 @@ impl<'a> Clashes<'a> {
     /// The session types of sub-sessions stand in the module of their role, with the choices of all its states.
     fn sub_sessions(&mut self, role: &'a RolePlan) {
         let mut items = NameTable::new();
-        for sub_session in role.sub_sessions.iter().filter_map(RolePlan::sub_session) {
+        for plan in &role.sub_sessions {
+            let Some(sub_session) = plan.sub_session() else { continue };
             let name = sub_session.name.as_str();
             let named = Named { span: sub_session.span, thing: Thing::SubSessions(name) };
+            let handle = (!plan.outputs.is_empty()).then_some("Handle");
+            let incoming = (!plan.inputs.is_empty()).then_some(["Incoming", "IncomingQueue", "Handler"]);
+            for item in handle.into_iter().chain(incoming.into_iter().flatten()) {
+                self.insert(&mut items, format!("{name}{item}"), named);
+            }
             if PRELUDE.contains(&name) || ROLE_ITEMS.contains(&name) || MODULE_ITEMS.contains(&name) {
                 let message = format!("{} have the name of an item that is there already", named.thing);
                 self.report(name, message, &named, None);

@@ -1,7 +1,7 @@
 //! A role's own module: what outlives a borrow of the session, and what the peer may send.
 
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{TokenStream, TokenTree};
 use quote::quote;
 
 use super::docs::{attributes, capital, described, errors, errors_of_methods, link, links, method_link};
@@ -24,8 +24,10 @@ impl Generator<'_> {
         let allow = &self.allow;
         let name = ident(role_module(role.automaton.side));
         let calls = self.call_aliases(role);
-        let handle = self.has_handle(role).then(|| self.handle(role, &ident("Handle")));
-        let incoming = (!role.inputs.is_empty()).then(|| self.incoming(role));
+        let handle = self.has_handle(role).then(|| self.handle(role));
+        let taken = || std::iter::once(role).chain(&role.sub_sessions).any(|owner| !owner.inputs.is_empty());
+        let context = taken().then(|| self.context(role));
+        let incoming = self.incoming(role);
         let sub_sessions: TokenStream =
             role.sub_sessions.iter().map(|sub_session| self.sub_session(role, sub_session)).collect();
         let choices: TokenStream = std::iter::once(role)
@@ -39,7 +41,7 @@ impl Generator<'_> {
             })
             .collect();
         let answers = self.answers(role);
-        let items = quote!(#calls #sub_sessions #handle #incoming #answers #choices);
+        let items = quote!(#calls #sub_sessions #handle #incoming #context #answers #choices);
         if items.is_empty() {
             return TokenStream::new();
         }
@@ -51,7 +53,7 @@ impl Generator<'_> {
             "What goes with [`{}`]: handles, and what the peer may send.",
             role.automaton.name
         )]);
-        let future = (!role.inputs.is_empty()).then(|| {
+        let future = taken().then(|| {
             quote!(
                 use ::std::future::Future;
             )
@@ -101,9 +103,9 @@ impl Generator<'_> {
     }
 
     /// What sends the messages of the replicated channels of a session, or of a sub-session, from any task.
-    fn handle(&self, role: &RolePlan, name: &Ident) -> TokenStream {
+    fn handle(&self, role: &RolePlan) -> TokenStream {
         let methods = role.outputs.iter().map(|output| self.handle_method(role, output));
-        let what = if role.sub_session().is_some() { "sub-session" } else { "session" };
+        let (name, what) = (role.item("Handle"), role.subject());
         let mut lines = vec![
             format!("What a `{}` may send at any time, for tasks", role.session_name()),
             format!("that outlive a borrow of the {what}."),
@@ -250,9 +252,12 @@ impl Generator<'_> {
         let documentation = attributes(&super::docs::after(&written.documentation, own));
         let (module, side) = (ident(role_module(role.automaton.side)), super::role::side(role));
         let known = self.is_known_by_id(role, written).then(|| quote!(known by request_id;));
-        let handle_name = ident(&handle_name(&written.name));
-        let handle = self.has_handle(sub_session).then(|| self.handle(sub_session, &handle_name));
+        let handle_name = sub_session.item("Handle");
+        let handle = self.has_handle(sub_session).then(|| self.handle(sub_session));
         let has_handle = handle.is_some().then(|| quote!(handle = #handle_name;));
+        let incoming = self.incoming(sub_session);
+        let queue = sub_session.item("IncomingQueue");
+        let has_incoming = (!sub_session.inputs.is_empty()).then(|| quote!(incoming = #queue;));
         let constants = super::tables::states(&role.automaton);
         let states = sub_session.states.iter().map(|state| {
             let (marker, constant) = (ident(&state.name), constants.get(state.index.0 as usize));
@@ -270,10 +275,12 @@ impl Generator<'_> {
                 #name is #side of super::PROTOCOL;
                 #known
                 #has_handle
+                #has_incoming
                 #(#states)*
             }
 
             #handle
+            #incoming
         }
     }
 
@@ -310,7 +317,7 @@ impl Generator<'_> {
             let documentation = attributes(&[format!(
                 "{}; the {} {}.",
                 capital(&described(plan, *message)),
-                if role.sub_session().is_some() { "sub-session" } else { "session" },
+                role.subject(),
                 match role.is_over(*target) {
                     true => "is over".to_owned(),
                     false => {
@@ -424,11 +431,6 @@ impl Generator<'_> {
         };
         (quote!(#documentation #variant #fields,), quote!(messages::#constant => input.#method(#make),))
     }
-}
-
-/// The name of the type that sends the messages of a sub-session's replicated channels from any task.
-fn handle_name(sub_session: &str) -> String {
-    format!("{sub_session}Handle")
 }
 
 /// The documentation of a method that is documented at the session.

@@ -11,12 +11,14 @@ use crate::plan::names::{ident, snake};
 use crate::plan::{Opening, Replicated, RolePlan};
 
 impl Generator<'_> {
-    /// Everything that takes replicated inputs.
+    /// Everything that takes the replicated inputs of a session, or of a sub-session; nothing if it has none.
     pub(super) fn incoming(&self, role: &RolePlan) -> TokenStream {
+        if role.inputs.is_empty() {
+            return TokenStream::new();
+        }
         let messages = self.incoming_messages(role);
-        let context = self.context(role);
         let handler = self.handler(role);
-        quote!(#messages #context #handler)
+        quote!(#messages #handler)
     }
 
     fn incoming_messages(&self, role: &RolePlan) -> TokenStream {
@@ -36,13 +38,17 @@ impl Generator<'_> {
                 (None, true) => quote!(notification),
             };
             let params = payload.is_some().then(|| quote!(params));
-            let gated = self.is_gated(input).then(|| quote!(gated));
+            // An announcement is for the session, and each of its sub-sessions may have a handler of its own.
+            let gated = (role.sub_session().is_none() && self.is_gated(input)).then(|| quote!(gated));
             let (constant, method) =
                 (self.constant(input.message), ident(&self.plan.call_name(input.message)));
             quote!(#constant: #kind(#params) #method #gated => #variant #fields;)
         });
+        let names = ["Incoming", "IncomingQueue", "Handler"].map(|name| role.item(name));
+        let subject = role.subject();
         quote! {
             typed::roles::incoming! {
+                #(#names,)* #subject;
                 #(#rows)*
             }
         }
@@ -71,7 +77,7 @@ impl Generator<'_> {
         let place = self.docs.place(input.span);
         let what = capital(&described(&self.plan, input.message));
         let mut lines = vec![format!("{what}; may come in {states}, {place}.")];
-        if let Some(key) = self.uncorrelated(input) {
+        if let Some(key) = self.uncorrelated(input).filter(|_| role.sub_session().is_none()) {
             lines.push(format!(
                 "Comes here only if no sub-session holds its `{key}`. Otherwise the value of the sub-session gets it."
             ));
@@ -90,7 +96,8 @@ impl Generator<'_> {
         declarations.keys.get(usize::from(open.key.0)).map(|key| &*key.table.name)
     }
 
-    fn context(&self, role: &RolePlan) -> TokenStream {
+    /// What handlers have in addition to the message.
+    pub(super) fn context(&self, role: &RolePlan) -> TokenStream {
         let peer = self.has_handle(role).then(|| quote!(peer = Handle;));
         let reports = self.plan.reports.iter().map(|report| {
             let name = ident(&format!("send_{}", snake(self.plan.message_name(*report))));
@@ -174,16 +181,27 @@ impl Generator<'_> {
                 }
             }
         });
+        let name = role.item("Handler");
+        let (when, announced) = match role.sub_session() {
+            Some(sub_session) => (format!("while a `{}` runs", sub_session.name), ". "),
+            None => (
+                "at any time".to_owned(),
+                "; if this side has announced a capability for it, that is reported when `serve`\nbegins. ",
+            ),
+        };
+        let what = format!(
+            "Answers what the peer asks {when}.\n\n\
+             Implement the methods as `async fn`. A request that is not implemented is answered with\n\
+             *method not found*{announced}A notification that is not implemented is ignored. A handler starts in \
+             the task of `serve`, and"
+        );
+        let what = attributes(&what.lines().map(str::to_owned).collect::<Vec<String>>());
         quote! {
-            /// Answers what the peer asks at any time.
-            ///
-            /// Implement the methods as `async fn`. A request that is not implemented is answered with
-            /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-            /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+            #what
             /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
             /// A handler that panics fails its own message only: a request is answered with an error, and the session
             /// lives on.
-            pub trait Handler: Send + Sync + 'static {
+            pub trait #name: Send + Sync + 'static {
                 #(#methods)*
             }
         }

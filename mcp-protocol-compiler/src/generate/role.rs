@@ -125,6 +125,17 @@ pub(super) fn side(role: &RolePlan) -> Ident {
 }
 
 impl RolePlan {
+    /// The name of a type of the module that goes with the session type: that of a sub-session's begins with the
+    /// name of that.
+    pub(super) fn item(&self, name: &str) -> Ident {
+        ident(&format!("{}{name}", self.sub_session().map_or("", |sub_session| &sub_session.name)))
+    }
+
+    /// A session or a sub-session, in the words of the documentation.
+    pub(super) fn subject(&self) -> &'static str {
+        if self.sub_session().is_some() { "sub-session" } else { "session" }
+    }
+
     /// The session type, as it is written in the generated module: a sub-session's stands in the module of its role.
     pub(super) fn path(&self) -> TokenStream {
         let name = ident(self.session_name());

@@ -33,7 +33,7 @@ impl Generator<'_> {
                 "Sends the request of {call} for page after page of its result, on demand."
             )];
         }
-        let subject = if role.sub_session().is_some() { "sub-session" } else { "session" };
+        let subject = role.subject();
         let said = |target: StateIndex| match target == state.index {
             _ if role.is_over(target) => "is over".to_owned(),
             true => format!("stays {}", link(role.state_name(target), Scope::Top)),

@@ -287,6 +287,34 @@ fn a_call_of_a_sub_session_that_handles_have_already() {
     insta::assert_snapshot!(refused(inner));
 }
 
+/// Talks in which the host may ask and say something at any time; `name` is that of other sub-sessions.
+fn asking(name: &str) -> String {
+    format!(
+        "protocol Talks \"1\"\n\
+         request Open \"open\" (_) -> Opened\nnotification Say \"say\" (_)\nnotification Close \"close\" (_)\n\
+         request Ask \"ask\" (_) -> Answer (_)\nnotification Call \"call\" (_)\nnotification Hang \"hang\" (_)\n\
+         key talk = Open.talk | Say.talk | Close.talk | Ask.talk\nkey call = Call.call | Hang.call\n\
+         client Guest\nserver Host = dual Guest\nGuest = (*Talk, *{name})\n\
+         Talk = !Open . ?Opened . (!Close . End, *( ?Say . End ), *( ?Ask . !reply . End ))\n\
+         {name} = !Call . !Hang . End\n"
+    )
+}
+
+#[test]
+fn a_sub_session_has_a_queue_and_a_handler_of_its_own() {
+    let signatures = signatures(&asking("Chat"));
+    let client = signatures.split("pub struct Host").next().unwrap();
+    let own: Vec<&str> = client.lines().map(str::trim).filter(|line| line.contains("Talk")).collect();
+    insta::assert_snapshot!(own.join("\n"));
+    // The session has none, and the context is for the handlers of its sub-sessions.
+    assert!(!client.contains("trait Handler") && client.contains("context! {"), "{client}");
+}
+
+#[test]
+fn sub_sessions_whose_names_meet_that_of_a_handler() {
+    insta::assert_snapshot!(refused(&asking("TalkHandler")));
+}
+
 #[test]
 fn one_message_of_a_key_may_be_open() {
     let text = |keys: &str| {

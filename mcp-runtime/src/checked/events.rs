@@ -228,7 +228,7 @@ impl CheckedSession {
                 Turn::Linear(message) => self.linear(context, message),
                 // Nothing is there if somebody else was quicker.
                 Turn::Replicated => {
-                    let arrived = self.link.with(|engine| engine.next_incoming());
+                    let arrived = self.link.with(|engine| engine.next_incoming(None));
                     arrived.map(|arrived| Ok(self.arrived(arrived, Some(key))))
                 }
                 Turn::Notice => self.told(context, key).map(Ok),

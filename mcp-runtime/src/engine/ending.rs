@@ -136,8 +136,10 @@ impl Engine {
             self.replicated.take_all(|arrived| arrived.id.is_some());
         } else {
             // What the peer has told before its end still counts here, too.
-            let kept = self.lifecycle.is_closed() && self.replicated.attendants() > 0;
-            self.drop_untaken_of(|arrived| !kept || arrived.is_asked());
+            let closed = self.lifecycle.is_closed();
+            let attended = self.replicated.attendants(None) > 0;
+            let kept = |arrived: &Arrived| closed && (attended || arrived.scope.is_some());
+            self.drop_untaken_of(|arrived| !kept(arrived) || arrived.is_asked());
             self.linear.clear();
         }
         self.sub_sessions.end_all(ended, &mut self.effects);

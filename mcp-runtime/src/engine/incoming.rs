@@ -308,6 +308,10 @@ impl Engine {
             message,
             id: None,
             token: None,
+            scope: match step.kind {
+                StepKind::Spawned { within, .. } => within,
+                _ => None,
+            },
             sub_session: self.opened(step),
             payload,
             permit: Permit::default(),
@@ -327,10 +331,7 @@ impl Engine {
             (StepKind::SubSession { .. }, Some(sub_session)) => {
                 self.sub_session_came(sub_session, LinearInput::of(arrived, negotiation));
             }
-            // In the queue of the sub-session it keeps its place among the steps.
-            (StepKind::Spawned { within: Some(outer), .. }, _) => {
-                self.sub_session_came(outer, LinearInput::within(arrived));
-            }
+            (StepKind::Spawned { within: Some(outer), .. }, _) => self.exchange_came(outer, arrived),
             _ => self.replicated_came(arrived),
         }
     }

@@ -80,10 +80,11 @@ impl Engine {
         sub_session: Option<SubSessionNumber>,
         place: usize,
     ) -> Option<LinearInput> {
-        match sub_session {
+        let taken = match sub_session {
             Some(sub_session) => self.sub_sessions.take(sub_session, |inputs| inputs.take(place)),
             None => self.linear.take(place),
-        }
+        };
+        taken.map(LinearInput::taken)
     }
 
     /// A value has taken an exchange, and hands it on: what answers it outlives the value.

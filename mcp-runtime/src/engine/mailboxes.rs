@@ -16,7 +16,7 @@ impl Engine {
     /// Opens a mailbox. It consumes replicated inputs.
     pub(crate) fn mailbox_opened(&mut self) -> MailboxId {
         let key = self.mailboxes.open();
-        self.attend();
+        self.attend(None);
         key
     }
 
@@ -30,7 +30,7 @@ impl Engine {
             let _ = self.reply_dropped(caller, &id);
         }
         self.mailboxes.close(key, &mut self.effects);
-        self.leave();
+        self.leave(None);
     }
 
     /// Adds a notice to a mailbox.
@@ -94,9 +94,9 @@ impl Engine {
         let linear = self.linear.iter().find(|input| !matches!(judge(input), Verdict::Skip));
         let linear = linear.map(|input| (input.came, Turn::Linear(input.message)));
         // A queue that something else consumes is not read here.
-        let mine = self.replicated.attendants() <= self.mailboxes.len();
+        let mine = self.replicated.attendants(None) <= self.mailboxes.len();
         let replicated =
-            self.replicated.first().filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
+            self.replicated.first(None).filter(|_| mine).map(|arrived| (arrived.came, Turn::Replicated));
         let goes_on = self.goes_on();
         let Some((notice, mut turns)) = self.mailboxes.first(key) else { return Poll::Ready(Turn::Over) };
         let notice = notice.map(|came| (came, Turn::Notice));

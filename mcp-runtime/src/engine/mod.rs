@@ -78,7 +78,7 @@ pub(crate) use owners::mailboxes::{MailboxId, Notice, Turn};
 pub(crate) use owners::order::DispatcherKey;
 #[cfg(feature = "http-server")]
 pub(crate) use owners::rate::Bucket;
-pub(crate) use owners::replicated::Arrived;
+pub(crate) use owners::replicated::{Arrived, Scope};
 pub(crate) use owners::timers::AlarmKey;
 pub(crate) use owners::wakers::{OnProgress, Waiter};
 pub(crate) use readable::Source;

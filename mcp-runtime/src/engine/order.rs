@@ -6,6 +6,7 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::Direction;
 
 use super::owners::order::{DispatcherKey, Held, POLL_TIMEOUT, TaskKey};
+use super::owners::replicated::Scope;
 use super::owners::turns::Turns;
 use super::owners::wakers::{Listener, Waiter};
 use super::state::Engine;
@@ -13,8 +14,8 @@ use crate::report::Report;
 
 impl Engine {
     /// There is one more dispatcher.
-    pub(crate) fn dispatcher_began(&mut self) -> DispatcherKey {
-        self.order.dispatcher_began()
+    pub(crate) fn dispatcher_began(&mut self, scope: Scope) -> DispatcherKey {
+        self.order.dispatcher_began(scope)
     }
 
     /// A dispatcher is gone, and nothing waits for it any more.
@@ -27,7 +28,7 @@ impl Engine {
     /// A dispatcher is polled: what it has taken before has begun.
     pub(super) fn dispatcher_polled(&mut self, key: DispatcherKey, handlers: usize, notified: bool) {
         let begun = self.order.dispatcher_polled(key, handlers, notified);
-        if begun && self.replicated.attendants() > 1 {
+        if begun && self.replicated.has_several_attendants() {
             // Others that take inputs have waited for that.
             self.replicated.waiting().wake(&mut self.effects);
         }

@@ -7,6 +7,7 @@ use mcp_protocol_machine::SubSessionNumber;
 use super::context::Caller;
 use super::inputs::held;
 use super::owners::inputs::{LinearInput, Verdict};
+use super::owners::replicated::Scope;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
 
@@ -17,8 +18,8 @@ type Judge<'s> = Box<dyn Fn(&LinearInput) -> Verdict + Send + Sync + 's>;
 pub(crate) enum Source<'s> {
     /// The value of a linear channel, or that of a sub-session or of one of its channels.
     Value(Option<SubSessionNumber>, Judge<'s>),
-    /// The replicated inputs.
-    Incoming,
+    /// The replicated inputs of a scope.
+    Incoming(Scope),
 }
 
 /// What can be taken from a source. What is there goes before the end, and the earlier message before the later one.
@@ -50,7 +51,7 @@ impl Engine {
         for source in sources {
             match source {
                 Source::Value(sub_session, _) => self.register_input(context, waiter, *sub_session),
-                Source::Incoming => self.register_incoming(context, waiter),
+                Source::Incoming(scope) => self.register_incoming(context, waiter, *scope),
             }
         }
         Poll::Pending
@@ -69,7 +70,7 @@ impl Engine {
                 self.held_back_for(context, &mut waiter.turns, Some((came, held(*sub_session))))
             }
             // Nothing is held back for those that take replicated inputs, or for the end.
-            (_, Source::Incoming) | (Readable::Over, _) => true,
+            (_, Source::Incoming(_)) | (Readable::Over, _) => true,
         }
     }
 
@@ -79,7 +80,7 @@ impl Engine {
                 let wanted = self.inputs(*sub_session).and_then(|queue| queue.wanted(judge));
                 (wanted.map(|wanted| wanted.came), self.inputs_ended(Caller::ANY, *sub_session).is_some())
             }
-            Source::Incoming => (self.first_incoming(), self.incoming_ended()),
+            Source::Incoming(scope) => (self.first_incoming(*scope), self.incoming_ended(*scope)),
         };
         message.map(Readable::Message).or(is_over.then_some(Readable::Over))
     }

@@ -3,12 +3,15 @@
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use mcp_protocol_machine::SubSessionNumber;
+
 use super::context::Caller;
+use super::owners::inputs::{Body, LinearInput};
 use super::owners::order::DispatcherKey;
-use super::owners::replicated::Arrived;
+use super::owners::replicated::{Arrived, Scope};
 use super::owners::wakers::Waiter;
 use super::state::Engine;
-use crate::budget::Exhausted;
+use crate::budget::{Exhausted, Permit};
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
 
@@ -33,67 +36,117 @@ impl Engine {
         if taken.is_some() {
             return Poll::Ready(taken);
         }
-        if self.goes_on() {
-            self.replicated.waiting().register(context, waiter, &mut self.effects);
-            if handlers >= self.most_handlers() {
-                self.replicated.room_waiting().register(context, waiter, &mut self.effects);
-            }
-            return Poll::Pending;
+        let scope = self.order.scope(key);
+        if self.incoming_ended(scope) {
+            return Poll::Ready(None);
         }
         // What came before the end still counts.
-        if self.replicated.is_empty() { Poll::Ready(None) } else { Poll::Pending }
+        self.register_incoming(context, waiter, scope);
+        if handlers >= self.most_handlers() {
+            self.replicated.room_waiting().register(context, waiter, &mut self.effects);
+        }
+        Poll::Pending
     }
 
-    /// The number of the next replicated input, if there is one.
-    pub(super) fn first_incoming(&self) -> Option<u64> {
-        let came = self.replicated.first()?.came;
+    /// The number of the next replicated input of a scope, if there is one.
+    pub(super) fn first_incoming(&self, scope: Scope) -> Option<u64> {
+        let came = self.replicated.first(scope)?.came;
         (!self.order.is_behind_start(came)).then_some(came)
     }
 
-    /// Whether no further replicated input comes, and none waits.
-    pub(super) fn incoming_ended(&self) -> bool {
-        !self.goes_on() && self.replicated.is_empty()
+    /// Whether no further replicated input of a scope comes, and none waits.
+    pub(super) fn incoming_ended(&self, scope: Scope) -> bool {
+        let goes_on = |sub_session| matches!(self.sub_sessions.over(sub_session), Some(None));
+        let is_over = !self.goes_on() || !scope.is_none_or(goes_on);
+        is_over && self.replicated.is_empty(scope)
     }
 
-    pub(super) fn register_incoming(&mut self, context: &Context<'_>, waiter: &mut Waiter) {
+    pub(super) fn register_incoming(&mut self, context: &Context<'_>, waiter: &mut Waiter, scope: Scope) {
         self.replicated.waiting().register(context, waiter, &mut self.effects);
+        if scope.is_some() {
+            // The sub-session may end, and the session go on.
+            self.register_input(context, waiter, scope);
+        }
     }
 
-    /// Takes the next replicated input, if there is one.
-    pub(crate) fn next_incoming(&mut self) -> Option<Arrived> {
-        self.first_incoming()?;
-        let taken = self.replicated.take(0);
+    /// Takes the next replicated input of a scope, if there is one.
+    pub(crate) fn next_incoming(&mut self, scope: Scope) -> Option<Arrived> {
+        self.first_incoming(scope)?;
+        let taken = self.replicated.take_first(scope);
         self.reached();
         taken
     }
 
-    /// Takes the next replicated input; `None` when the session is over.
+    /// Takes the next replicated input of a scope; `None` when that is over.
     pub(crate) fn poll_incoming(
         &mut self,
         context: &Context<'_>,
         waiter: &mut Waiter,
+        scope: Scope,
     ) -> Poll<Option<Arrived>> {
-        if let Some(arrived) = self.next_incoming() {
+        if let Some(arrived) = self.next_incoming(scope) {
             return Poll::Ready(Some(arrived));
         }
-        if self.incoming_ended() {
+        if self.incoming_ended(scope) {
             return Poll::Ready(None);
         }
-        self.register_incoming(context, waiter);
+        self.register_incoming(context, waiter, scope);
         Poll::Pending
     }
 
-    /// There is one more attendant.
-    pub(crate) fn attend(&mut self) {
-        self.replicated.attend();
+    /// There is one more attendant. To that of a sub-session go the exchanges that wait for its value, too.
+    pub(crate) fn attend(&mut self, scope: Scope) {
+        self.replicated.attend(scope);
+        let Some(sub_session) = scope else { return };
+        for input in self.sub_sessions.take_exchanges(sub_session) {
+            if let Body::Exchange(arrived) = input.body {
+                // Its bytes are counted again where it waits from here on.
+                drop(input.permit);
+                self.exchange_came(sub_session, *arrived);
+            }
+        }
+    }
+
+    /// What runs next to the channels of a sub-session has come: for its attendants, or else for its value.
+    pub(super) fn exchange_came(&mut self, sub_session: SubSessionNumber, arrived: Arrived) {
+        if self.replicated.attendants(arrived.scope) == 0 || self.sub_sessions.inputs(sub_session).is_none() {
+            // In the queue of the sub-session it keeps its place among the steps.
+            return self.sub_session_came(sub_session, LinearInput::within(arrived));
+        }
+        if let Some(id) = arrived.id.as_ref().filter(|_| arrived.sub_session.is_none()) {
+            self.exchange_taken(id);
+        }
+        self.replicated_came(arrived);
+    }
+
+    /// The last attendant of a sub-session is gone: what waits goes back to the value, if there is one.
+    fn give_back_exchanges(&mut self, sub_session: SubSessionNumber) {
+        for mut arrived in self.replicated.take_all(|arrived| arrived.scope == Some(sub_session)) {
+            if !self.lifecycle.is_live() || self.sub_sessions.inputs(sub_session).is_none() {
+                self.refuse_arrived(Caller::ANY, &arrived, DropReason::Abandoned);
+                continue;
+            }
+            if let Some(id) = arrived.id.as_ref().filter(|_| arrived.sub_session.is_none()) {
+                self.owed.give_to_value(id, sub_session);
+            }
+            arrived.permit = Permit::default();
+            self.sub_session_came(sub_session, LinearInput::within(arrived));
+        }
+        self.reached();
     }
 
     /// An attendant is gone. What waits then has its time to be taken by another one.
-    pub(crate) fn leave(&mut self) {
-        self.replicated.leave();
+    pub(crate) fn leave(&mut self, scope: Scope) {
+        self.replicated.leave(scope);
         // A session without types leaves what comes to the other attendants.
         self.replicated.waiting().wake(&mut self.effects);
-        if self.replicated.attendants() == 0 && !self.replicated.is_empty() {
+        if self.replicated.attendants(scope) > 0 {
+            return;
+        }
+        if let Some(sub_session) = scope {
+            return self.give_back_exchanges(sub_session);
+        }
+        if !self.replicated.is_empty(None) {
             if self.lifecycle.is_live() {
                 self.wake_driver();
             } else {
@@ -177,7 +230,7 @@ impl Engine {
 
     /// A replicated input was accepted.
     pub(super) fn replicated_came(&mut self, mut arrived: Arrived) {
-        let cause = if self.replicated.is_closed() {
+        let cause = if arrived.scope.is_none() && self.replicated.is_closed() {
             Some(DropReason::Unattended)
         } else if self.replicated.len() >= self.options.max_incoming {
             Some(DropReason::QueueFull)
@@ -196,9 +249,10 @@ impl Engine {
                 return self.refuse_exhausted(Caller::ANY, &arrived, DropReason::TooManyBytes, exhausted);
             }
         }
+        let unattended = self.replicated.attendants(arrived.scope) == 0;
         self.replicated.insert(arrived);
         self.replicated.waiting().wake(&mut self.effects);
-        if self.replicated.attendants() == 0 {
+        if unattended {
             // There may be a new deadline for an attendant to come.
             self.wake_driver();
         }

@@ -26,16 +26,14 @@ impl Engine {
     /// A program that has finished with the value and does not take `incoming` has read what it wants to read. Nothing
     /// is lost then that it could miss, so nothing is reported.
     pub(super) fn outlive_sub_session(&mut self, input: LinearInput, left: SubSessionLeft) {
-        let input = match input.body {
-            Body::Exchange(arrived) => {
-                let (message, cause) = (self.rules.name(arrived.message), DropReason::Abandoned);
-                self.leave_exchange(Caller::ANY, *arrived);
-                return self.report(Report::Dropped { message, cause });
-            }
-            _ => input,
-        };
+        let input = input.taken();
+        if let Body::Exchange(arrived) = input.body {
+            let (message, cause) = (self.rules.name(arrived.message), DropReason::Abandoned);
+            self.leave_exchange(Caller::ANY, *arrived);
+            return self.report(Report::Dropped { message, cause });
+        }
         let alone = self.may_be_uncorrelated(&input);
-        if alone && left == SubSessionLeft::AtEnd && self.replicated.attendants() == 0 {
+        if alone && left == SubSessionLeft::AtEnd && self.replicated.attendants(None) == 0 {
             return;
         }
         let Some(at) = self.timers.now().filter(|_| alone) else {
@@ -53,6 +51,7 @@ impl Engine {
             message,
             id: None,
             token: None,
+            scope: None,
             sub_session: None,
             payload,
             permit: Permit::default(),

@@ -19,7 +19,7 @@ use super::session::Session;
 use super::unread::Unread;
 use super::within::Within;
 use crate::budget::Permit;
-use crate::engine::{Arrived, DispatcherKey, Engine, Link, Waiter};
+use crate::engine::{Arrived, DispatcherKey, Engine, Link, Scope, Waiter};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::panics::contained;
 use crate::report::{DropReason, Report};
@@ -27,22 +27,26 @@ use crate::report::{DropReason, Report};
 /// So many handlers begin before other tasks of the thread have their turn.
 const AT_ONCE: usize = 64;
 
-/// The queue of messages that the peer sends on replicated channels. A program may hold several; each message goes to
-/// one.
+/// The queue of messages that the peer sends on replicated channels, of a session or of a sub-session. A program may
+/// hold several; each message goes to one.
 #[derive(Debug)]
 pub struct IncomingQueue {
+    /// That of the session, also where the queue is a sub-session's: its handlers speak for the session.
     pub(super) link: Link,
+    /// Whose replicated channels are meant.
+    pub(super) scope: Scope,
     /// The restriction of its session.
     within: Within,
 }
 
 impl IncomingQueue {
     pub(super) fn new(link: Link, within: Within) -> IncomingQueue {
-        link.with(|engine| engine.attend());
-        IncomingQueue { link, within }
+        let (scope, link) = (link.sub_session(), link.in_sub_session(None));
+        link.with(|engine| engine.attend(scope));
+        IncomingQueue { link, scope, within }
     }
 
-    /// Returns the next message that can be decoded; `None` when the session has ended.
+    /// Returns the next message that can be decoded; `None` when the session, or the sub-session, has ended.
     pub async fn next<I>(&self, mut read: impl FnMut(Arrival) -> Result<I, Unread>) -> Option<I> {
         loop {
             let arrival = self.arrival().await?;
@@ -53,7 +57,12 @@ impl IncomingQueue {
     }
 
     async fn arrival(&self) -> Option<Arrival> {
-        let arrived = self.link.wait(Engine::poll_incoming).await?;
+        let arrived = {
+            let poll = |engine: &mut Engine, context: &task::Context<'_>, waiter: &mut Waiter| {
+                engine.poll_incoming(context, waiter, self.scope)
+            };
+            self.link.wait(poll).await?
+        };
         Some(self.of(arrived))
     }
 
@@ -66,7 +75,7 @@ impl IncomingQueue {
     /// [`Options::keep_handlers`](crate::Options::keep_handlers) is set. Dropping the future aborts the tasks.
     pub fn serve(self, dispatch: impl Fn(Arrival) -> Handling + Send) -> impl Future<Output = ()> + Send {
         // From here on, and not from its first poll on, for a task that was spawned may be late.
-        let dispatcher = DispatcherGuard::new(self.link.clone());
+        let dispatcher = DispatcherGuard::new(self.link.clone(), self.scope);
         async move {
             let mut handlers = Handlers::default();
             let options = self.link.options();
@@ -87,7 +96,10 @@ impl IncomingQueue {
     /// A handler begins that leaves these requests to its default methods: what this side has announced of them is
     /// reported.
     pub fn leave_unhandled(&self, unhandled: Vec<MessageIndex>) {
-        self.link.with(|engine| engine.handler_began(unhandled));
+        // Generated code names none of a sub-session, and those of the session may wait for an announcement.
+        if self.scope.is_none() {
+            self.link.with(|engine| engine.handler_began(unhandled));
+        }
     }
 
     /// Begins handlers until the session has ended, then waits for those that run.
@@ -232,8 +244,8 @@ struct DispatcherGuard {
 }
 
 impl DispatcherGuard {
-    fn new(link: Link) -> DispatcherGuard {
-        let key = link.with(Engine::dispatcher_began);
+    fn new(link: Link, scope: Scope) -> DispatcherGuard {
+        let key = link.with(|engine| engine.dispatcher_began(scope));
         DispatcherGuard { link, key }
     }
 }
@@ -246,7 +258,7 @@ impl Drop for DispatcherGuard {
 
 impl Drop for IncomingQueue {
     fn drop(&mut self) {
-        self.link.with(|engine| engine.leave());
+        self.link.with(|engine| engine.leave(self.scope));
     }
 }
 

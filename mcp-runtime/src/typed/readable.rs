@@ -116,6 +116,6 @@ impl Session {
 
 impl Readable for IncomingQueue {
     fn reader(&self) -> Option<Reader<'_>> {
-        Some(Reader { link: &self.link, source: Source::Incoming })
+        Some(Reader { link: &self.link, source: Source::Incoming(self.scope) })
     }
 }

@@ -104,6 +104,7 @@ macro_rules! __sub_session {
         $name:ident is $side:ident of $protocol:path;
         $(known by $id:ident;)?
         $(handle = $handle:ty;)?
+        $(incoming = $queue:ty;)?
         $(state $marker:path = $state:path;)*
     ) => {
         $crate::__private::roles::session! { $name is $side of $protocol, true; $($marker = $state;)* }
@@ -131,6 +132,14 @@ macro_rules! __sub_session {
                 /// handle is used.
                 pub fn handle(&self) -> $handle {
                     <$handle>::at(self.session.handle())
+                }
+            )?
+
+            $(
+                /// Returns what the peer may send next to the channels of the sub-session. As long as the queue is there,
+                /// that does not come through `next`. Each message goes to one consumer.
+                pub fn incoming(&self) -> $queue {
+                    <$queue>::at(self.session.incoming())
                 }
             )?
 
@@ -315,28 +324,28 @@ macro_rules! __context {
     };
 }
 
-/// What the peer may send at any time: `PING: request() ping => Ping(typed::Responder<()>);`. Each row is a variant of
-/// `Incoming`, how it is read, and the method of the handler that it is given to; `gated` means that it needs a
-/// capability.
+/// What the peer may send at any time in a session or a sub-session: `PING: request() ping =>
+/// Ping(typed::Responder<()>);`. Each row is a variant of `Incoming`, how it is read, and the method of the handler that it
+/// is given to; `gated` means that it needs a capability.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __incoming {
-    ($(
+    ($incoming:ident, $queue:ident, $handler:ident, $subject:literal; $(
         $message:ident: $kind:ident $carried:tt $method:ident $($gated:ident)?
             => $variant:ident $(($($field:ty),+))?;
     )*) => {
-        /// A message that the peer may send at any time.
+        #[doc = concat!("A message that the peer may send at any time in the ", $subject, ".")]
         #[allow(clippy::large_enum_variant, rustdoc::broken_intra_doc_links)]
         #[derive(Debug)]
         #[must_use = "a request that is dropped is answered with an error"]
-        pub enum Incoming {
+        pub enum $incoming {
             $(
-                #[doc = concat!("See [`Handler::", stringify!($method), "`].")]
+                #[doc = concat!("See [`", stringify!($handler), "::", stringify!($method), "`].")]
                 $variant $(($($field),+))?,
             )*
         }
 
-        impl Incoming {
+        impl $incoming {
             #[allow(clippy::result_large_err)]
             fn read(arrival: $crate::__private::Arrival) -> ::std::result::Result<Self, $crate::__private::Unread> {
                 match arrival.message() {
@@ -348,61 +357,61 @@ macro_rules! __incoming {
             }
         }
 
-        /// The messages that the peer may send at any time. Each goes to one consumer.
+        #[doc = concat!("The messages that the peer may send at any time in the ", $subject, ". Each goes to one consumer.")]
         #[derive(Debug)]
-        pub struct IncomingQueue {
+        pub struct $queue {
             queue: $crate::__private::IncomingQueue,
         }
 
-        impl $crate::session::Readable for IncomingQueue {
+        impl $crate::session::Readable for $queue {
             fn reader(&self) -> ::std::option::Option<$crate::__private::Reader<'_>> {
                 $crate::session::Readable::reader(&self.queue)
             }
         }
 
-        impl IncomingQueue {
+        impl $queue {
             pub(super) fn at(queue: $crate::__private::IncomingQueue) -> Self {
                 Self { queue }
             }
 
-            /// Returns the next message; `None` when the session is over.
-            pub async fn next(&self) -> ::std::option::Option<Incoming> {
-                self.queue.next(Incoming::read).await
+            #[doc = concat!("Returns the next message; `None` when the ", $subject, " is over.")]
+            pub async fn next(&self) -> ::std::option::Option<$incoming> {
+                self.queue.next($incoming::read).await
             }
 
-            /// Gives every message to a handler until the session is over, requests side by side.
+            #[doc = concat!("Gives every message to a handler until the ", $subject, " is over, requests side by side.")]
             pub fn serve(
                 self,
-                handler: impl Handler,
+                handler: impl $handler,
             ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
-                self.queue.leave_unhandled(unhandled(&handler));
+                self.queue.leave_unhandled(Self::unhandled(&handler));
                 let handler = ::std::sync::Arc::new(handler);
-                self.queue.serve(move |arrival| dispatch(handler.clone(), arrival))
+                self.queue.serve(move |arrival| Self::dispatch(handler.clone(), arrival))
             }
-        }
 
-        /// The requests that need a capability and that a handler does not implement.
-        #[allow(unused_mut)]
-        fn unhandled<H: Handler>(_: &H) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
-            let mut unhandled = ::std::vec::Vec::new();
-            $($(
-                let default = $crate::__private::roles::unhandled! { $gated $kind $carried H, $method };
-                if default {
-                    unhandled.push(super::messages::$message);
+            /// The requests that need a capability and that a handler does not implement.
+            #[allow(unused_mut)]
+            fn unhandled<H: $handler>(_: &H) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
+                let mut unhandled = ::std::vec::Vec::new();
+                $($(
+                    let default = $crate::__private::roles::unhandled! { $gated $kind $carried H, $method };
+                    if default {
+                        unhandled.push(super::messages::$message);
+                    }
+                )?)*
+                unhandled
+            }
+
+            fn dispatch(
+                handler: ::std::sync::Arc<impl $handler>,
+                arrival: $crate::__private::Arrival,
+            ) -> $crate::__private::Handling {
+                match arrival.message() {
+                    $(super::messages::$message => $crate::__private::roles::dispatch! {
+                        $kind $carried arrival, handler, $method
+                    },)*
+                    _ => arrival.reject(),
                 }
-            )?)*
-            unhandled
-        }
-
-        fn dispatch(
-            handler: ::std::sync::Arc<impl Handler>,
-            arrival: $crate::__private::Arrival,
-        ) -> $crate::__private::Handling {
-            match arrival.message() {
-                $(super::messages::$message => $crate::__private::roles::dispatch! {
-                    $kind $carried arrival, handler, $method
-                },)*
-                _ => arrival.reject(),
             }
         }
     };

@@ -6,6 +6,7 @@ mod conversations;
 mod generated;
 mod handle_steps;
 mod inner;
+mod inner_incoming;
 mod late_refusals;
 mod lsp;
 mod note;

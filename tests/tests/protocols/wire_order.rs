@@ -11,7 +11,7 @@ mod matches {
 }
 
 use matches::Fan;
-use matches::client::{CommentsNext, Incoming, ScoreNext};
+use matches::client::{CommentsNext, GameIncoming, Incoming, ScoreNext};
 
 /// Only against a hang; no outcome depends on it.
 const HANG: Duration = Duration::from_secs(60);
@@ -59,6 +59,7 @@ async fn what_comes_for_several_values_and_queues_is_taken_in_wire_order() {
                     number(&goal)
                 }
                 ScoreNext::Over(over) => number(&over),
+                other => panic!("{other:?}"),
             },
             1 => match comments.take().unwrap().next().await.unwrap() {
                 CommentsNext::Comment(comment, next) => {
@@ -66,6 +67,7 @@ async fn what_comes_for_several_values_and_queues_is_taken_in_wire_order() {
                     number(&comment)
                 }
                 CommentsNext::Silence(silence) => number(&silence),
+                other => panic!("{other:?}"),
             },
             2 => number(&fan.recv_news().await.unwrap()),
             _ => match incoming.next().await.unwrap() {
@@ -80,6 +82,63 @@ async fn what_comes_for_several_values_and_queues_is_taken_in_wire_order() {
     say(&mut raw, "hint", 404).await;
     assert_eq!(in_time(first_readable(&[&fan, &incoming])).await, 1);
     assert_eq!(in_time(first_readable(&[&incoming, &fan])).await, 0);
+}
+
+#[tokio::test]
+async fn what_runs_next_to_several_channels_has_a_queue_of_its_own() {
+    let (wire, mut raw) = raw();
+    let fan = Fan::new(wire);
+    let (mut score, mut comments) = fan.send_follow(json!({ "game": "a" })).await.unwrap().split();
+    raw.hear().await.unwrap();
+    let said = |number: u64| match number % 5 {
+        0 | 3 => "match/rumour",
+        1 => "match/goal",
+        2 => "match/comment",
+        _ => "match/guess",
+    };
+    for number in 0..200 {
+        match said(number) {
+            "match/guess" => {
+                let params = json!({ "game": "a", "number": number });
+                raw.say(json!({ "jsonrpc": "2.0", "id": number, "method": "match/guess", "params": params }))
+                    .await;
+            }
+            method => say(&mut raw, method, number).await,
+        }
+    }
+    let incoming = score.incoming();
+    for expected in 0..200 {
+        let got = match in_time(first_readable(&[&score, &comments, &incoming])).await {
+            0 => match score.next().await.unwrap() {
+                ScoreNext::Goal(goal, next) => {
+                    score = next;
+                    number(&goal)
+                }
+                other => panic!("{other:?}"),
+            },
+            1 => match comments.next().await.unwrap() {
+                CommentsNext::Comment(comment, next) => {
+                    comments = next;
+                    number(&comment)
+                }
+                other => panic!("{other:?}"),
+            },
+            _ => match incoming.next().await.unwrap() {
+                GameIncoming::Rumour(rumour) => number(&rumour),
+                GameIncoming::Guess(guess, owed) => {
+                    owed.respond(&guess["number"]).unwrap();
+                    assert_eq!(in_time(raw.hear()).await.unwrap()["result"], guess["number"]);
+                    number(&guess)
+                }
+            },
+        };
+        assert_eq!(got, expected);
+    }
+    // Without the queue, whichever value takes it first.
+    drop(incoming);
+    say(&mut raw, "match/rumour", 200).await;
+    let CommentsNext::Rumour(rumour, _) = in_time(comments.next()).await.unwrap() else { panic!() };
+    assert_eq!(number(&rumour), 200);
 }
 
 #[tokio::test]

@@ -35,16 +35,22 @@ impl LinearInput {
         LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
     }
 
-    /// What came on a replicated channel of a sub-session. A notification that opens nothing is like a step that leads
-    /// back.
+    /// What came on a replicated channel of a sub-session.
     pub(crate) fn within(mut arrived: Arrived) -> LinearInput {
-        if !arrived.is_asked() {
-            return LinearInput::of(arrived, None);
-        }
         let (message, id, came) = (arrived.message, arrived.id.clone(), arrived.came);
         let permit = std::mem::take(&mut arrived.permit);
         let body = Body::Exchange(Box::new(arrived));
         LinearInput { message, id, answers: None, body, negotiation: None, permit, came }
+    }
+
+    /// What a value takes: a notification of a replicated channel that opens nothing is like a step that leads back.
+    pub(crate) fn taken(self) -> LinearInput {
+        match self.body {
+            Body::Exchange(arrived) if !arrived.is_asked() => {
+                LinearInput::of(Arrived { permit: self.permit, ..*arrived }, None)
+            }
+            body => LinearInput { body, ..self },
+        }
     }
 
     /// How many bytes its payload has.
@@ -66,7 +72,7 @@ pub(crate) enum Body {
     /// The reply that came cannot be accepted. Whatever it says, the state behind it is the same, or the session is
     /// over.
     Rejected(Error),
-    /// An exchange of its own, which a `*` in the body of the sub-session has opened.
+    /// Came on a replicated channel of the sub-session, which a `*` in its body has opened.
     Exchange(Box<Arrived>),
 }
 
@@ -115,12 +121,14 @@ impl InputQueue {
         self.inputs.iter()
     }
 
+    /// Adds an input in its place: what comes back from an attendant may be older than what waits here.
     pub(crate) fn push(&mut self, input: LinearInput) {
         // Most sessions have one at a time, and the queue would begin with four places.
         if self.inputs.capacity() == 0 {
             self.inputs.reserve_exact(1);
         }
-        self.inputs.push_back(input);
+        let place = self.inputs.partition_point(|waiting| waiting.came <= input.came);
+        self.inputs.insert(place, input);
     }
 
     pub(crate) fn take(&mut self, place: usize) -> Option<LinearInput> {
@@ -131,6 +139,14 @@ impl InputQueue {
     pub(crate) fn take_reply(&mut self, request: i64) -> Option<LinearInput> {
         let place = self.inputs.iter().position(|input| input.answers == Some(request))?;
         self.take(place)
+    }
+
+    /// Takes what came on replicated channels.
+    pub(crate) fn take_exchanges(&mut self) -> VecDeque<LinearInput> {
+        let is_exchange = |input: &LinearInput| matches!(input.body, Body::Exchange(_));
+        let (taken, kept) = std::mem::take(&mut self.inputs).into_iter().partition(is_exchange);
+        self.inputs = kept;
+        taken
     }
 
     /// Drops what does not meet a condition. Returns how many inputs that were.

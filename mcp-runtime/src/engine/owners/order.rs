@@ -13,7 +13,7 @@ use mcp_protocol_machine::SubSessionNumber;
 use tokio::task::Id;
 
 use super::mailboxes::MailboxId;
-use super::replicated::{Arrived, ReplicatedQueue};
+use super::replicated::{Arrived, ReplicatedQueue, Scope};
 use super::turns::Turns;
 use super::wakers::Listener;
 
@@ -31,6 +31,8 @@ pub(crate) struct DispatcherKey(u64);
 #[derive(Debug)]
 struct Dispatcher {
     key: DispatcherKey,
+    /// Whose inputs it takes.
+    scope: Scope,
     /// How many requests are worked on.
     handlers: usize,
     /// Whether a notification is worked on.
@@ -48,11 +50,12 @@ struct Dispatcher {
 impl Dispatcher {
     /// Whether it begins with an input, with so many handlers at most.
     fn takes(&self, arrived: &Arrived, most: usize) -> bool {
-        match (&arrived.id, &arrived.sub_session) {
+        let has_room = match (&arrived.id, &arrived.sub_session) {
             (_, Some(_)) => true,
             (Some(_), None) => self.handlers < most,
             (None, None) => !self.notified,
-        }
+        };
+        has_room && self.scope == arrived.scope
     }
 }
 
@@ -113,11 +116,12 @@ impl Order {
     }
 
     /// There is one more dispatcher.
-    pub(crate) fn dispatcher_began(&mut self) -> DispatcherKey {
+    pub(crate) fn dispatcher_began(&mut self, scope: Scope) -> DispatcherKey {
         let key = DispatcherKey(self.next);
         self.next = self.next.wrapping_add(1);
         self.dispatchers.push(Dispatcher {
             key,
+            scope,
             handlers: 0,
             notified: false,
             starting: None,
@@ -131,6 +135,11 @@ impl Order {
     /// A dispatcher is gone, and nothing waits for it any more.
     pub(crate) fn dispatcher_left(&mut self, key: DispatcherKey) {
         self.dispatchers.retain(|dispatcher| dispatcher.key != key);
+    }
+
+    /// Whose inputs a dispatcher takes.
+    pub(crate) fn scope(&self, key: DispatcherKey) -> Scope {
+        self.dispatchers.iter().find(|dispatcher| dispatcher.key == key)?.scope
     }
 
     /// A dispatcher is polled: what it has taken before has begun. Whether there was something.
@@ -257,7 +266,7 @@ impl Order {
 
     /// Whether something has come that a dispatcher still has to begin with, now or when it has room.
     pub(crate) fn is_handing_out(&self, inputs: &ReplicatedQueue) -> bool {
-        self.is_served() && (!inputs.is_empty() || self.starting().is_some())
+        self.live().any(|dispatcher| dispatcher.starting.is_some() || !inputs.is_empty(dispatcher.scope))
     }
 
     /// When dispatchers are no longer waited for, if anything waits for them.
@@ -318,6 +327,7 @@ mod tests {
             message: MessageIndex(0),
             id: Some(RequestId::Number(1)),
             token: None,
+            scope: None,
             sub_session: None,
             payload: None,
             permit: Permit::default(),
@@ -331,7 +341,7 @@ mod tests {
     #[test]
     fn what_came_later_is_held_until_the_handler_was_polled() {
         let (mut order, mut inputs) = (Order::default(), ReplicatedQueue::default());
-        let key = order.dispatcher_began();
+        let key = order.dispatcher_began(None);
         request(&mut order, &mut inputs);
         order.next_message();
         let barrier = order.barrier(&inputs, 1);
@@ -348,7 +358,7 @@ mod tests {
     #[test]
     fn nothing_is_held_for_a_dispatcher_without_room_or_one_that_is_gone() {
         let (mut order, mut inputs) = (Order::default(), ReplicatedQueue::default());
-        let key = order.dispatcher_began();
+        let key = order.dispatcher_began(None);
         request(&mut order, &mut inputs);
         assert_eq!(order.barrier(&inputs, 1), 1);
         assert_eq!(order.barrier(&inputs, 0), NO_BARRIER, "it has no room");
@@ -359,7 +369,7 @@ mod tests {
     #[test]
     fn a_dispatcher_that_is_not_polled_is_waited_for_so_long() {
         let (mut order, now) = (Order::default(), Instant::now());
-        let key = order.dispatcher_began();
+        let key = order.dispatcher_began(None);
         assert_eq!(order.deadline(true, Some(now)), Some(now + POLL_TIMEOUT));
         assert!(!order.take_expired(now), "there is time left");
         assert!(order.take_expired(now + POLL_TIMEOUT));

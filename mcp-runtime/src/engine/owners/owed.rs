@@ -94,6 +94,13 @@ impl OwedReplies {
         }
     }
 
+    /// The value of a sub-session answers a request again.
+    pub(crate) fn give_to_value(&mut self, id: &RequestId, sub_session: SubSessionNumber) {
+        if let Some(owed) = self.requests.get_mut(id) {
+            owed.answered_by = AnsweredBy::SubSession(sub_session);
+        }
+    }
+
     /// The mailbox that holds a request, if one does. `None`: the request is not owed a reply.
     pub(crate) fn holder(&self, id: &RequestId) -> Option<Option<MailboxId>> {
         self.requests.get(id).map(|owed| owed.mailbox)

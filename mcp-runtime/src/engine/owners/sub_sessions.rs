@@ -65,6 +65,14 @@ impl SubSessions {
         Some(taken)
     }
 
+    /// Takes what came on replicated channels from the queue of a sub-session.
+    pub(crate) fn take_exchanges(&mut self, sub_session: SubSessionNumber) -> VecDeque<LinearInput> {
+        let inbox = self.inboxes.get_mut(&sub_session);
+        let taken = inbox.map(|inbox| inbox.inputs.take_exchanges()).unwrap_or_default();
+        self.queued = self.queued.saturating_sub(taken.len());
+        taken
+    }
+
     /// Why nothing follows what waits for a value, if that is so. `None`: there is no value.
     pub(crate) fn over(&self, sub_session: SubSessionNumber) -> Option<Option<&Error>> {
         self.inboxes.get(&sub_session).map(|inbox| inbox.over.as_ref())

@@ -18,7 +18,7 @@ fn server_with(options: Options) -> End {
     let mut protocol = desk::PROTOCOL.clone();
     protocol.batch = true;
     let server = End::over(protocol, Side::Server, options);
-    server.link.with(|engine| engine.attend());
+    server.link.with(|engine| engine.attend(None));
     server.feed(r#"{"jsonrpc":"2.0","id":"hello","method":"hello","params":{}}"#);
     let hello = server.linear().unwrap();
     let welcome = r#"{"capabilities":{"questions":true}}"#;

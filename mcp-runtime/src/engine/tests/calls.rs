@@ -243,7 +243,7 @@ fn what_is_unattended_is_refused_in_time() {
     // From then on nothing waits.
     let answers = client.ask(r#"{"jsonrpc":"2.0","id":2,"method":"approve","params":"?"}"#);
     assert_eq!(answers[0]["error"]["code"], json!(-32601));
-    client.link.with(|engine| engine.attend());
+    client.link.with(|engine| engine.attend(None));
     assert!(client.ask(r#"{"jsonrpc":"2.0","id":3,"method":"approve","params":"?"}"#).is_empty());
     assert_eq!(client.incoming().unwrap().id, Some(RequestId::Number(3)));
     client.later(Duration::from_secs(100));

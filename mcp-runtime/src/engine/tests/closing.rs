@@ -9,7 +9,7 @@ use serde_json::json;
 use super::desk::messages::{APPROVE, BELL, PROGRESS};
 use super::pair::End;
 use crate::driver::{Endpoint, Finish, TransportEvent};
-use crate::engine::{Arrived, Engine, Waiter};
+use crate::engine::{Arrived, Waiter};
 use crate::options::Options;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -131,7 +131,7 @@ fn one_request_too_many_is_refused_and_notifications_are_not() {
 
 fn served(server: &End, handlers: usize, notified: bool) -> Option<Arrived> {
     let context = Context::from_waker(Waker::noop());
-    let key = server.link.with(Engine::dispatcher_began);
+    let key = server.link.with(|engine| engine.dispatcher_began(None));
     let mut waiter = Waiter::default();
     let polled =
         server.link.with(|engine| engine.poll_served(&context, &mut waiter, key, handlers, notified));

@@ -14,7 +14,7 @@ fn end(side: Side) -> End {
     let mut protocol = desk::PROTOCOL.clone();
     protocol.without_jsonrpc = true;
     let end = End::over(Arc::new(protocol), side, Options::default());
-    end.link.with(|engine| engine.attend());
+    end.link.with(|engine| engine.attend(None));
     end
 }
 

@@ -137,7 +137,7 @@ fn so_many_are_held_and_no_more() {
 #[test]
 fn a_client_that_has_not_said_ready_yet_holds_what_waits_for_it() {
     let client = End::new(Side::Client, Options::default());
-    client.link.with(|engine| engine.attend());
+    client.link.with(|engine| engine.attend(None));
     let hello = r#"{"capabilities":{"approval":{}}}"#;
     client.link.speak(|engine, caller| engine.request(caller, HELLO, hello, false, false)).unwrap();
     client.feed(r#"{"jsonrpc":"2.0","id":7,"method":"approve","params":"?"}"#);

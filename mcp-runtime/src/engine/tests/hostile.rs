@@ -178,7 +178,7 @@ fn a_capability_that_was_not_announced_closes_the_gate() {
 #[test]
 fn what_needs_a_tolerated_capability_is_accepted_and_reported() {
     let client = End::new(Side::Client, Options::default().tolerate(["approval", "no such capability"]));
-    client.link.with(|engine| engine.attend());
+    client.link.with(|engine| engine.attend(None));
     let hello = |server: &str| {
         client
             .link
@@ -298,7 +298,7 @@ fn no_input_makes_an_engine_panic_or_stop() {
         protocol.batch = round % 2 == 1;
         let options = Options::default().max_message_bytes(200).max_depth(6);
         let server = End::over(protocol, Side::Server, options);
-        server.link.with(|engine| engine.attend());
+        server.link.with(|engine| engine.attend(None));
         if round % 3 > 0 {
             server.welcome_client();
         }

@@ -81,7 +81,7 @@ fn a_sub_session_that_is_opened_too_fast_is_none() {
     let protocol = ProtocolRef::Static(&watching::PROTOCOL);
     let mut server =
         End::over(protocol, Side::Server, Options::default().request_rate(RateLimit::new(1, SECOND)));
-    server.link.with(|engine| engine.attend());
+    server.link.with(|engine| engine.attend(None));
     server.feed(r#"{"jsonrpc":"2.0","id":0,"method":"hello"}"#);
     let hello = server.linear().unwrap().id.unwrap();
     server.link.speak(|engine, caller| engine.reply_result(caller, &hello, "{}")).unwrap();
@@ -202,7 +202,7 @@ fn as_many_exchanges_run_as_the_settings_say_each_way() {
 fn as_many_sub_sessions_live_as_the_settings_say() {
     let protocol = ProtocolRef::Static(&watching::PROTOCOL);
     let server = End::over(protocol, Side::Server, Options::default().max_running(2));
-    server.link.with(|engine| engine.attend());
+    server.link.with(|engine| engine.attend(None));
     server.feed(r#"{"jsonrpc":"2.0","id":0,"method":"hello"}"#);
     let hello = server.linear().unwrap().id.unwrap();
     server.link.speak(|engine, caller| engine.reply_result(caller, &hello, "{}")).unwrap();

@@ -12,7 +12,7 @@ use serde_json::json;
 use super::desk::messages::{APPROVE, ASK};
 use super::pair::End;
 use crate::driver::Endpoint;
-use crate::engine::{Arrived, Caller, DispatcherKey, Engine, Sent, Source, Verdict, Waiter};
+use crate::engine::{Arrived, Caller, DispatcherKey, Sent, Source, Verdict, Waiter};
 use crate::options::Options;
 
 /// A task that is polled only when it was woken, as a runtime would.
@@ -52,8 +52,8 @@ struct Serving {
 
 impl Serving {
     fn new(end: &End) -> Serving {
-        end.link.with(|engine| engine.attend());
-        let key = end.link.with(Engine::dispatcher_began);
+        end.link.with(|engine| engine.attend(None));
+        let key = end.link.with(|engine| engine.dispatcher_began(None));
         Serving {
             key,
             waiter: Waiter::default(),
@@ -378,7 +378,7 @@ fn closing_hands_out_what_has_come_within_its_grace_period() {
         assert!(client.output().1.is_some());
     }
     let client = End::ready_client(Options::default());
-    client.link.with(|engine| engine.attend());
+    client.link.with(|engine| engine.attend(None));
     client.feed(r#"{"jsonrpc":"2.0","method":"changed"}"#);
     client.link.with(|engine| engine.close());
     assert!(client.output().1.is_some(), "nothing waits for a queue that the program empties itself");
@@ -432,11 +432,11 @@ fn a_value_is_readable_once_what_came_before_has_begun() {
     };
     let value = || Source::Value(None, Box::new(|_| Verdict::Take));
     assert!(readable(&[value()]).is_pending());
-    assert_eq!(readable(&[value(), Source::Incoming]), Poll::Ready(1));
+    assert_eq!(readable(&[value(), Source::Incoming(None)]), Poll::Ready(1));
     task.woken.store(false, Ordering::SeqCst);
     assert!(serving.take(&server).is_some() && readable(&[value()]).is_pending());
     // The handler was polled when the dispatcher is.
     serving.requests += 1;
     assert!(serving.take(&server).is_none() && task.woken.load(Ordering::SeqCst));
-    assert_eq!(readable(&[value(), Source::Incoming]), Poll::Ready(0));
+    assert_eq!(readable(&[value(), Source::Incoming(None)]), Poll::Ready(0));
 }

@@ -90,7 +90,7 @@ impl End {
 
     pub(super) fn server_with(options: Options) -> End {
         let server = End::new(Side::Server, options);
-        server.link.with(|engine| engine.attend());
+        server.link.with(|engine| engine.attend(None));
         server
     }
 
@@ -220,7 +220,7 @@ impl End {
 
     pub(super) fn incoming(&self) -> Option<Arrived> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.with(|engine| engine.poll_incoming(&context, &mut Waiter::default())) {
+        match self.link.with(|engine| engine.poll_incoming(&context, &mut Waiter::default(), None)) {
             Poll::Ready(arrived) => arrived,
             Poll::Pending => None,
         }

@@ -54,7 +54,7 @@ fn lost<T>(told: Result<T, Error>) -> bool {
 /// A client that attends to what comes.
 fn attended() -> End {
     let client = End::ready_client(Options::default());
-    client.link.with(|engine| engine.attend());
+    client.link.with(|engine| engine.attend(None));
     client
 }
 
@@ -218,7 +218,7 @@ fn a_sub_session_that_has_heard_nothing_is_opened_once_more() {
 #[test]
 fn of_a_lost_sub_session_without_a_value_nothing_is_kept() {
     let reader = End::past_hello(&parcels::PROTOCOL, parcels::messages::HELLO);
-    reader.link.with(|engine| engine.attend());
+    reader.link.with(|engine| engine.attend(None));
     let say = |method: &str| {
         reader.feed(&json!({"jsonrpc":"2.0","method":method,"params":{"parcel":"a"}}).to_string());
     };
@@ -318,7 +318,7 @@ fn a_batch_belongs_to_the_session_of_whoever_says_it() {
     protocol.batch = true;
     let client = End::over(protocol, Side::Client, Options::default());
     client.shake_hands();
-    client.link.with(|engine| engine.attend());
+    client.link.with(|engine| engine.attend(None));
     let kept = watched(&client);
     feed(&client, &approve(7), 1);
     let handler = client.part(&client.incoming().unwrap());

@@ -106,12 +106,12 @@ const WAITS: [(&str, Wait); 6] = [
         waits(engine.poll_input(Caller::ANY, context, waiter, None, |_| Verdict::Take))
     }),
     ("ready", |engine, context, waiter| {
-        let sources = [Source::Value(None, Box::new(|_| Verdict::Take)), Source::Incoming];
+        let sources = [Source::Value(None, Box::new(|_| Verdict::Take)), Source::Incoming(None)];
         waits(engine.poll_readable(context, waiter, &sources))
     }),
-    ("incoming", |engine, context, waiter| waits(engine.poll_incoming(context, waiter))),
+    ("incoming", |engine, context, waiter| waits(engine.poll_incoming(context, waiter, None))),
     ("served", |engine, context, waiter| {
-        let key = engine.dispatcher_began();
+        let key = engine.dispatcher_began(None);
         waits(engine.poll_served(context, waiter, key, usize::MAX, true))
     }),
     ("cancelled", |engine, context, waiter| waits(engine.poll_cancelled(Caller::ANY, context, waiter, None))),
@@ -154,7 +154,9 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
     waiters.resize_with(50_000, Waiter::default);
     for _ in 0..4 {
         for waiter in &mut waiters {
-            task.poll(1, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter))));
+            task.poll(1, |context| {
+                end.link.with(|engine| waits(engine.poll_incoming(context, waiter, None)))
+            });
         }
     }
     assert_eq!(end.link.with(|engine| engine.longest_waiting()), waiters.len());
@@ -164,7 +166,7 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
     let mut others: Vec<Waiter> = Vec::new();
     others.resize_with(60_000, Waiter::default);
     for waiter in waiters.iter_mut().chain(&mut others) {
-        task.poll(2, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter))));
+        task.poll(2, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter, None))));
     }
     assert_eq!(task.kept(), waiters.len() + others.len());
     end.end_input(crate::driver::End::Eof);
@@ -182,7 +184,7 @@ fn a_future_that_waits_for_several_things_is_woken_by_each_of_them() {
     };
     task.poll(10, turn);
     assert_eq!((task.woken(), task.kept()), (0, 1));
-    end.link.with(|engine| engine.leave());
+    end.link.with(|engine| engine.leave(None));
     assert_eq!((task.woken(), task.kept()), (1, 0), "the queue of replicated inputs is free");
     task.poll(10, turn);
     end.link.with(|engine| engine.nudge());

@@ -151,7 +151,24 @@ pub mod client {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         NEWS: notification(params) news => News(String);
+    }
+
+    /// Answers what the peer asks at any time.
+    ///
+    /// Implement the methods as `async fn`. A request that is not implemented is answered with
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
+    /// A handler that panics fails its own message only: a request is answered with an error, and the session
+    /// lives on.
+    pub trait Handler: Send + Sync + 'static {
+        /// The notification `news`; may come in [`Seated`](super::Seated), `orders.session`.
+        fn news(&self, context: Context, params: String) -> impl Future<Output = ()> + Send {
+            let _ = (context, params);
+            ::std::future::ready(())
+        }
     }
 
     typed::roles::context! {
@@ -169,22 +186,6 @@ pub mod client {
         /// See [`OrdersError`](super::OrdersError).
         pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
             self.context.report(messages::COOKED, &params).await
-        }
-    }
-
-    /// Answers what the peer asks at any time.
-    ///
-    /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
-    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
-    /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
-    /// A handler that panics fails its own message only: a request is answered with an error, and the session
-    /// lives on.
-    pub trait Handler: Send + Sync + 'static {
-        /// The notification `news`; may come in [`Seated`](super::Seated), `orders.session`.
-        fn news(&self, context: Context, params: String) -> impl Future<Output = ()> + Send {
-            let _ = (context, params);
-            ::std::future::ready(())
         }
     }
 
@@ -304,25 +305,8 @@ pub mod server {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         ORDER: request(params) order gated => Order(types::Dishes, typed::Responder<OrderReply>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
-        reports = wants_progress;
-    }
-
-    impl Context {
-        /// Sends the notification `cooked` about the request that is handled;
-        /// the token is filled in, and nothing is sent if the request carries none.
-        /// If it has a number `progress`, that must be more than in the report before.
-        ///
-        /// # Errors
-        /// See [`OrdersError`](super::OrdersError).
-        pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
-            self.context.report(messages::COOKED, &params).await
-        }
     }
 
     /// Answers what the peer asks at any time.
@@ -342,6 +326,24 @@ pub mod server {
         ) -> impl Future<Output = Result<OrderReply, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("order")
+        }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
+        reports = wants_progress;
+    }
+
+    impl Context {
+        /// Sends the notification `cooked` about the request that is handled;
+        /// the token is filled in, and nothing is sent if the request carries none.
+        /// If it has a number `progress`, that must be more than in the report before.
+        ///
+        /// # Errors
+        /// See [`OrdersError`](super::OrdersError).
+        pub async fn send_cooked(&self, params: types::Progress) -> Result<(), super::OrdersError> {
+            self.context.report(messages::COOKED, &params).await
         }
     }
 

@@ -533,12 +533,8 @@ pub mod client {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         SPELLING: notification(params) spelling => Spelling(typed::Value);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
     }
 
     /// Answers what the peer asks at any time.
@@ -560,6 +556,11 @@ pub mod client {
             let _ = (context, params);
             ::std::future::ready(())
         }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
     }
 
     /// What comes next in [`AfterRun`](super::AfterRun).
@@ -929,14 +930,10 @@ pub mod server {
     }
 
     typed::roles::incoming! {
+        Incoming, IncomingQueue, Handler, "session";
         RUN: opening(params) run => Run(typed::Value, Task<super::AfterRun>);
         DRAFT: opening(params) draft => Draft(typed::Value, Writing<super::BeforeDrafted>);
         PUBLISH: request(params) publish => Publish(typed::Value, typed::Responder<typed::Value>);
-    }
-
-    typed::roles::context! {
-        Context;
-        peer = Handle;
     }
 
     /// Answers what the peer asks at any time.
@@ -982,6 +979,11 @@ pub mod server {
             let _ = (context, params);
             typed::Unhandled::request("draft/publish")
         }
+    }
+
+    typed::roles::context! {
+        Context;
+        peer = Handle;
     }
 }
 
