@@ -139,7 +139,7 @@ fn what_is_accepted_has_values_and_becomes_code() {
         let compilation = compile(Path::new("random.session"), &mut read).unwrap();
         if let Some(protocol) = &compilation.protocol {
             accepted.set(accepted.get() + 1);
-            let code = generate::expand(protocol, &compilation.sources, None).unwrap();
+            let code = generate::expand(protocol, &compilation.sources, &Default::default()).unwrap();
             prop_assert!(syn::parse_file(&code).is_ok(), "{}", code);
             has_values(&generate::machine(protocol))?;
         }
