@@ -125,7 +125,7 @@ impl Checker {
     }
 
     /// Whether a message may be uncorrelated, if its sender knows of no sub-session that holds its values.
-    fn may_be_alone(
+    pub(super) fn may_be_alone(
         &self,
         message: MessageIndex,
         correlation: Correlation<'_>,

@@ -8,7 +8,7 @@ use crate::violation::{Violation, ViolationKind};
 
 use super::gates::During;
 use super::judge::Judged;
-use super::keyed::Later;
+use super::keyed::{Later, Otherwise};
 use super::opening::Said;
 use super::state::Checker;
 use super::step::{About, Step, StepKind};
@@ -94,21 +94,27 @@ impl Checker {
                         if unnamed { self.violation(direction, message, None, kind) } else { violation }
                     })?;
                 let said = Said { direction, message, request: None, correlation };
-                let found = match found {
-                    Judged::Found(found) => found,
-                    Judged::Later(later) => return Ok(self.step_later(later, said)),
-                };
-                if let Some(late) = self.lateness(&found, false) {
-                    return Ok(self.come_late(None, &found, late, said));
-                }
-                match found.action {
-                    Action::Spawn(start) => Ok(self.open_body(None, &found, start, said)),
-                    Action::Step(to) => {
-                        let advice = self.advice(direction, message, found.state, None);
-                        let kind = self.step(found, to, direction, message, None);
-                        Ok(Step { kind, message: Some(message), sub_session: None, advice })
-                    }
-                }
+                Ok(self.take_judged(found, said))
+            }
+        }
+    }
+
+    /// A notification that the state decides about, and that was judged.
+    fn take_judged(&mut self, judged: Judged, said: Said<'_>) -> Step {
+        let Said { direction, message, .. } = said;
+        let found = match judged {
+            Judged::Found(found) => found,
+            Judged::Later(later) => return self.step_later(later, said),
+        };
+        if let Some(late) = self.lateness(&found, false) {
+            return self.come_late(None, &found, late, said);
+        }
+        match found.action {
+            Action::Spawn(start) => self.open_body(None, &found, start, said),
+            Action::Step(to) => {
+                let advice = self.advice(direction, message, found.state, None);
+                let kind = self.step(found, to, direction, message, None);
+                Step { kind, message: Some(message), sub_session: None, advice }
             }
         }
     }
@@ -300,8 +306,9 @@ impl Checker {
                 };
                 // It may be meant for a sub-session that is over, by a side that has not heard of that.
                 match self.judge(direction, message, Kind::Notification, correlation, applies) {
-                    Ok(Judged::Later(late @ Later::Late(_))) => {
-                        Ok(self.step_later(late, Said { direction, message, request: None, correlation }))
+                    Ok(judged) if self.is_of_one_that_is_over(&judged, message, correlation) => {
+                        let said = Said { direction, message, request: None, correlation };
+                        Ok(self.take_judged(judged, said))
                     }
                     _ => Err(violation),
                 }
@@ -311,6 +318,25 @@ impl Checker {
                 let kind = ViolationKind::UnknownToken { token: token.clone() };
                 Err(self.violation(direction, message, None, kind))
             }
+        }
+    }
+
+    /// Whether a message is late for a sub-session that is over, or uncorrelated because none holds its values any more.
+    fn is_of_one_that_is_over(
+        &self,
+        judged: &Judged,
+        message: MessageIndex,
+        correlation: Correlation<'_>,
+    ) -> bool {
+        match judged {
+            Judged::Later(later) => matches!(later, Later::Late(_)),
+            Judged::Found(found) => match found.action {
+                Action::Spawn(start) => {
+                    self.sub_sessions.starts(start).is_none()
+                        && self.may_be_alone(message, correlation, Otherwise::Alone)
+                }
+                Action::Step(_) => false,
+            },
         }
     }
 }

@@ -26,7 +26,8 @@ impl World<'_> {
                 let part = Part::Request(asker, &id);
                 if !self.gates(event, part) {
                     // It may be meant for a sub-session that is over, by who has not heard of that.
-                    return self.late_only(event, direction).unwrap_or(Verdict::Wrong("NotNegotiated"));
+                    let meant = self.meant_for_one_that_is_over(event, direction);
+                    return meant.unwrap_or(Verdict::Wrong("NotNegotiated"));
                 }
                 self.behind_gates += u64::from(self.is_behind_gate(event, part));
                 return Verdict::Reported;

@@ -259,10 +259,17 @@ impl<'a> World<'a> {
             Kind::Refusal { request } => self.reply(event, direction, request, true),
         };
         let verdict = match (verdict, kind) {
-            (
-                Verdict::Wrong("NotPermitted" | "NotPermitted|KeyInUse"),
-                Kind::Request | Kind::Notification,
-            ) if self.is_far_behind(direction) || self.is_vague => Verdict::Distant,
+            (Verdict::Wrong(kinds), Kind::Request | Kind::Notification)
+                if self.is_far_behind(direction) || self.is_vague =>
+            {
+                let opens = || self.opens(event.message, direction);
+                match kinds {
+                    "NotPermitted" | "NotPermitted|KeyInUse" => Verdict::Distant,
+                    // What opens a sub-session depends on where the sender is, whatever else it may be.
+                    "NotPermitted|UnknownKey" if opens() => Verdict::Distant,
+                    _ => verdict,
+                }
+            }
             (verdict, _) => verdict,
         };
         if let (Verdict::Wrong(_), Kind::Request) = (verdict, kind) {
@@ -670,8 +677,12 @@ impl<'a> World<'a> {
         (Verdict::Wrong(kind), None)
     }
 
-    /// What a message is that can be nothing but a step of a sub-session which is over.
-    pub(super) fn late_only(&mut self, event: &Event, direction: Direction) -> Option<Verdict> {
+    /// What a message is that was meant for a sub-session which is over, if it may be: uncorrelated, or late.
+    pub(super) fn meant_for_one_that_is_over(
+        &mut self,
+        event: &Event,
+        direction: Direction,
+    ) -> Option<Verdict> {
         let item = Item {
             direction,
             message: event.message,
@@ -681,10 +692,16 @@ impl<'a> World<'a> {
             of: (direction, event.message),
             at: self.seen,
         };
+        if event.keys.is_empty() || !self.sent(&self.main, &item).is_empty() {
+            return None;
+        }
+        if let Some(opening) = self.opening(&self.main, direction, event.message) {
+            let uncorrelated = self.reading.is_uncorrelated(opening.0);
+            let (verdict, _) = uncorrelated.then(|| self.open(event, item, opening, None))?;
+            return Some(verdict).filter(|verdict| !matches!(verdict, Verdict::Wrong(_)));
+        }
         let awake = self.awake(direction);
-        let has_place = !self.sent(&self.main, &item).is_empty()
-            || self.opening(&self.main, direction, event.message).is_some();
-        if has_place || awake.is_empty() {
+        if awake.is_empty() {
             return None;
         }
         let verdict = self.late_for(&self.fitting(event, direction), event, &item)?;

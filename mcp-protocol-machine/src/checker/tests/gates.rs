@@ -101,6 +101,22 @@ fn what_was_meant_for_a_sub_session_is_late_whatever_the_request_announces_that_
 }
 
 #[test]
+fn what_was_meant_for_a_sub_session_is_uncorrelated_whatever_token_it_has_where_its_key_is_open() {
+    let mut session = Watching::new(true);
+    session.watch(1, "a", true);
+    assert_eq!(session.checker.cancel_request(Send, session.cancelled, 1).unwrap(), ENDED);
+    let (search, token) = (session.search, id(7));
+    session.checker.request(Send, search.request, &id(2), Some(token.clone()), never).unwrap();
+    session.search(3);
+    let alone = accepted(session.news_about("a", About::Token(&token)));
+    assert!(matches!(alone.kind, StepKind::Spawned { .. }) && alone.sub_session.is_none(), "{alone:?}");
+    // It needs what any request announces.
+    session.checker.answer(Receive, 3, search.reply).unwrap();
+    let closed = session.news_about("a", About::Token(&token)).unwrap_err();
+    assert!(matches!(closed.kind, ViolationKind::NotNegotiated { .. }), "{closed}");
+}
+
+#[test]
 fn what_was_said_without_knowing_of_the_sub_session_needs_what_any_request_announces() {
     let mut session = Watching::new(true);
     session.search(1);
