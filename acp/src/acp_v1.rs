@@ -1490,6 +1490,39 @@ pub mod client {
                 _ => Err(input.unexpected()),
             }
         }
+
+        /// Drops what came, and returns the value in [`Idle`](super::Idle).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_idle(self) -> Result<Conversation<super::Idle>, Self> {
+            match self {
+                Self::PromptResponse(.., session) | Self::PromptError(.., session) => {
+                    Ok(session)
+                }
+                other => Err(other),
+            }
+        }
+
+        /// Drops what came, and returns the value in [`Turn`](super::Turn).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_turn(self) -> Result<Conversation<super::Turn>, Self> {
+            match self {
+                Self::RequestPermission(.., session)
+                | Self::ReadTextFile(.., session)
+                | Self::WriteTextFile(.., session)
+                | Self::CreateTerminal(.., session)
+                | Self::Update(.., session)
+                | Self::Elicit(.., session) => Ok(session),
+                other => Err(other),
+            }
+        }
     }
 
     /// What comes next in [`Closing`](super::Closing).
@@ -1618,6 +1651,39 @@ pub mod client {
                 _ => Err(input.unexpected()),
             }
         }
+
+        /// Drops what came, and returns the value in [`Closed`](super::Closed).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_closed(self) -> Result<Conversation<super::Closed>, Self> {
+            match self {
+                Self::PromptResponse(.., session) | Self::PromptError(.., session) => {
+                    Ok(session)
+                }
+                other => Err(other),
+            }
+        }
+
+        /// Drops what came, and returns the value in [`Closing`](super::Closing).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_closing(self) -> Result<Conversation<super::Closing>, Self> {
+            match self {
+                Self::RequestPermission(.., session)
+                | Self::ReadTextFile(.., session)
+                | Self::WriteTextFile(.., session)
+                | Self::CreateTerminal(.., session)
+                | Self::Update(.., session)
+                | Self::Elicit(.., session) => Ok(session),
+                other => Err(other),
+            }
+        }
     }
 
     /// What comes next in [`Closed`](super::Closed).
@@ -1668,6 +1734,19 @@ pub mod client {
                 _ => Err(input.unexpected()),
             }
         }
+
+        /// Drops what came, and returns the value in [`Closed`](super::Closed).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_closed(self) -> Result<Conversation<super::Closed>, Self> {
+            match self {
+                Self::Update(.., session) | Self::Elicit(.., session) => Ok(session),
+                other => Err(other),
+            }
+        }
     }
 
     /// What comes next in [`Stopping`](super::Stopping).
@@ -1712,6 +1791,19 @@ pub mod client {
                         ))
                 }
                 _ => Err(input.unexpected()),
+            }
+        }
+
+        /// Drops what came, and returns the value in [`Stopping`](super::Stopping).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_stopping(self) -> Result<Conversation<super::Stopping>, Self> {
+            match self {
+                Self::Update(.., session) | Self::Elicit(.., session) => Ok(session),
+                other => Err(other),
             }
         }
     }
@@ -1844,6 +1936,21 @@ pub mod client {
                         ))
                 }
                 _ => Err(input.unexpected()),
+            }
+        }
+
+        /// Drops what came, and returns the value in [`Running`](super::Running).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_running(self) -> Result<Terminal<super::Running>, Self> {
+            match self {
+                Self::TerminalOutput(.., session)
+                | Self::WaitForExit(.., session)
+                | Self::KillTerminal(.., session) => Ok(session),
+                other => Err(other),
             }
         }
     }
@@ -3128,6 +3235,21 @@ pub mod server {
                 _ => Err(input.unexpected()),
             }
         }
+
+        /// Drops what came, and returns the value in [`Idle`](super::Idle).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_idle(self) -> Result<Conversation<super::Idle>, Self> {
+            match self {
+                Self::Cancel(.., session)
+                | Self::SetMode(.., session)
+                | Self::SetConfigOption(.., session) => Ok(session),
+                other => Err(other),
+            }
+        }
     }
 
     /// What comes next in [`Turn`](super::Turn).
@@ -3185,6 +3307,21 @@ pub mod server {
                         ))
                 }
                 _ => Err(input.unexpected()),
+            }
+        }
+
+        /// Drops what came, and returns the value in [`Turn`](super::Turn).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_turn(self) -> Result<Conversation<super::Turn>, Self> {
+            match self {
+                Self::Cancel(.., session)
+                | Self::SetMode(.., session)
+                | Self::SetConfigOption(.., session) => Ok(session),
+                other => Err(other),
             }
         }
     }

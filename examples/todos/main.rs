@@ -72,10 +72,12 @@ async fn note(
                 answer.respond(&word.map(|word| count(&text, word)))?;
                 document
             }
-            OpenNext::DidSave(_, document) => document,
             OpenNext::DidClose(_) => return publish("", None).await,
-            // Nothing else was announced, so nothing else arrives.
-            _ => return Ok(()),
+            // Nothing else was announced. What the editor asks all the same is answered with an error.
+            other => match other.into_open() {
+                Ok(document) => document,
+                Err(_) => return Ok(()),
+            },
         }
     }
 }

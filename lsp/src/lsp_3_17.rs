@@ -6359,6 +6359,54 @@ pub mod server {
                 _ => Err(input.unexpected()),
             }
         }
+
+        /// Drops what came, and returns the value in [`Open`](super::Open).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_open(self) -> Result<Document<super::Open>, Self> {
+            match self {
+                Self::DidChange(.., session)
+                | Self::WillSave(.., session)
+                | Self::DidSave(.., session)
+                | Self::Declaration(.., session)
+                | Self::Definition(.., session)
+                | Self::TypeDefinition(.., session)
+                | Self::Implementation(.., session)
+                | Self::References(.., session)
+                | Self::DocumentHighlight(.., session)
+                | Self::DocumentSymbol(.., session)
+                | Self::Moniker(.., session)
+                | Self::PrepareCallHierarchy(.., session)
+                | Self::PrepareTypeHierarchy(.., session)
+                | Self::Hover(.., session)
+                | Self::SignatureHelp(.., session)
+                | Self::DocumentDiagnostic(.., session)
+                | Self::CodeLens(.., session)
+                | Self::DocumentLink(.., session)
+                | Self::FoldingRange(.., session)
+                | Self::SelectionRange(.., session)
+                | Self::SemanticTokensFull(.., session)
+                | Self::SemanticTokensDelta(.., session)
+                | Self::SemanticTokensRange(.., session)
+                | Self::InlayHint(.., session)
+                | Self::InlineValue(.., session)
+                | Self::DocumentColor(.., session)
+                | Self::ColorPresentation(.., session)
+                | Self::Completion(.., session)
+                | Self::CodeAction(.., session)
+                | Self::Formatting(.., session)
+                | Self::RangeFormatting(.., session)
+                | Self::OnTypeFormatting(.., session)
+                | Self::PrepareRename(.., session)
+                | Self::Rename(.., session)
+                | Self::LinkedEditingRange(.., session)
+                | Self::WillSaveWaitUntil(.., session) => Ok(session),
+                other => Err(other),
+            }
+        }
     }
 
     /// What comes next in [`NotebookOpen`](super::NotebookOpen).
@@ -6396,6 +6444,20 @@ pub mod server {
                     input.then(|payload, _over| Self::DidCloseNotebook(payload))
                 }
                 _ => Err(input.unexpected()),
+            }
+        }
+
+        /// Drops what came, and returns the value in [`NotebookOpen`](super::NotebookOpen).
+        /// A `Responder` answers with an error then.
+        ///
+        /// # Errors
+        /// The branch, if it leads elsewhere.
+        #[allow(clippy::result_large_err)]
+        pub fn into_notebook_open(self) -> Result<Notebook<super::NotebookOpen>, Self> {
+            match self {
+                Self::DidChangeNotebook(.., session)
+                | Self::DidSaveNotebook(.., session) => Ok(session),
+                other => Err(other),
             }
         }
     }

@@ -1,7 +1,9 @@
 //! A role's own module: what outlives a borrow of the session, and what the peer may send.
 
+use std::collections::BTreeMap;
+
 use mcp_protocol_machine::protocol::{self as machine, MessageIndex};
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::quote;
 
 use super::docs::{attributes, capital, described, errors, errors_of_methods, link, links, method_link};
@@ -351,6 +353,7 @@ impl Generator<'_> {
             variants.push(variant);
             arms.push(arm);
         }
+        let values = self.values(role, state, next);
         let documentation = attributes(&[format!("What comes next in {}.", link(state, Scope::Nested))]);
         quote! {
             #documentation
@@ -369,8 +372,49 @@ impl Generator<'_> {
                         _ => Err(input.unexpected()),
                     }
                 }
+
+                #values
             }
         }
+    }
+
+    /// For each state that several branches of a choice lead to: what gives the value back, whichever of them came.
+    fn values(&self, role: &RolePlan, state: &str, next: &NextPlan) -> TokenStream {
+        if next.here {
+            return TokenStream::new();
+        }
+        let session = ident(role.session_name());
+        let moves = next.inputs.iter().filter(|(_, target)| !role.is_over(*target));
+        let moves = moves.map(|(message, target)| (*message, role.state_name(*target)));
+        let stays = next.replicated.iter().map(|input| (input.message, state));
+        let mut branches: BTreeMap<&str, Vec<Ident>> = BTreeMap::new();
+        for (message, target) in moves.chain(stays) {
+            branches.entry(target).or_default().push(ident(self.plan.message_name(message)));
+        }
+        branches.retain(|_, variants| variants.len() > 1);
+        let all = next.inputs.len() + next.replicated.len() + usize::from(next.closed);
+        let methods = branches.into_iter().map(|(target, variants)| {
+            let (name, marker) = (ident(&format!("into_{}", snake(target))), ident(target));
+            let documentation = attributes(&[
+                format!("Drops what came, and returns the value in {}.", link(target, Scope::Nested)),
+                "A `Responder` answers with an error then.".into(),
+                String::new(),
+                "# Errors".into(),
+                "The branch, if it leads elsewhere.".into(),
+            ]);
+            let elsewhere = (variants.len() < all).then(|| quote!(other => Err(other),));
+            quote! {
+                #documentation
+                #[allow(clippy::result_large_err)]
+                pub fn #name(self) -> Result<#session<super::#marker>, Self> {
+                    match self {
+                        #(Self::#variants(.., session))|* => Ok(session),
+                        #elsewhere
+                    }
+                }
+            }
+        });
+        methods.collect()
     }
 }
 

@@ -182,6 +182,23 @@ async fn a_question_that_the_value_has_not_taken_is_answered_with_an_error() {
 }
 
 #[tokio::test]
+async fn what_the_program_does_not_look_at_gives_the_value_back() {
+    let (wire, mut raw) = raw();
+    let server = texts::Checker::new(wire);
+    raw.say(notification("text/opened", json!({ "uri": "a" }))).await;
+    raw.say(request(1, "text/hover", json!({ "uri": "a" }))).await;
+    raw.say(notification("text/changed", json!({ "uri": "a" }))).await;
+    raw.say(notification("text/closed", json!({ "uri": "a" }))).await;
+    let Some(Incoming::Opened(_, text)) = in_time(server.incoming().next()).await else { panic!() };
+    let text = in_time(text.next()).await.unwrap().into_open().unwrap();
+    let answer = in_time(raw.hear()).await.unwrap();
+    assert_eq!(answer["error"]["message"], "the request was dropped unanswered");
+    let text = in_time(text.next()).await.unwrap().into_open().unwrap();
+    let closed = in_time(text.next()).await.unwrap().into_open().unwrap_err();
+    assert!(matches!(closed, OpenNext::Closed(_)), "{closed:?}");
+}
+
+#[tokio::test]
 async fn a_question_for_no_open_text_is_refused() {
     let (wire, mut raw) = raw();
     let (options, mut reports) = reported();
