@@ -7,28 +7,8 @@
 
 use mcp_runtime::transport::duplex;
 
+use counting::types::{Amount, Count, Opening};
 use counting::{Counter, CountingError, Teller, server};
-use payload::{Amount, Count, Opening};
-
-/// The payloads.
-pub(crate) mod payload {
-    use serde::{Deserialize, Serialize};
-
-    #[derive(Debug, Serialize, Deserialize)]
-    pub(crate) struct Opening {
-        pub(crate) name: String,
-    }
-
-    #[derive(Debug, Serialize, Deserialize)]
-    pub(crate) struct Amount {
-        pub(crate) amount: u64,
-    }
-
-    #[derive(Debug, Serialize, Deserialize)]
-    pub(crate) struct Count {
-        pub(crate) count: u64,
-    }
-}
 
 /// The generated code.
 pub(crate) mod counting {
@@ -45,10 +25,10 @@ async fn main() -> Result<(), CountingError> {
 
 /// The client: `!Open . ?Opened . Ready`, then the loop.
 pub(crate) async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
-    let (opened, mut teller) = teller.open(Opening { name: "apples".to_owned() }).await?;
+    let (opened, mut teller) = teller.open(Opening::new("apples")).await?;
     println!("the counter starts at {}", opened.count);
     for amount in [3, 4] {
-        teller.send_add(Amount { amount }).await?;
+        teller.send_add(Amount::new(amount)).await?;
     }
     let sum = teller.total().await?;
     teller.send_stop().await?.close().await?;
@@ -60,14 +40,14 @@ pub(crate) async fn keep(counter: Counter<counting::Start>) -> Result<u64, Count
     let (opening, counter) = counter.recv_open().await?;
     println!("a counter for {} is opened", opening.name);
     let mut count = 0;
-    let mut counter = counter.send_opened(Count { count }).await?;
+    let mut counter = counter.send_opened(Count::new(count)).await?;
     loop {
         counter = match counter.next().await? {
             server::ReadyNext::Add(Amount { amount }, counter) => {
                 count += amount;
                 counter
             }
-            server::ReadyNext::Total(counter) => counter.send_sum(Count { count }).await?,
+            server::ReadyNext::Total(counter) => counter.send_sum(Count::new(count)).await?,
             server::ReadyNext::Stop(counter) => {
                 counter.close().await?;
                 return Ok(count);

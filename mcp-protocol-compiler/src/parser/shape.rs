@@ -2,6 +2,7 @@
 
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
+use super::words;
 use crate::ast::{BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
@@ -105,7 +106,7 @@ impl Parser<'_> {
                 self.report(finding.suggest("write `any` for any JSON", [Edit::replace(start, "any")]));
                 ShapeKind::Named(Name { text: "any".to_owned(), span: self.bump() })
             }
-            Kind::Word if !self.begins_line_of_item() => {
+            Kind::Word if !self.begins_line_of_item() && !words::is_reserved(self.word()) => {
                 let name = self.take_word();
                 if self.kind() == Kind::Less {
                     return self.arguments(start, &name.text);
@@ -125,7 +126,8 @@ impl Parser<'_> {
             }
             _ => {
                 self.expected(MALFORMED_SHAPE, "a shape", SHAPE_HELP);
-                if matches!(self.kind(), Kind::Number | Kind::Unknown) {
+                let is_word = self.kind() == Kind::Word && !self.at_item();
+                if is_word || matches!(self.kind(), Kind::Number | Kind::Unknown) {
                     self.bump();
                 }
                 return self.missing_shape();

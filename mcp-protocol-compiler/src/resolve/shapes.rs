@@ -159,7 +159,7 @@ impl<'a> Forms<'a, '_> {
                 }
                 Form::Union(alternatives)
             }
-            ShapeKind::Named(name) => self.overridden(name, own).unwrap_or_else(|| self.named(name)),
+            ShapeKind::Named(name) => self.overridden(name, own).unwrap_or_else(|| self.named(name, own)),
             ShapeKind::Record(members) => self.record(members, shape.span, own, true),
             _ => self.form(shape, own),
         }
@@ -167,7 +167,7 @@ impl<'a> Forms<'a, '_> {
 
     fn form(&mut self, shape: &'a ast::Shape, own: Own<'a>) -> Form {
         match &shape.kind {
-            ShapeKind::Named(name) => self.named(name),
+            ShapeKind::Named(name) => self.named(name, own),
             ShapeKind::Literal(text) => Form::Literal(text.text.clone()),
             ShapeKind::List(of) => Form::List(Box::new(self.form(of, own))),
             ShapeKind::Map(of) => Form::Map(Box::new(self.form(of, own))),
@@ -180,7 +180,7 @@ impl<'a> Forms<'a, '_> {
         }
     }
 
-    fn named(&mut self, name: &Name) -> Form {
+    fn named(&mut self, name: &Name, own: Own<'_>) -> Form {
         match name.text.as_str() {
             "any" => Form::Any,
             "null" => Form::Null,
@@ -193,15 +193,17 @@ impl<'a> Forms<'a, '_> {
             other => match self.names.get(other) {
                 Some(index) => Form::Named(*index),
                 None => {
-                    self.report_undefined(name);
+                    self.report_undefined(name, own);
                     Form::Any
                 }
             },
         }
     }
 
-    fn report_undefined(&mut self, name: &Name) {
+    fn report_undefined(&mut self, name: &Name, own: Own<'_>) {
         let known = self.texts.iter().map(|text| text.name.text.as_str()).take(MOST_COMPARED);
+        // Hardly ever is the shape itself meant.
+        let known = known.filter(|known| *known != own.name);
         self.diagnostics.push(finding::undefined(name, known));
     }
 
@@ -227,7 +229,7 @@ impl<'a> Forms<'a, '_> {
                 }
                 Member::Spread { name, span } => {
                     let overridden = if is_item { self.overridden(name, own) } else { None };
-                    let Some(spread) = self.spread(name, *span, overridden) else { continue };
+                    let Some(spread) = self.spread(name, *span, overridden, own) else { continue };
                     rest_of_spread |= spread.rest;
                     spread.fields.into_iter().for_each(|field| fields.spread(field));
                 }
@@ -248,10 +250,10 @@ impl<'a> Forms<'a, '_> {
     }
 
     /// The record that a spread takes its fields from.
-    fn spread(&mut self, name: &Name, span: Span, overridden: Option<Form>) -> Option<Record> {
+    fn spread(&mut self, name: &Name, span: Span, overridden: Option<Form>, own: Own<'_>) -> Option<Record> {
         let mut form = match overridden {
             Some(form) => form,
-            None => self.named(name),
+            None => self.named(name, own),
         };
         for _ in 0..DEEPEST {
             form = match form {

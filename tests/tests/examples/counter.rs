@@ -5,8 +5,8 @@
 mod example;
 
 use example::counting::server::ReadyNext::{Add, Stop, Total};
+use example::counting::types::{Amount, Count, Opening};
 use example::counting::{Counter, CountingError, Start, Teller};
-use example::payload::{Amount, Count, Opening};
 use example::{count, keep};
 use mcp_runtime::transport::duplex;
 use tokio::task::JoinHandle;
@@ -18,7 +18,7 @@ fn teller() -> (Teller<Start>, JoinHandle<Result<u64, CountingError>>) {
 }
 
 fn apples() -> Opening {
-    Opening { name: "apples".to_owned() }
+    Opening::new("apples")
 }
 
 #[tokio::test]
@@ -36,11 +36,11 @@ async fn a_total_is_what_was_added_before_it() {
     assert_eq!(teller.total().await.unwrap().count, 0);
     let mut expected = 0;
     for amount in [5, 0, 37] {
-        teller.send_add(Amount { amount }).await.unwrap();
+        teller.send_add(Amount::new(amount)).await.unwrap();
         expected += amount;
         assert_eq!(teller.total().await.unwrap().count, expected);
     }
-    teller.send_add(Amount { amount: 1 }).await.unwrap();
+    teller.send_add(Amount::new(1)).await.unwrap();
     teller.send_stop().await.unwrap().close().await.unwrap();
     assert_eq!(counter.await.unwrap().unwrap(), 43);
 }
@@ -51,11 +51,11 @@ async fn the_teller_opens_adds_twice_asks_and_stops() {
     let teller = tokio::spawn(count(Teller::new(near)));
     let (opening, counter) = Counter::new(far).recv_open().await.unwrap();
     assert_eq!(opening.name, "apples");
-    let counter = counter.send_opened(Count { count: 100 }).await.unwrap();
+    let counter = counter.send_opened(Count::new(100)).await.unwrap();
     let Add(Amount { amount: 3 }, counter) = counter.next().await.unwrap() else { panic!("no 3 was added") };
     let Add(Amount { amount: 4 }, counter) = counter.next().await.unwrap() else { panic!("no 4 was added") };
     let Total(counter) = counter.next().await.unwrap() else { panic!("no total was asked for") };
-    let counter = counter.send_sum(Count { count: 107 }).await.unwrap();
+    let counter = counter.send_sum(Count::new(107)).await.unwrap();
     let Stop(counter) = counter.next().await.unwrap() else { panic!("the teller did not stop") };
     counter.close().await.unwrap();
     assert_eq!(teller.await.unwrap().unwrap(), 107);

@@ -1,6 +1,7 @@
 //! Which braces are those of a record: they stand in a `type` item and nowhere else.
 
 use crate::lexer::token::{Kind, Token};
+use crate::suggest::nearest;
 
 /// The braces of records that are open.
 ///
@@ -57,8 +58,15 @@ impl ShapeBraces {
             let earlier = before(index);
             match token.kind {
                 Kind::Equals => {
+                    let begins = index.checked_sub(2).and_then(|index| tokens.get(index));
+                    // The parser says that `tpe` is misspelt; the braces behind it are those of a record all the same.
                     return earlier.is_some_and(|name| name.kind == Kind::Word)
-                        && is(index.checked_sub(2).and_then(|index| tokens.get(index)), "type");
+                        && begins.is_some_and(|begins| {
+                            is(Some(begins), "type")
+                                || begins.kind == Kind::Word
+                                    && begins.starts_line
+                                    && nearest(word(*begins), ["type"]).is_some()
+                        });
                 }
                 // Two words in a row are of another item.
                 Kind::Word | Kind::Text => {
