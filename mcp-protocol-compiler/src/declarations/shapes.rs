@@ -72,7 +72,7 @@ impl Form {
             Form::Int => Shape::Int,
             Form::Uint => Shape::Uint,
             Form::Number => Shape::Number,
-            Form::String => Shape::String,
+            Form::String => Shape::Text,
             Form::Object => Shape::Object,
             Form::Literal(text) => Shape::Literal(text.clone().into()),
             Form::List(of) => Shape::List(of.table().into()),

@@ -29,7 +29,8 @@ pub(super) fn module(
         /// What messages carry.
         #allow
         pub mod types {
-            use super::typed::shapes::{self, Number, Object, Value};
+            use super::typed::Value;
+            use super::typed::shapes::{self, Number, Object};
             use std::collections::BTreeMap;
 
             #(#types)*
@@ -207,7 +208,8 @@ impl<'a> ShapeWriter<'a> {
             Form::Int => "Int",
             Form::Uint => "Uint",
             Form::Number => "Number",
-            Form::String | Form::Literal(_) => "String",
+            // A variant `String` would make rustc write `std::string::String` in all its messages.
+            Form::String | Form::Literal(_) => "Text",
             Form::Object | Form::Record(_) => "Object",
             Form::List(_) => "List",
             Form::Map(_) => "Map",

@@ -102,7 +102,7 @@ impl Json for View<'_> {
             Value::Null => JsonView::Null,
             Value::Bool(value) => JsonView::Bool(*value),
             Value::Number(number) => JsonView::Number(number.to_string().into()),
-            Value::String(text) => JsonView::String(Cow::Borrowed(text)),
+            Value::String(text) => JsonView::Text(Cow::Borrowed(text)),
             Value::Array(elements) => JsonView::List(elements.iter().map(View).collect()),
             Value::Object(members) => JsonView::Object(
                 members.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), View(value))).collect(),

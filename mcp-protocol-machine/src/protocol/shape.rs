@@ -30,7 +30,7 @@ pub enum Shape {
     /// `number`: any number.
     Number,
     /// `string`
-    String,
+    Text,
     /// `object`: any object.
     Object,
     /// `"text"`: exactly this text.

@@ -53,7 +53,7 @@ fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &JsonView<'_, 
         (Shape::Record(record), JsonView::Object(_)) => {
             texts_of(protocol, record).all(|(name, required, texts)| match value.member(name) {
                 Some(member) => {
-                    matches!(member.view(), JsonView::String(text) if texts.iter().any(|one| **one == *text))
+                    matches!(member.view(), JsonView::Text(text) if texts.iter().any(|one| **one == *text))
                 }
                 None => !required,
             })
@@ -70,7 +70,7 @@ pub(super) fn is_scalar<J>(shape: &Shape, value: &JsonView<'_, J>) -> bool {
         | (Shape::Null, JsonView::Null)
         | (Shape::Bool, JsonView::Bool(_))
         | (Shape::Number, JsonView::Number(_))
-        | (Shape::String, JsonView::String(_))
+        | (Shape::Text, JsonView::Text(_))
         | (Shape::Object, JsonView::Object(_)) => true,
         (Shape::Int, JsonView::Number(written)) => {
             whole(written).is_some_and(|number| i64::try_from(number).is_ok())
@@ -78,7 +78,7 @@ pub(super) fn is_scalar<J>(shape: &Shape, value: &JsonView<'_, J>) -> bool {
         (Shape::Uint, JsonView::Number(written)) => {
             whole(written).is_some_and(|number| u64::try_from(number).is_ok())
         }
-        (Shape::Literal(text), JsonView::String(found)) => text == found,
+        (Shape::Literal(text), JsonView::Text(found)) => text == found,
         _ => false,
     }
 }
@@ -97,7 +97,7 @@ fn takes(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
     match (earlier, later) {
         (Shape::Any, _)
         | (Shape::Number, Shape::Number | Shape::Int | Shape::Uint)
-        | (Shape::String, Shape::String | Shape::Literal(_))
+        | (Shape::Text, Shape::Text | Shape::Literal(_))
         | (Shape::List(_), Shape::List(_))
         | (Shape::Object | Shape::Map(_), Shape::Object | Shape::Map(_) | Shape::Record(_)) => true,
         (Shape::Record(earlier), Shape::Object | Shape::Map(_)) => {

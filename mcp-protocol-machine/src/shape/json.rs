@@ -18,7 +18,7 @@ pub enum JsonView<'a, J> {
     /// A number, as it is written: `1`, `1.0` and `10e-1` are one number.
     Number(Cow<'a, str>),
     /// A text, without quotes and escapes.
-    String(Cow<'a, str>),
+    Text(Cow<'a, str>),
     /// A list.
     List(Vec<J>),
     /// An object, with its members in their order. Of several members with one key the last one counts.

@@ -85,7 +85,7 @@ pub(super) fn found<J>(value: &JsonView<'_, J>) -> String {
         JsonView::Null => "null".to_owned(),
         JsonView::Bool(value) => value.to_string(),
         JsonView::Number(written) => Excerpt(written).to_string(),
-        JsonView::String(text) => format!("\"{}\"", Excerpt(text)),
+        JsonView::Text(text) => format!("\"{}\"", Excerpt(text)),
         JsonView::List(_) => "a list".to_owned(),
         JsonView::Object(_) => "an object".to_owned(),
     }
@@ -111,7 +111,7 @@ fn one_expected(protocol: &Protocol, shape: &Shape) -> String {
         Shape::Int => "a whole number".to_owned(),
         Shape::Uint => "a whole number that is not negative".to_owned(),
         Shape::Number => "a number".to_owned(),
-        Shape::String => "a string".to_owned(),
+        Shape::Text => "a string".to_owned(),
         Shape::Literal(text) => format!("\"{text}\""),
         Shape::List(_) => "a list".to_owned(),
         Shape::Object | Shape::Map(_) => "an object".to_owned(),

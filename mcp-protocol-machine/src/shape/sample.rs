@@ -42,7 +42,7 @@ impl<'p> Json for &Sample<'p> {
             Sample::Null => JsonView::Null,
             Sample::False => JsonView::Bool(false),
             Sample::Zero => JsonView::Number(Cow::Borrowed("0")),
-            Sample::Text(text) => JsonView::String(Cow::Borrowed(text)),
+            Sample::Text(text) => JsonView::Text(Cow::Borrowed(text)),
             Sample::List => JsonView::List(Vec::new()),
             Sample::Object(members) => {
                 JsonView::Object(members.iter().map(|(key, value)| (Cow::Borrowed(*key), value)).collect())
@@ -101,7 +101,7 @@ impl<'p> Sampler<'p> {
             Shape::Any | Shape::Null => Sample::Null,
             Shape::Bool => Sample::False,
             Shape::Int | Shape::Uint | Shape::Number => Sample::Zero,
-            Shape::String => Sample::Text(""),
+            Shape::Text => Sample::Text(""),
             Shape::Literal(text) => Sample::Text(text),
             Shape::List(_) => Sample::List,
             Shape::Object | Shape::Map(_) => Sample::Object(Vec::new()),

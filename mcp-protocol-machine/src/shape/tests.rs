@@ -16,7 +16,7 @@ impl Json for &Value {
             Value::Null => JsonView::Null,
             Value::Bool(value) => JsonView::Bool(*value),
             Value::Number(number) => JsonView::Number(number.to_string().into()),
-            Value::String(text) => JsonView::String(Cow::Borrowed(text)),
+            Value::String(text) => JsonView::Text(Cow::Borrowed(text)),
             Value::Array(elements) => JsonView::List(elements.iter().collect()),
             Value::Object(members) => {
                 JsonView::Object(members.iter().map(|(key, value)| (Cow::Borrowed(&**key), value)).collect())
@@ -77,11 +77,11 @@ fn each_shape_takes_its_own_values() {
         (Shape::Int, "-1"),
         (Shape::Uint, "18446744073709551615"),
         (Shape::Number, "-1 18446744073709551615 1.5"),
-        (Shape::String, "\"a\" \"b\""),
+        (Shape::Text, "\"a\" \"b\""),
         (Shape::Object, "{} {\"a\":\"x\"}"),
         (Shape::literal("a"), "\"a\""),
         (list(Shape::Int), "[0]"),
-        (Shape::Map(Shape::String.into()), "{} {\"a\":\"x\"}"),
+        (Shape::Map(Shape::Text.into()), "{} {\"a\":\"x\"}"),
         (Shape::Map(Shape::Int.into()), "{}"),
         (record(vec![Field::required("a", Shape::Any)]), "{\"a\":\"x\"}"),
         (record(vec![Field::optional("a", Shape::Int)]), "{}"),
@@ -99,7 +99,7 @@ fn each_shape_takes_its_own_values() {
 #[test]
 fn a_mismatch_says_where_and_what() {
     let content =
-        record(vec![Field::required("type", Shape::literal("text")), Field::required("text", Shape::String)]);
+        record(vec![Field::required("type", Shape::literal("text")), Field::required("text", Shape::Text)]);
     let result = record(vec![
         Field::required("content", list(named(0))),
         Field::optional("_meta", Shape::Map(Shape::Uint.into())),

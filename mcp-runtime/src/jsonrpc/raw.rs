@@ -19,7 +19,7 @@ impl Json for RawJson<'_> {
             Some(b'n') => JsonView::Null,
             Some(b't') => JsonView::Bool(true),
             Some(b'f') => JsonView::Bool(false),
-            Some(b'"') => JsonView::String(
+            Some(b'"') => JsonView::Text(
                 serde_json::from_str::<JsonKey<'_>>(text).map_or(Cow::Borrowed(""), |key| key.0),
             ),
             Some(b'[') => {

@@ -60,7 +60,7 @@ macro_rules! __record {
 
             #[allow(unused_mut, unused_variables)]
             fn from_json(
-                value: $crate::shapes::Value,
+                value: $crate::__private::Value,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 let mut members = $crate::shapes::Members::of::<Self>(value)?;
                 $($(members.literal($text_key, $text)?;)*)?
@@ -136,7 +136,7 @@ macro_rules! __union {
             const EXPECTED: &'static str = concat!("a `", stringify!($name), "`");
 
             fn from_json(
-                value: $crate::shapes::Value,
+                value: $crate::__private::Value,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 match $crate::shapes::chosen(&$protocol, $index, &value)? {
                     $($($text_place => Ok(Self::$text_variant),)*)?
@@ -193,7 +193,7 @@ macro_rules! __words {
             const EXPECTED: &'static str = $expected;
 
             fn from_json(
-                value: $crate::shapes::Value,
+                value: $crate::__private::Value,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 const ALL: &[$name] = &[$($name::$variant),*];
                 let found = value.as_str().and_then(|text| ALL.iter().find(|word| word.as_str() == text));
@@ -248,7 +248,7 @@ macro_rules! __words {
             const EXPECTED: &'static str = "a string";
 
             fn from_json(
-                value: $crate::shapes::Value,
+                value: $crate::__private::Value,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 String::from_json(value).map(Self::from)
             }

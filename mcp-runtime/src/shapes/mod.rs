@@ -4,7 +4,7 @@
 //! have, and a setter for each field that may be absent: `Tool::new("echo").title("Echo")`. A union becomes an enum. The
 //! types are `Serialize` and `Deserialize`. What does not fit says where: `content[2].text: expected a string, found 5`.
 //!
-//! A payload is read in two steps: JSON text becomes a [`Value`], and [`FromJson`] takes it apart. So what is generated
+//! A payload is read in two steps: JSON text becomes a [`Value`](serde_json::Value), and [`FromJson`] takes it apart. So what is generated
 //! for a type is short, is compiled once, and moves texts instead of copying them. Writing goes straight to text.
 //!
 //! `from_json.rs` reads the shapes that the language has by itself, `members.rs` takes a record apart, `number.rs` is what
@@ -18,7 +18,6 @@ mod number;
 mod view;
 
 pub use mcp_protocol_machine::shape::ShapeMismatch;
-pub use serde_json::Value;
 
 pub use self::from_json::{FromJson, Object};
 #[doc(hidden)]
@@ -28,5 +27,14 @@ pub use self::number::Number;
 pub use self::view::ValueView;
 #[doc(hidden)]
 pub use crate::{__record as record, __union as union, __words as words};
+
+/// What generated code needs of serde. What a public module exports is in reach of rustc's messages: a name that two types
+/// have is written out there, `std::string::String`. So neither serde nor `serde_json::Value` is exported here as a whole.
 #[doc(hidden)]
-pub use serde;
+pub mod serde {
+    pub use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub mod ser {
+        pub use ::serde::ser::SerializeMap;
+    }
+}

@@ -15,7 +15,7 @@ impl Json for ValueView<'_> {
             Value::Null => JsonView::Null,
             Value::Bool(value) => JsonView::Bool(*value),
             Value::Number(number) => JsonView::Number(Cow::Owned(number.to_string())),
-            Value::String(text) => JsonView::String(Cow::Borrowed(text)),
+            Value::String(text) => JsonView::Text(Cow::Borrowed(text)),
             Value::Array(elements) => JsonView::List(elements.iter().map(ValueView).collect()),
             Value::Object(members) => {
                 let member = |(key, value)| (Cow::Borrowed(String::as_str(key)), ValueView(value));

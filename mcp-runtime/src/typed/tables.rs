@@ -111,7 +111,7 @@ macro_rules! __keys {
     };
 }
 
-/// The shapes of payloads: `TOOL = NamedShape::named("Tool", Shape::record(const { &[required("name", Shape::String)] }));`.
+/// The shapes of payloads: `TOOL = NamedShape::named("Tool", Shape::record(const { &[required("name", Shape::Text)] }));`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __shapes {
@@ -184,7 +184,7 @@ mod tests {
                 optional("notes", Shape::list(const { &Shape::Named(NOTE) })),
                 optional("_meta", Shape::map(const { &Shape::Any }))
             ] }));
-            NOTE = NamedShape::named("Note", Shape::union(const { &[Shape::String, Shape::Uint] }));
+            NOTE = NamedShape::named("Note", Shape::union(const { &[Shape::Text, Shape::Uint] }));
         }
     }
 
@@ -200,7 +200,7 @@ mod tests {
         ];
         let built = vec![
             NamedShape::new("Content".into(), Shape::Record(Record::new(fields.into()).rest())),
-            NamedShape::new("Note".into(), Shape::Union(vec![Shape::String, Shape::Uint].into())),
+            NamedShape::new("Note".into(), Shape::Union(vec![Shape::Text, Shape::Uint].into())),
         ];
         assert_eq!(*PROTOCOL.shapes, *built);
         assert_eq!(PROTOCOL.message(m::SHOW).and_then(|message| message.shape), Some(shapes::CONTENT));

@@ -124,7 +124,7 @@ impl Tables {
             Written::Int => Shape::Int,
             Written::Uint => Shape::Uint,
             Written::Number => Shape::Number,
-            Written::String => Shape::String,
+            Written::String => Shape::Text,
             Written::Object => Shape::Object,
             Written::Literal(text) => Shape::Literal(text.clone().into()),
             Written::List(inner) => Shape::List(of(inner)),

@@ -21,7 +21,7 @@ impl Json for &Tree {
             Tree::Null => JsonView::Null,
             Tree::Bool(value) => JsonView::Bool(*value),
             Tree::Number(written) => JsonView::Number(Cow::Borrowed(written)),
-            Tree::Text(text) => JsonView::String(Cow::Borrowed(text)),
+            Tree::Text(text) => JsonView::Text(Cow::Borrowed(text)),
             Tree::List(elements) => JsonView::List(elements.iter().collect()),
             Tree::Object(members) => {
                 JsonView::Object(members.iter().map(|(key, value)| (Cow::Borrowed(&**key), value)).collect())

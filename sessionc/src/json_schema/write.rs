@@ -104,7 +104,7 @@ impl Writer<'_> {
             Shape::Int => integer(i64::MIN, i64::MAX),
             Shape::Uint => integer(0, u64::MAX),
             Shape::Number => of_type("number"),
-            Shape::String => of_type("string"),
+            Shape::Text => of_type("string"),
             Shape::Object => of_type("object"),
             Shape::Literal(text) => object([("const", Tree::text(&**text))]),
             Shape::List(of) => object([("type", Tree::text("array")), ("items", self.shape(of, within))]),

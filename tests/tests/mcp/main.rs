@@ -5,4 +5,5 @@ mod raw_json;
 mod replay;
 mod revisions;
 mod several;
+mod shapes;
 mod two_sides;

@@ -18,24 +18,24 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// Reads a payload into its type and writes it again.
-type Pass = fn(&Value) -> Result<Value, serde_json::Error>;
+pub(super) type Pass = fn(&Value) -> Result<Value, serde_json::Error>;
 
 /// What the `.session` file says of one payload.
-struct Carried {
+pub(super) struct Carried {
     /// The name of the type, as the file has it.
-    name: &'static str,
+    pub(super) name: &'static str,
     /// Through the type and back; `None` where there is nothing to lose, `(_)` or no payload at all.
-    pass: Option<Pass>,
+    pub(super) pass: Option<Pass>,
 }
 
 /// One method: what its `params` are and, for a request, what its `result` is.
-struct Method {
-    method: &'static str,
-    params: Carried,
-    result: Option<Carried>,
+pub(super) struct Method {
+    pub(super) method: &'static str,
+    pub(super) params: Carried,
+    pub(super) result: Option<Carried>,
 }
 
-fn through<T: Serialize + DeserializeOwned>(payload: &Value) -> Result<Value, serde_json::Error> {
+pub(super) fn through<T: Serialize + DeserializeOwned>(payload: &Value) -> Result<Value, serde_json::Error> {
     serde_json::to_value(serde_json::from_value::<T>(payload.clone())?)
 }
 
@@ -123,14 +123,23 @@ fn says_nothing(name: &str, value: &Value) -> bool {
         || (name == "arguments" && value.as_object().is_some_and(serde_json::Map::is_empty))
 }
 
+/// Whether a member that only one side has says no more than its absence.
+pub(super) type SaysNothing = fn(&str, &Value) -> bool;
+
 /// Adds a line for every place in which `after` differs from `before`.
-fn compare(place: &str, before: &Value, after: &Value, differences: &mut Vec<String>) {
+fn compare(
+    place: &str,
+    before: &Value,
+    after: &Value,
+    says_nothing: SaysNothing,
+    differences: &mut Vec<String>,
+) {
     match (before, after) {
         (Value::Object(old), Value::Object(new)) => {
             for (name, value) in old {
                 let place = format!("{place}.{name}");
                 match new.get(name) {
-                    Some(again) => compare(&place, value, again, differences),
+                    Some(again) => compare(&place, value, again, says_nothing, differences),
                     None if says_nothing(name, value) => {}
                     None => differences.push(format!("{place}: {value} is lost")),
                 }
@@ -143,7 +152,7 @@ fn compare(place: &str, before: &Value, after: &Value, differences: &mut Vec<Str
         }
         (Value::Array(old), Value::Array(new)) if old.len() == new.len() => {
             for (index, (value, again)) in old.iter().zip(new).enumerate() {
-                compare(&format!("{place}[{index}]"), value, again, differences);
+                compare(&format!("{place}[{index}]"), value, again, says_nothing, differences);
             }
         }
         // `1` and `1.0` are one number.
@@ -154,10 +163,10 @@ fn compare(place: &str, before: &Value, after: &Value, differences: &mut Vec<Str
 }
 
 /// The places in which a payload differs after it went through its type.
-fn lost(pass: Pass, payload: &Value) -> Vec<String> {
+pub(super) fn lost(pass: Pass, payload: &Value, says_nothing: SaysNothing) -> Vec<String> {
     let mut differences = Vec::new();
     match pass(payload) {
-        Ok(again) => compare("", payload, &again, &mut differences),
+        Ok(again) => compare("", payload, &again, says_nothing, &mut differences),
         Err(error) => differences.push(format!("refused: {error}")),
     }
     differences
@@ -191,11 +200,10 @@ fn recorded() -> Vec<(String, String, Value)> {
 }
 
 /// How often each payload was met, by method and `params` or `result`.
-type Met = BTreeMap<(String, &'static str), usize>;
+pub(super) type Met = BTreeMap<(String, &'static str), usize>;
 
 /// Checks all recorded traffic; says what was met and what was wrong.
-fn check_traffic() -> (Met, Vec<String>) {
-    let methods = methods();
+pub(super) fn check_traffic(methods: &[Method], says_nothing: SaysNothing) -> (Met, Vec<String>) {
     let known = |method: &str| methods.iter().find(|row| row.method == method);
     let mut met = Met::new();
     let mut wrong = Vec::new();
@@ -227,7 +235,11 @@ fn check_traffic() -> (Met, Vec<String>) {
         };
         *met.entry((name.clone(), part)).or_default() += 1;
         if let (Some(pass), Some(payload)) = (carried.pass, payload) {
-            wrong.extend(lost(pass, payload).into_iter().map(|what| format!("{place}: {name} {part}{what}")));
+            wrong.extend(
+                lost(pass, payload, says_nothing)
+                    .into_iter()
+                    .map(|what| format!("{place}: {name} {part}{what}")),
+            );
         }
     }
     (met, wrong)
@@ -235,13 +247,13 @@ fn check_traffic() -> (Met, Vec<String>) {
 
 #[test]
 fn recorded_payloads_come_back_whole() {
-    let (_, wrong) = check_traffic();
+    let (_, wrong) = check_traffic(&methods(), says_nothing);
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 #[test]
 fn every_method_is_met_in_the_traffic() {
-    let (met, _) = check_traffic();
+    let (met, _) = check_traffic(&methods(), says_nothing);
     for row in methods() {
         assert!(met.contains_key(&(row.method.to_owned(), "params")), "no `{}` was recorded", row.method);
         // Every request in the traffic is answered, except for a cancelled one.
@@ -352,7 +364,7 @@ fn what_is_absent_is_not_written_and_metadata_is_kept() {
 /// What is known to be lost. When one of these fails the crate has got better, and the remark at the top of the
 /// `.session` file may go.
 mod known_losses {
-    use super::{lost, through};
+    use super::{lost, says_nothing, through};
     use mcp_protocols::types as protocol;
     use serde_json::json;
 
@@ -363,7 +375,7 @@ mod known_losses {
             json!({ "message": "?", "requestedSchema": schema })
         };
         let titled = with(json!({ "type": "string", "oneOf": [{ "const": "x", "title": "X" }] }));
-        assert_eq!(lost(through::<protocol::ElicitFormParams>, &titled).len(), 1);
+        assert_eq!(lost(through::<protocol::ElicitFormParams>, &titled, says_nothing).len(), 1);
         let several =
             with(json!({ "type": "array", "items": { "anyOf": [{ "const": "x", "title": "X" }] } }));
         assert!(through::<protocol::ElicitFormParams>(&several).is_err());
@@ -387,7 +399,7 @@ mod known_losses {
             "clientInfo": { "name": "a", "version": "1" },
         });
         assert_eq!(
-            lost(through::<protocol::InitializeParams>, &hello),
+            lost(through::<protocol::InitializeParams>, &hello, says_nothing),
             [".capabilities.example: {} is lost"]
         );
     }
@@ -398,7 +410,7 @@ fn the_comparison_sees_what_is_lost() {
     let mut differences = Vec::new();
     let before = serde_json::json!({ "a": 1, "b": [1, { "c": "x" }], "d": null, "isError": true, "e": 2 });
     let after = serde_json::json!({ "a": 1.0, "b": [1, { "c": "y" }], "f": 0, "e": 3 });
-    compare("", &before, &after, &mut differences);
+    compare("", &before, &after, says_nothing, &mut differences);
     differences.sort();
     assert_eq!(
         differences,

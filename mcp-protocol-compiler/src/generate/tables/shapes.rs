@@ -34,7 +34,7 @@ fn shape(shape: &Shape, names: &ConstantNames) -> TokenStream {
         Shape::Int => quote!(Shape::Int),
         Shape::Uint => quote!(Shape::Uint),
         Shape::Number => quote!(Shape::Number),
-        Shape::String => quote!(Shape::String),
+        Shape::Text => quote!(Shape::Text),
         Shape::Object => quote!(Shape::Object),
         Shape::Literal(text) => {
             let text = &**text;
@@ -90,10 +90,7 @@ mod tests {
         ];
         let shapes = vec![
             NamedShape::named("Content", Shape::record_with_rest(FIELDS)),
-            NamedShape::named(
-                "Note",
-                Shape::union(&[Shape::String, Shape::Uint, Shape::Named(ShapeIndex(7))]),
-            ),
+            NamedShape::named("Note", Shape::union(&[Shape::Text, Shape::Uint, Shape::Named(ShapeIndex(7))])),
         ];
         let mut protocol = Protocol::new("Test".into(), Vec::new().into());
         protocol.shapes = shapes.into();
@@ -108,7 +105,7 @@ mod tests {
                         optional("_meta", Shape::map(const { &Shape::Any }))
                     ] }));
                     NOTE = NamedShape::named("Note", Shape::union(const { &[
-                        Shape::String, Shape::Uint, Shape::Named(ShapeIndex(7))
+                        Shape::Text, Shape::Uint, Shape::Named(ShapeIndex(7))
                     ] }));
                 }
             }

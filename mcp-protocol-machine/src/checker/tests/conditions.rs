@@ -77,7 +77,7 @@ fn a_misshapen_payload_changes_nothing() {
     let small = small();
     let mut checker = Checker::new(small.protocol.clone(), Side::Client).unwrap();
     let mismatch = |value: serde_json::Value| {
-        let shape = Shape::record(const { &[RecordField::required("version", Shape::String)] });
+        let shape = Shape::record(const { &[RecordField::required("version", Shape::Text)] });
         judge(&small.protocol, &shape, &&value).unwrap_err()
     };
     let wrong = mismatch(json!({ "version": 5 }));

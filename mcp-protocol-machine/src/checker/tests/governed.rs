@@ -64,7 +64,7 @@ fn payloads_have_the_shapes_of_the_revision() {
         protocol.messages.to_mut()[usize::from(index.0)].shape = Some(ShapeIndex(shape));
     };
     own.shapes = vec![NamedShape::named("New", Shape::Int), NamedShape::named("Call", Shape::Int)].into();
-    older.shapes = vec![NamedShape::named("Call", Shape::String)].into();
+    older.shapes = vec![NamedShape::named("Call", Shape::Text)].into();
     give(&mut own, "tools/call", 1);
     give(&mut own, "log", 0);
     give(&mut own, "sampling/createMessage", 0);

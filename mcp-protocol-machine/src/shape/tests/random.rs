@@ -21,7 +21,7 @@ fn shape(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape 
         2 => Shape::Int,
         3 => Shape::Uint,
         4 => Shape::Number,
-        5 => Shape::String,
+        5 => Shape::Text,
         6 => Shape::Object,
         7 => Shape::literal(TEXTS[random.below(3)]),
         8 => named(u16::try_from(random.below(usize::from(shapes))).unwrap()),

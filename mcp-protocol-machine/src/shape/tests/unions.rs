@@ -3,17 +3,17 @@
 use super::*;
 
 fn text_content() -> Shape {
-    record(vec![Field::required("type", Shape::literal("text")), Field::required("text", Shape::String)])
+    record(vec![Field::required("type", Shape::literal("text")), Field::required("text", Shape::Text)])
 }
 
 fn image_content() -> Shape {
-    record(vec![Field::required("type", Shape::literal("image")), Field::required("data", Shape::String)])
+    record(vec![Field::required("type", Shape::literal("image")), Field::required("data", Shape::Text)])
 }
 
 #[test]
 fn json_types_tell_alternatives_apart() {
     let none = protocol(vec![]);
-    let parts = [Shape::Null, list(Shape::Int), Shape::String, Shape::Uint, Shape::Number, Shape::Object];
+    let parts = [Shape::Null, list(Shape::Int), Shape::Text, Shape::Uint, Shape::Number, Shape::Object];
     let place = |value: Value| choose(&none, &parts, &&value);
     assert_eq!(place(json!(null)), Some(0));
     assert_eq!(place(json!(["a"])), Some(1), "the elements are judged, and do not choose");
@@ -54,7 +54,7 @@ fn an_optional_text_tells_records_apart_where_it_is_there() {
         Field::required("schema", Shape::Object),
     ]);
     let url =
-        record(vec![Field::required("mode", Shape::literal("url")), Field::required("url", Shape::String)]);
+        record(vec![Field::required("mode", Shape::literal("url")), Field::required("url", Shape::Text)]);
     let tables = protocol(vec![("Form", form), ("Url", url)]);
     let parts = [named(0), named(1)];
     let place = |value: Value| choose(&tables, &parts, &&value);
@@ -70,8 +70,8 @@ fn an_optional_text_tells_records_apart_where_it_is_there() {
 
 #[test]
 fn required_fields_tell_records_apart() {
-    let text = record(vec![Field::required("uri", Shape::String), Field::required("text", Shape::String)]);
-    let blob = record(vec![Field::required("uri", Shape::String), Field::required("blob", Shape::String)]);
+    let text = record(vec![Field::required("uri", Shape::Text), Field::required("text", Shape::Text)]);
+    let blob = record(vec![Field::required("uri", Shape::Text), Field::required("blob", Shape::Text)]);
     let tables = protocol(vec![("Text", text), ("Blob", blob)]);
     let resource = union(vec![named(0), named(1)]);
     let verdict = |value: Value| verdict(&tables, &resource, &value);
@@ -108,17 +108,17 @@ fn an_alternative_inside_an_alternative_is_reached() {
 fn what_takes_all_hides_what_stands_behind() {
     let tables = protocol(vec![("Text", text_content()), ("Image", image_content()), ("Any", Shape::Any)]);
     let hides = |earlier: Shape, later: Shape| hides(&tables, &earlier, &later);
-    assert!(hides(Shape::String, Shape::literal("a")) && !hides(Shape::literal("a"), Shape::String));
+    assert!(hides(Shape::Text, Shape::literal("a")) && !hides(Shape::literal("a"), Shape::Text));
     assert!(
         hides(Shape::Number, Shape::Int)
             && !hides(Shape::Int, Shape::Uint)
             && !hides(Shape::Uint, Shape::Int)
     );
-    assert!(hides(list(Shape::Int), list(Shape::String)));
+    assert!(hides(list(Shape::Int), list(Shape::Text)));
     assert!(hides(Shape::Object, named(0)) && hides(Shape::Map(Shape::Int.into()), named(0)));
     assert!(hides(named(2), named(0)) && !hides(named(0), named(2)));
     assert!(!hides(named(0), named(1)) && hides(named(0), named(0)));
-    let all = union(vec![Shape::String, Shape::Null]);
+    let all = union(vec![Shape::Text, Shape::Null]);
     assert!(hides(all.clone(), union(vec![Shape::Null, Shape::literal("a")])));
     assert!(!hides(all, union(vec![Shape::Null, Shape::Bool])));
 
@@ -126,10 +126,10 @@ fn what_takes_all_hides_what_stands_behind() {
     let empty = record(vec![]);
     let a_and_b = record(vec![Field::required("a", Shape::Int), Field::required("b", Shape::Int)]);
     assert!(hides(empty.clone(), a(Shape::Int)) && hides(empty, Shape::Object));
-    assert!(hides(a(Shape::String), a_and_b.clone()) && !hides(a_and_b, a(Shape::Int)));
+    assert!(hides(a(Shape::Text), a_and_b.clone()) && !hides(a_and_b, a(Shape::Int)));
     let (x, y) = (Shape::literal("x"), Shape::literal("y"));
     assert!(hides(a(union(vec![x.clone(), y.clone()])), a(y.clone())));
-    assert!(!hides(a(x.clone()), a(Shape::String)) && !hides(a(x.clone()), a(y)));
+    assert!(!hides(a(x.clone()), a(Shape::Text)) && !hides(a(x.clone()), a(y)));
     let optional = |shape| record(vec![Field::optional("a", shape)]);
     assert!(!hides(optional(x.clone()), record(vec![])), "without the field, its text may be another one");
     assert!(hides(optional(x.clone()), a(x)));

@@ -18,32 +18,33 @@ mod weather {
 fn weather_in_shapes() -> Arc<Protocol> {
     let named = |name, shape| NamedShape::named(name, shape);
     let mut protocol = weather::PROTOCOL.clone();
-    protocol.shapes = vec![
-        named("Station", Shape::record(const { &[RecordField::required("name", Shape::String)] })),
-        named(
-            "Place",
-            Shape::record(
-                const {
-                    &[
-                        RecordField::required("city", Shape::String),
-                        RecordField::optional("days", Shape::Uint),
-                    ]
-                },
+    protocol.shapes =
+        vec![
+            named("Station", Shape::record(const { &[RecordField::required("name", Shape::Text)] })),
+            named(
+                "Place",
+                Shape::record(
+                    const {
+                        &[
+                            RecordField::required("city", Shape::Text),
+                            RecordField::optional("days", Shape::Uint),
+                        ]
+                    },
+                ),
             ),
-        ),
-        named(
-            "Forecast",
-            Shape::record(
-                const {
-                    &[
-                        RecordField::required("celsius", Shape::Number),
-                        RecordField::optional("stations", Shape::list(&Shape::Named(ShapeIndex(0)))),
-                    ]
-                },
+            named(
+                "Forecast",
+                Shape::record(
+                    const {
+                        &[
+                            RecordField::required("celsius", Shape::Number),
+                            RecordField::optional("stations", Shape::list(&Shape::Named(ShapeIndex(0)))),
+                        ]
+                    },
+                ),
             ),
-        ),
-    ]
-    .into();
+        ]
+        .into();
     for (message, shape) in [("Opened", 0), ("Observe", 0), ("Alert", 1), ("Forecast", 1), ("Forecasted", 2)]
     {
         let (index, _) = protocol.by_name(message).unwrap();

@@ -32,7 +32,7 @@ pub(super) fn value(random: &mut Random, protocol: &Protocol, shape: &Shape, dep
         Shape::Int => Tree::Number(["-7", "0", "3.0"][random.below(3)].to_owned()),
         Shape::Uint => Tree::Number(["7", "0", "30"][random.below(3)].to_owned()),
         Shape::Number => Tree::Number(["0.5", "1", "0.25"][random.below(3)].to_owned()),
-        Shape::String => Tree::text(["text", "a", "user"][random.below(3)]),
+        Shape::Text => Tree::text(["text", "a", "user"][random.below(3)]),
         Shape::Literal(text) => Tree::text(&**text),
         Shape::Object => Tree::Object(vec![("any".to_owned(), any(random))]),
         Shape::List(of) => {
