@@ -99,7 +99,7 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
         }
         ItemKind::Shape { name, body } => {
             out.text(&format!("type {}", name.text));
-            shape::defined(out, body, item.span);
+            shape::defined(out, body);
         }
         ItemKind::Types(path) => out.text(&format!("types {}", rust(&path.text))),
         ItemKind::Import(path) => out.text(&format!("import {}", quote(&path.text))),

@@ -4,21 +4,20 @@ use super::parts::json_key;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{Member, Shape, ShapeField, ShapeKind};
 use crate::lexer::quote;
-use crate::source::Span;
 
 /// How far the fields of a record are indented.
 const INDENT: usize = 4;
 
 /// `type Name = shape`, behind the name. A union that does not fit begins in a line of its own.
-pub(super) fn defined(out: &mut Writer<'_>, shape: &Shape, item: Span) {
+pub(super) fn defined(out: &mut Writer<'_>, shape: &Shape) {
     out.text(" =");
+    out.at(shape.span.start, INDENT);
     let fits = out.column() + 1 + flat_width(shape) <= WIDTH;
-    if matches!(shape.kind, ShapeKind::Union(_)) && (!fits || out.has_within(item)) {
-        out.at(shape.span.start, INDENT);
+    if matches!(shape.kind, ShapeKind::Union(_)) && !fits {
         out.new_line(INDENT);
-        return laid_out(out, shape, 0);
+    } else if !out.blank() {
+        out.text(" ");
     }
-    out.text(" ");
     laid_out(out, shape, 0);
 }
 
@@ -32,11 +31,15 @@ fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
         ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => out.text(&flat(shape)),
         ShapeKind::List(of) => {
             out.text("[");
-            laid_out(out, of, indent);
+            inner(out, of, shape, indent);
             out.text("]");
         }
         ShapeKind::Map(of) => {
             out.text("map ");
+            // A word in a new line could begin another item.
+            if !matches!(of.kind, ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Map(_)) {
+                out.at(of.span.start, indent + INDENT);
+            }
             in_parentheses(out, of, indent);
         }
         ShapeKind::Union(parts) => {
@@ -80,6 +83,13 @@ fn in_parentheses(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
     out.text(")");
 }
 
+/// A shape in the brackets of another one, with the comments that stand there.
+fn inner(out: &mut Writer<'_>, of: &Shape, around: &Shape, indent: usize) {
+    out.at(of.span.start, indent + INDENT);
+    laid_out(out, of, indent);
+    out.at(around.span.end, indent + INDENT);
+}
+
 fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {
     let Member::Field(field) = member else { return out.text(&flat_member(member)) };
     for line in &field.documentation {
@@ -87,6 +97,7 @@ fn laid_out_member(out: &mut Writer<'_>, member: &Member, indent: usize) {
         out.new_line(indent);
     }
     out.text(&key(field));
+    out.at(field.shape.span.start, indent + INDENT);
     laid_out(out, &field.shape, indent);
 }
 

@@ -139,9 +139,14 @@ impl Parser<'_> {
     /// Whether `map` stands here with what its values are.
     fn is_map(&self) -> bool {
         use Kind::{Less, Open, OpenBrace, OpenBracket, Text, Word};
+        let next = self.token_at(1);
         self.word() == "map"
-            && matches!(self.kind_at(1), Word | Text | Open | OpenBrace | OpenBracket | Less)
-            && !self.token_at(1).starts_line
+            && match next.kind {
+                Open | OpenBrace | OpenBracket => true,
+                // In a new line a word begins another item.
+                Word | Text | Less => !next.starts_line,
+                _ => false,
+            }
     }
 
     /// `Array<T>`, `map<string, T>`: what other languages write for a list and a map.
