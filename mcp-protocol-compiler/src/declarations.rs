@@ -11,8 +11,8 @@ use mcp_protocol_machine::protocol::{self as machine, Condition, MessageIndex, S
 use crate::ast::{self, Choice, JsonPath, Level, Name, RustPath, Sequence, Tail};
 use crate::source::Span;
 
-pub(crate) use self::shapes::number;
 pub use self::shapes::{Alternative, DeclaredShape, Field, Form, Record, Shapes};
+pub(crate) use self::shapes::{number, pascal};
 
 /// All that is declared, after imports.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

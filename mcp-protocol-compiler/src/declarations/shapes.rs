@@ -160,3 +160,13 @@ impl<'a> Shapes<'a> {
         &Form::Any
     }
 }
+
+/// The words of a text, each with a capital: `mimeType` is `MimeType`, and `resource_link` is `ResourceLink`.
+pub(crate) fn pascal(text: &str) -> String {
+    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
+    };
+    words.filter_map(capital).collect()
+}

@@ -8,7 +8,7 @@ use quote::{ToTokens, format_ident, quote};
 use super::docs::{after, attributes};
 use super::tables;
 use crate::components::components;
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record, pascal};
 use crate::plan::names::{constant, ident, snake, try_ident};
 
 /// The module; nothing where the protocol declares no shape. With `elsewhere`, its types stand in another module.
@@ -136,7 +136,7 @@ impl<'a> ShapeWriter<'a> {
         let mut texts = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             if let Form::Literal(text) = &part.form {
-                texts.push((place, names.take(&pascal(text)), text));
+                texts.push((place, names.take(&variant_name(text)), text));
             }
         }
         let others: Vec<&Alternative> =
@@ -314,14 +314,9 @@ impl VariantNames {
     }
 }
 
-/// A text as the name of a variant: `resource_link` is `ResourceLink`, and `2025-11-25` is `V2025_11_25`.
-fn pascal(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
-    };
-    let name: String = words.filter_map(capital).collect();
+/// A text as the name of a variant: `resource_link` is `ResourceLink`, and `2025-11-25` is `V20251125`.
+fn variant_name(text: &str) -> String {
+    let name = pascal(text);
     match name.chars().next() {
         None => "Empty".to_owned(),
         Some(first) if first.is_numeric() => format!("V{name}"),

@@ -4,6 +4,7 @@ use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_D
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind};
+use crate::declarations::pascal;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -24,7 +25,7 @@ impl Parser<'_> {
         let name = self.name("the shape", "write `type Name = …`")?;
         if BUILT_IN.contains(&name.text.as_str()) || name.text == "map" {
             let message = format!("`{}` is a shape of the language", name.text);
-            let other = format!("{}Value", capitalised(&name.text));
+            let other = format!("{}Value", pascal(&name.text));
             let edit = Edit::replace(name.span, other.as_str());
             let finding = Diagnostic::error(RESERVED_WORD, name.span, message);
             self.report(finding.suggest(format!("choose another name, for instance `{other}`"), [edit]));
@@ -311,9 +312,4 @@ impl Parser<'_> {
         let span = start.to(name.span);
         Some(if is_rest { Member::Rest(span) } else { Member::Spread { name, span } })
     }
-}
-
-fn capitalised(name: &str) -> String {
-    let mut letters = name.chars();
-    letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default()
 }

@@ -6,7 +6,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::ast::Name;
-use crate::declarations::{Alternative, DeclaredShape, Form};
+use crate::declarations::{Alternative, DeclaredShape, Form, pascal};
 use crate::source::Span;
 
 /// Names all of them; the new shapes stand behind the declared ones.
@@ -47,7 +47,7 @@ impl Inner {
             Form::Record(mut record) => {
                 for field in &mut record.fields {
                     let form = std::mem::replace(&mut field.form, Form::Any);
-                    let mut site = part(&pascal(&field.name.text), field.name.span);
+                    let mut site = part(&part_name(&field.name.text), field.name.span);
                     // Deeper inside, what stands around it has got a name.
                     if !is_inner {
                         site.owner.clone_from(&field.owner);
@@ -94,7 +94,7 @@ impl Inner {
         }
     }
 
-    /// A union inside of another form: `null` stays beside what is named.
+    /// A union inside of another form: `null` stays next to what is named.
     fn union(&mut self, parts: Vec<Alternative>, site: &Site) -> Form {
         let (nulls, mut others): (Vec<_>, Vec<_>) =
             parts.into_iter().partition(|part| part.form == Form::Null);
@@ -146,18 +146,12 @@ impl Inner {
     }
 }
 
-/// An alternative that nobody wrote as one.
+/// An alternative that is not written as one.
 fn only(form: Form, span: Span) -> Alternative {
     Alternative { form, span, text: String::new() }
 }
 
-/// `mimeType` as `MimeType`, `_meta` as `Meta`: the words of a key, each with a capital.
-fn pascal(key: &str) -> String {
-    let words = key.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
-    let capital = |word: &str| {
-        let mut letters = word.chars();
-        letters.next().map(|first| first.to_uppercase().chain(letters).collect::<String>())
-    };
-    let name: String = words.filter_map(capital).collect();
-    if name.is_empty() { "Value".to_owned() } else { name }
+/// What the name of a shape ends in that stands in a field: `mimeType` is `MimeType`, and `_meta` is `Meta`.
+fn part_name(key: &str) -> String {
+    Some(pascal(key)).filter(|name| !name.is_empty()).unwrap_or_else(|| "Value".to_owned())
 }

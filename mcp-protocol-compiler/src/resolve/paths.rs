@@ -120,7 +120,7 @@ impl<'a> Paths<'a, '_> {
         Shapes(&self.declarations.shapes)
     }
 
-    /// Whether nobody gave a shape its name.
+    /// Whether the name of a shape is not one that the author wrote.
     fn is_inner(&self, index: usize) -> bool {
         self.declarations.shapes.get(index).is_some_and(|shape| shape.is_inner)
     }
