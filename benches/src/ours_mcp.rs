@@ -1,14 +1,13 @@
-//! This library as its users have it: the shipped protocol, with all of its messages, and the payload crate's types.
+//! This library as its users have it: the shipped protocol, with all of its messages and payloads.
 
 use std::sync::Arc;
 
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpServer, Uninit, server};
+use mcp_protocols::types::*;
 use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
 use mcp_runtime::{RpcError, transport};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::net::TcpListener;
-use mcp_protocols::types::{CallToolParams, CallToolResult, InitializeParams, InitializeResult};
 
 use crate::contest::{Contestant, Done, InProcess, Plan, drive, itself};
 use crate::http::OverHttp;
@@ -21,22 +20,15 @@ struct McpHandler;
 
 impl server::Handler for McpHandler {
     async fn call_tool(&self, _: server::Context, call: CallToolParams) -> Result<CallToolResult, RpcError> {
-        let text = call.arguments.get("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = call.argument("text").and_then(Value::as_str).unwrap_or_default().to_owned();
         Ok(CallToolResult::text(said(&call.name, text)))
     }
 }
 
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("the constants of this file have their types")
-}
-
 async fn serve(session: McpServer<Uninit>) {
     let serving = tokio::spawn(session.incoming().serve(McpHandler));
-    let welcome: InitializeResult = read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "desk", "version": "1" },
-    }));
+    let offered = ServerCapabilities::new().tools(ToolsCapability::new());
+    let welcome = InitializeResult::new("2025-03-26", offered, Implementation::new("desk", "1"));
     let (_, session) = session.recv_initialize().await.expect("the client greets");
     let session = session.send_initialize_result(welcome).await.expect("it can be greeted");
     let session = session.recv_initialized().await.expect("it is ready");
@@ -45,17 +37,14 @@ async fn serve(session: McpServer<Uninit>) {
 }
 
 async fn greet(session: McpClient<Uninit>) -> McpClient<Active> {
-    let hello: InitializeParams = read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": {},
-        "clientInfo": { "name": "bench", "version": "1" },
-    }));
+    let program = Implementation::new("bench", "1");
+    let hello = InitializeParams::new("2025-03-26", ClientCapabilities::new(), program);
     let (_, session) = session.initialize(hello).await.expect("the server answers");
     session.send_initialized().await.expect("it can be told")
 }
 
 fn call_of(tool: Tool) -> CallToolParams {
-    read(json!({ "name": tool.name(), "arguments": { "text": "hello" } }))
+    CallToolParams::new(tool.name()).with_argument("text", "hello")
 }
 
 async fn call(session: McpClient<Active>, plan: Plan) -> Done {

@@ -13,7 +13,7 @@ use std::process::Command;
 
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpError, McpServer, PROTOCOL, messages, server};
-use mcp_protocols::types::{CallToolParams, CallToolResult, ListToolsParams, ListToolsResult};
+use mcp_protocols::types::*;
 use mcp_runtime::protocol::Side;
 use mcp_runtime::transport::{Child, duplex};
 use mcp_runtime::{CheckedSession, Error, Event, Options, RequestId, RpcError, Transport};
@@ -196,12 +196,8 @@ impl Console {
 /// The typed server in this program.
 pub(crate) async fn serve(server: McpServer<mcp_protocols::mcp_2025_11_25::Uninit>) -> Result<(), McpError> {
     let (_, server) = server.recv_initialize().await?;
-    let welcome = json!({
-        "protocolVersion": "2025-11-25",
-        "serverInfo": { "name": "small-talk", "version": "1.0.0" },
-        "capabilities": { "tools": {}, "logging": {} },
-    });
-    let welcome = serde_json::from_value(welcome).map_err(|_| Error::Closed)?;
+    let offered = ServerCapabilities::new().tools(ToolsCapability::new()).logging(Object::new());
+    let welcome = InitializeResult::new("2025-11-25", offered, Implementation::new("small-talk", "1.0.0"));
     let server = server.send_initialize_result(welcome).await?;
     tokio::spawn(server.incoming().serve(SmallTalk));
     let server = server.recv_initialized().await?;
@@ -216,9 +212,9 @@ impl server::Handler for SmallTalk {
     async fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        read(json!({ "tools": [{ "name": "chat", "inputSchema": { "type": "object" } }] }))
+        Ok(ListToolsResult::new([Tool::new("chat", ObjectSchema::new())]))
     }
 
     async fn call_tool(
@@ -226,17 +222,11 @@ impl server::Handler for SmallTalk {
         context: server::Context,
         call: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
-        let question = json!({
-            "messages": [{ "role": "user", "content": { "type": "text", "text": call.name } }], "maxTokens": 10
-        });
-        let text = match context.peer().create_message(read(question)?).await {
+        let question = SamplingMessage::new(Role::User, TextContent::new(call.name));
+        let text = match context.peer().create_message(CreateMessageParams::new([question], 10)).await {
             Ok(message) => serde_json::to_string(&message.content).unwrap_or_default(),
             Err(error) => format!("no answer: {error}"),
         };
-        read(json!({ "content": [{ "type": "text", "text": text }] }))
+        Ok(CallToolResult::text(text))
     }
-}
-
-fn read<T: serde::de::DeserializeOwned>(json: Value) -> Result<T, RpcError> {
-    serde_json::from_value(json).map_err(|error| RpcError::internal_error(error.to_string()))
 }

@@ -11,9 +11,9 @@ mod server;
 use std::error::Error;
 
 use mcp_protocols::mcp_2025_11_25::McpClient;
+use mcp_protocols::types::{CallToolParams, ClientCapabilities, Implementation, InitializeParams};
 use mcp_runtime::Options;
 use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
-use serde_json::json;
 use tokio::net::TcpListener;
 
 #[tokio::main]
@@ -52,17 +52,14 @@ async fn serve(listener: TcpListener) -> Result<(), Box<dyn Error>> {
 /// Runs one session with the server at that address.
 async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     let client = McpClient::new(HttpClient::new(url)?);
-    let params = serde_json::from_value(json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": { "name": "http-example", "version": "1.0.0" },
-    }))?;
+    let program = Implementation::new("http-example", "1.0.0");
+    let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), program);
     let (result, client) = client.initialize(params).await?;
     println!("connected to {} {}", result.server_info.name, result.server_info.version);
     let client = client.send_initialized().await?;
     let tools = client.list_tools(None).await?.tools;
     println!("its tools: {}", tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>().join(", "));
-    let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello" } }))?;
+    let echo = CallToolParams::new("echo").with_argument("message", "hello");
     println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
     // Deletes the session at the server.
     client.close().await?;

@@ -97,7 +97,7 @@ impl Observer {
             };
         };
         let keys = self.keys(message, id, params);
-        let announces = id.and_then(|_| self.announces(direction, params));
+        let announces = id.map(|_| self.announces(direction, message, params));
         let (grants, revokes) = self.changes(direction, message, params);
         let correlation = Correlation::keys(&keys)
             .announcing(announces.as_ref())
@@ -199,14 +199,20 @@ impl Observer {
         (named(&table.grants), named(&table.revokes))
     }
 
-    /// What a request announces for as long as it runs, where each request of its sender does that.
-    fn announces(&self, direction: Direction, params: &Value) -> Option<Capabilities> {
+    /// What a request grants for as long as it runs: what it announces, where each request of its sender does that, and
+    /// what is permitted during it.
+    fn announces(&self, direction: Direction, request: MessageIndex, params: &Value) -> Capabilities {
         let side = self.checker.side();
         let side = if direction == Direction::Send { side } else { side.other() };
         let mut places = self.protocol.announcements.iter();
-        let place = places.find(|place| place.side == side && place.message.is_none())?;
-        let capabilities = at(params, &place.path);
-        Some(Capabilities::announced(&self.protocol, place, |path| said(at(capabilities, path))))
+        let place = places.find(|place| place.side == side && place.message.is_none());
+        let announced = place.map(|place| {
+            let capabilities = at(params, &place.path);
+            Capabilities::announced(&self.protocol, place, |path| said(at(capabilities, path)))
+        });
+        let during: Capabilities =
+            self.protocol.granted_during(request, |condition| holds(condition, params)).collect();
+        announced.map_or(during.clone(), |announced| announced.join(&during))
     }
 
     /// Takes the capabilities and the version that a message announces.

@@ -8,7 +8,6 @@ use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpError, client};
 use mcp_protocols::types::*;
 use mcp_runtime::{Options, RpcError, StepError, transport::Child};
-use serde_json::{Value, json};
 use tokio::process::Command;
 use tokio::sync::Notify;
 
@@ -106,11 +105,8 @@ fn no_server(error: McpError) -> Failure {
 }
 
 fn hello() -> InitializeParams {
-    read(json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": { "sampling": {} },
-        "clientInfo": { "name": "quickstart", "version": "1.0.0" },
-    }))
+    let offered = ClientCapabilities::new().sampling(SamplingCapability::new());
+    InitializeParams::new("2025-11-25", offered, Implementation::new("quickstart", "1.0.0"))
 }
 
 /// Lists the tools, calls two at the same time, and calls one that asks the model.
@@ -126,7 +122,7 @@ async fn tools(
     let tools = session.list_tools(None).await?.tools;
     screen::event("tools/list", names(tools.iter().map(|tool| tool.name.as_str())));
 
-    let callable: Vec<&ToolDefinition> = tools.iter().filter(|tool| takes_a_message(tool)).collect();
+    let callable: Vec<&Tool> = tools.iter().filter(|tool| takes_a_message(tool)).collect();
     match callable.as_slice() {
         [] => screen::skipped("tools/call", "no tool takes a `message` alone"),
         [first, rest @ ..] => {
@@ -142,10 +138,9 @@ async fn tools(
     }
 
     if tools.iter().any(|tool| tool.name == "ask_model") {
-        let question = json!({ "question": "What is a session type?" });
-        let params = read(json!({ "name": "ask_model", "arguments": question }));
+        let question = CallToolParams::new("ask_model").with_argument("question", "What is a session type?");
         let heard = told.notified();
-        let answer = session.call_tool(params).await?;
+        let answer = session.call_tool(question).await?;
         screen::event("tools/call ask_model", text(&answer));
         if tokio::time::timeout(NOTIFICATION, heard).await.is_err() {
             screen::skipped("notification", "none came");
@@ -163,9 +158,10 @@ async fn resources(session: &McpClient<Active>, offered: &ServerCapabilities) ->
     let resources = session.list_resources(None).await?.resources;
     screen::event("resources/list", names(resources.iter().map(|resource| resource.uri.as_str())));
     let Some(first) = resources.first() else { return Ok(()) };
-    let contents = session.read_resource(read(json!({ "uri": first.uri }))).await?.contents;
-    let text = contents.iter().find_map(|content| content.text.clone());
-    screen::event("resources/read", text.unwrap_or_else(|| format!("{} pieces, no text", contents.len())));
+    let contents = session.read_resource(ResourceParams::new(&first.uri)).await?.contents;
+    let text = contents.iter().find_map(ResourceContents::as_text);
+    let none = format!("{} pieces, no text", contents.len());
+    screen::event("resources/read", text.unwrap_or(&none));
     Ok(())
 }
 
@@ -177,26 +173,25 @@ async fn prompts(session: &McpClient<Active>, offered: &ServerCapabilities) -> R
     }
     let prompts = session.list_prompts(None).await?.prompts;
     screen::event("prompts/list", names(prompts.iter().map(|prompt| prompt.name.as_str())));
-    let free = prompts.iter().find(|prompt| !prompt.arguments.iter().any(|argument| argument.required));
+    let wants = |argument: &PromptArgument| argument.required == Some(true);
+    let free = prompts.iter().find(|prompt| !prompt.arguments.iter().flatten().any(wants));
     let Some(prompt) = free else {
         screen::skipped("prompts/get", "every prompt wants arguments");
         return Ok(());
     };
-    let result = session.get_prompt(read(json!({ "name": prompt.name }))).await?;
-    let first = result.messages.first().map(|message| json!(message.content));
-    let text = first.as_ref().and_then(|content| content.get("text")).and_then(Value::as_str);
+    let result = session.get_prompt(GetPromptParams::new(&prompt.name)).await?;
+    let text = result.messages.first().and_then(|message| message.content.as_text());
     screen::event(&format!("prompts/get {}", prompt.name), text.unwrap_or("no text"));
     Ok(())
 }
 
 /// Returns whether any client can call the tool: its only parameter is a `message`.
-fn takes_a_message(tool: &ToolDefinition) -> bool {
-    let properties = tool.input_schema.get("properties").and_then(Value::as_object);
-    properties.is_some_and(|properties| properties.keys().eq(["message"]))
+fn takes_a_message(tool: &Tool) -> bool {
+    tool.input_schema.properties.as_ref().is_some_and(|properties| properties.keys().eq(["message"]))
 }
 
-fn call(tool: &ToolDefinition, message: &str) -> CallToolParams {
-    read(json!({ "name": tool.name, "arguments": { "message": message } }))
+fn call(tool: &Tool, message: &str) -> CallToolParams {
+    CallToolParams::new(&tool.name).with_argument("message", message)
 }
 
 fn text(result: &CallToolResult) -> String {
@@ -219,21 +214,16 @@ impl client::Handler for Desk {
         _: client::Context,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, RpcError> {
-        let question = json!(params.messages.last());
-        let question =
-            question.pointer("/content/text").and_then(Value::as_str).unwrap_or("something").to_owned();
-        screen::event("sampling request", &question);
+        let question = params.messages.last().and_then(|message| message.content.first_text());
+        screen::event("sampling request", question.unwrap_or("something"));
         if !approved(self.approval).await {
             screen::event("approval", "denied");
             // The error code in the revision's own example of a request that the user refused.
             return Err(RpcError::new(-1, "the user denied the request"));
         }
         screen::event("approval", "granted");
-        Ok(read(json!({
-            "role": "assistant",
-            "model": "no-model-at-all",
-            "content": { "type": "text", "text": "A contract for a conversation." },
-        })))
+        let answer = TextContent::new("A contract for a conversation.");
+        Ok(CreateMessageResult::new(Role::Assistant, answer, "no-model-at-all"))
     }
 
     async fn tools_list_changed(&self, _: client::Context) {
@@ -260,9 +250,4 @@ async fn approved(approval: Approval) -> bool {
         .await
         .unwrap_or(false),
     }
-}
-
-/// Reads a payload from JSON. The JSON in this file is constant and matches its type.
-fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("the JSON in this file fits its type")
 }

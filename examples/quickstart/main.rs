@@ -4,12 +4,7 @@
 //! `cargo run --example quickstart -- COMMAND…` does the same with any other MCP server that uses standard streams.
 //! `--approve yes` or `--approve no` answers the server's requests to the model without asking.
 
-#![allow(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    clippy::expect_used,
-    reason = "an example prints, and reads JSON that stands in its own text"
-)]
+#![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
 
 mod client;
 mod screen;

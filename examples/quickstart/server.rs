@@ -4,7 +4,7 @@ use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Uninit, server}
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::{Options, RpcError, Transport, negotiate_version, transport};
-use serde_json::{Value, json};
+use serde_json::Value;
 
 /// Serves one session over this process's standard streams.
 pub(crate) async fn serve() -> Result<(), McpError> {
@@ -31,14 +31,13 @@ async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpE
 }
 
 pub(crate) fn hello(version: &str) -> InitializeResult {
-    read(json!({
-        "protocolVersion": version,
-        "serverInfo": { "name": "quickstart-desk", "version": "1.0.0" },
-        "capabilities": {
-            "tools": { "listChanged": true }, "resources": {}, "prompts": {}, "logging": {}
-        },
-        "instructions": "A desk with a calculator, a notebook and a telephone to the model.",
-    }))
+    let offered = ServerCapabilities::new()
+        .tools(ToolsCapability::new().list_changed(true))
+        .resources(ResourcesCapability::new())
+        .prompts(PromptsCapability::new())
+        .logging(Object::new());
+    InitializeResult::new(version, offered, Implementation::new("quickstart-desk", "1.0.0"))
+        .instructions("A desk with a calculator, a notebook and a telephone to the model.")
 }
 
 /// Answers the client's requests.
@@ -48,14 +47,14 @@ impl server::Handler for Desk {
     async fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        let text = |what: &str| json!({ "type": "object", "properties": { what: { "type": "string" } } });
-        Ok(read(json!({ "tools": [
-            { "name": "echo", "description": "Says it again", "inputSchema": text("message") },
-            { "name": "shout", "description": "Says it louder", "inputSchema": text("message") },
-            { "name": "ask_model", "description": "Asks the client's model", "inputSchema": text("question") },
-        ] })))
+        let text = |name: &str| ObjectSchema::new().property(name, [("type", "string")]);
+        Ok(ListToolsResult::new([
+            Tool::new("echo", text("message")).description("Says it again"),
+            Tool::new("shout", text("message")).description("Says it louder"),
+            Tool::new("ask_model", text("question")).description("Asks the client's model"),
+        ]))
     }
 
     async fn call_tool(
@@ -63,25 +62,21 @@ impl server::Handler for Desk {
         context: server::Context,
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
-        let text =
-            |key: &str| params.arguments.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let text = |key: &str| params.argument(key).and_then(Value::as_str).unwrap_or_default().to_owned();
         match params.name.as_str() {
             "echo" => Ok(CallToolResult::text(text("message"))),
             "shout" => Ok(CallToolResult::text(text("message").to_uppercase())),
             "ask_model" => {
                 // A request of the server during the client's request. The answer may be a refusal.
-                let question: CreateMessageParams = read(json!({
-                    "messages": [{ "role": "user", "content": { "type": "text", "text": text("question") } }],
-                    "maxTokens": 100,
-                }));
-                let answer = context.peer().create_message(question).await;
+                let question = SamplingMessage::new(Role::User, TextContent::new(text("question")));
+                let answer = context.peer().create_message(CreateMessageParams::new([question], 100)).await;
                 // The tool list may have changed: the server has learned something.
                 let _ = context.peer().send_tools_list_changed().await;
                 match answer {
                     Ok(answer) => Ok(CallToolResult::text(format!(
                         "the model `{}` says: {}",
                         answer.model,
-                        answer.first_text().unwrap_or("nothing")
+                        answer.content.first_text().unwrap_or("nothing")
                     ))),
                     Err(error) => Ok(CallToolResult::error(format!("no answer: {error}"))),
                 }
@@ -93,20 +88,21 @@ impl server::Handler for Desk {
     async fn list_resources(
         &self,
         _: server::Context,
-        _: Option<ListResourcesParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListResourcesResult, RpcError> {
-        Ok(read(json!({ "resources": [{ "uri": "desk://notebook", "name": "The notebook" }] })))
+        Ok(ListResourcesResult::new([Resource::new("desk://notebook", "The notebook")]))
     }
 
     async fn read_resource(
         &self,
         _: server::Context,
-        params: ReadResourceParams,
+        params: ResourceParams,
     ) -> Result<ReadResourceResult, RpcError> {
         match params.uri.as_str() {
-            "desk://notebook" => Ok(read(json!({ "contents": [
-                { "uri": params.uri, "mimeType": "text/plain", "text": "Buy milk.\nProve the diamond." }
-            ] }))),
+            "desk://notebook" => {
+                let notes = TextResourceContents::new(params.uri, "Buy milk.\nProve the diamond.");
+                Ok(ReadResourceResult::new([notes.mime_type("text/plain").into()]))
+            }
             other => Err(RpcError::new(-32002, format!("no resource is at `{other}`"))),
         }
     }
@@ -114,9 +110,9 @@ impl server::Handler for Desk {
     async fn list_prompts(
         &self,
         _: server::Context,
-        _: Option<ListPromptsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListPromptsResult, RpcError> {
-        Ok(read(json!({ "prompts": [{ "name": "summary", "description": "Sum the notebook up" }] })))
+        Ok(ListPromptsResult::new([Prompt::new("summary").description("Sum the notebook up")]))
     }
 
     async fn get_prompt(
@@ -125,15 +121,11 @@ impl server::Handler for Desk {
         params: GetPromptParams,
     ) -> Result<GetPromptResult, RpcError> {
         match params.name.as_str() {
-            "summary" => Ok(read(json!({ "messages": [
-                { "role": "user", "content": { "type": "text", "text": "Sum up desk://notebook in a line." } }
-            ] }))),
+            "summary" => {
+                let text = TextContent::new("Sum up desk://notebook in a line.");
+                Ok(GetPromptResult::new([PromptMessage::new(Role::User, text)]))
+            }
             other => Err(RpcError::invalid_params(format!("no prompt is called `{other}`"))),
         }
     }
-}
-
-/// Reads a payload from JSON. The JSON in this file is constant and matches its type.
-fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("the JSON in this file fits its type")
 }

@@ -12,10 +12,10 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient};
+use mcp_protocols::types::CallToolParams;
 use mcp_runtime::Resumed;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient};
 use provider::FromRedis;
-use serde_json::json;
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let transport = HttpClient::new(url)?.options(options).sessions_from(provider);
     // This sends nothing: the session exists already.
     let client = McpClient::<Active>::resume(transport, Resumed::unknown());
-    let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello again" } }))?;
+    let echo = CallToolParams::new("echo").with_argument("message", "hello again");
     println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
     // The session continues: another program owns it.
     client.close().await?;

@@ -4,7 +4,7 @@
 //! HTTP. Every tool shows one thing that a server can do: send progress, log, ask the model, ask the user, be
 //! cancelled, notify of a change.
 
-#![allow(clippy::print_stdout, clippy::print_stderr, clippy::expect_used)]
+#![allow(clippy::print_stdout, clippy::print_stderr)]
 
 mod server;
 

@@ -5,7 +5,7 @@ use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Subscribing, Un
 use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::{Options, RpcError, Transport, negotiate_version};
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 /// Serves one session to its end.
@@ -23,11 +23,11 @@ pub(crate) async fn serve(transport: impl Transport, options: Options) -> Result
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     let (params, session) = session.recv_initialize().await?;
     let version = negotiate_version(&VERSIONS, &params.protocol_version);
-    let hello = read(json!({
-        "protocolVersion": version,
-        "serverInfo": { "name": "desk", "version": "1.0.0" },
-        "capabilities": { "tools": {}, "resources": { "subscribe": true }, "logging": {} },
-    }));
+    let offered = ServerCapabilities::new()
+        .tools(ToolsCapability::new())
+        .resources(ResourcesCapability::new().subscribe(true))
+        .logging(Object::new());
+    let hello = InitializeResult::new(version, offered, Implementation::new("desk", "1.0.0"));
     session.send_initialize_result(hello).await?.recv_initialized().await
 }
 
@@ -58,10 +58,10 @@ impl server::Handler for Desk {
     async fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        let tool = |(name, description)| json!({ "name": name, "description": description, "inputSchema": { "type": "object" } });
-        Ok(read(json!({ "tools": TOOLS.map(tool) })))
+        let tool = |(name, description)| Tool::new(name, ObjectSchema::new()).description(description);
+        Ok(ListToolsResult::new(TOOLS.map(tool)))
     }
 
     async fn call_tool(
@@ -69,10 +69,11 @@ impl server::Handler for Desk {
         context: server::Context,
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
-        let text = |key: &str| params.arguments[key].as_str().unwrap_or_default().to_owned();
+        let text = |key: &str| params.argument(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+        let number = |key: &str| params.argument(key).and_then(Value::as_u64).unwrap_or_default();
         let result = match params.name.as_str() {
             "echo" => Ok(text("message")),
-            "count" => count(&context, params.arguments["to"].as_u64().unwrap_or_default()).await,
+            "count" => count(&context, number("to")).await,
             "ask_model" => ask_model(&context, &text("question")).await,
             "ask_user" => ask_user(&context, &text("message")).await,
             "hold" => self.hold(&context).await,
@@ -98,18 +99,21 @@ impl server::Handler for Desk {
     async fn list_resources(
         &self,
         _: server::Context,
-        _: Option<ListResourcesParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListResourcesResult, RpcError> {
-        Ok(read(json!({ "resources": [{ "uri": "desk://note", "name": "A note" }] })))
+        Ok(ListResourcesResult::new([Resource::new("desk://note", "A note")]))
     }
 
     async fn read_resource(
         &self,
         _: server::Context,
-        params: ReadResourceParams,
+        params: ResourceParams,
     ) -> Result<ReadResourceResult, RpcError> {
         match params.uri.as_str() {
-            "desk://note" => Ok(read(json!({ "contents": [{ "uri": params.uri, "text": "buy milk" }] }))),
+            "desk://note" => {
+                let note = TextResourceContents::new(params.uri, "buy milk");
+                Ok(ReadResourceResult::new([note.into()]))
+            }
             other => Err(RpcError::new(-32002, format!("no resource is at `{other}`"))),
         }
     }
@@ -118,21 +122,22 @@ impl server::Handler for Desk {
     async fn subscribe(
         &self,
         _: server::Context,
-        params: Value,
+        params: ResourceParams,
         subscription: server::Subscription<Subscribing>,
     ) {
         // It fails only if the session ends, which the session reports.
         let _ = self.watch(params, subscription).await;
     }
 
-    async fn set_level(&self, _: server::Context, _: Value) -> Result<(), RpcError> {
+    async fn set_level(&self, _: server::Context, _: SetLevelParams) -> Result<(), RpcError> {
         Ok(())
     }
 }
 
 impl Desk {
     async fn hold(&self, context: &server::Context) -> Result<String, McpError> {
-        context.send_progress(read(json!({ "progressToken": 0, "progress": 1 }))).await?;
+        // The token of the call is filled in.
+        context.send_progress(ProgressParams::new(0, 1)).await?;
         context.cancelled().await;
         self.cancelled_calls.send_modify(|times| *times += 1);
         Ok("the call was cancelled".to_owned())
@@ -140,7 +145,7 @@ impl Desk {
 
     async fn watch(
         &self,
-        params: Value,
+        params: ResourceParams,
         subscription: server::Subscription<Subscribing>,
     ) -> Result<(), McpError> {
         let mut touched = self.touched.subscribe();
@@ -149,8 +154,8 @@ impl Desk {
             tokio::select! {
                 () = subscription.readable() => {}
                 Ok(()) = touched.changed() => {
-                    if params["uri"] == *touched.borrow_and_update() {
-                        subscription.send_resource_updated(params.clone()).await?;
+                    if params.uri == *touched.borrow_and_update() {
+                        subscription.send_resource_updated(ResourceUpdatedParams::new(&params.uri)).await?;
                     }
                     continue;
                 }
@@ -167,11 +172,10 @@ impl Desk {
 
 async fn count(context: &server::Context, to: u64) -> Result<String, McpError> {
     for progress in 1..=to {
-        let report = json!({ "progressToken": 0, "progress": progress, "total": to });
-        context.send_progress(read(report)).await?;
+        context.send_progress(ProgressParams::new(0, progress).total(to)).await?;
     }
-    let log = json!({ "level": "info", "data": format!("counted {to}") });
-    context.peer().send_log_message(read(log)).await?;
+    let log = LoggingMessageParams::new(LoggingLevel::Info, format!("counted {to}"));
+    context.peer().send_log_message(log).await?;
     // Some clients lose the progress of a call when they read it together with the result. A client that has answered
     // this ping has handled the progress.
     context.peer().ping().await?;
@@ -179,24 +183,15 @@ async fn count(context: &server::Context, to: u64) -> Result<String, McpError> {
 }
 
 async fn ask_model(context: &server::Context, question: &str) -> Result<String, McpError> {
-    let question = json!({
-        "messages": [{ "role": "user", "content": { "type": "text", "text": question } }],
-        "maxTokens": 100,
-    });
-    let answer = context.peer().create_message(read(question)).await?;
-    Ok(format!("{}: {}", answer.model, answer.first_text().unwrap_or("nothing")))
+    let question = SamplingMessage::new(Role::User, TextContent::new(question));
+    let answer = context.peer().create_message(CreateMessageParams::new([question], 100)).await?;
+    Ok(format!("{}: {}", answer.model, answer.content.first_text().unwrap_or("nothing")))
 }
 
 async fn ask_user(context: &server::Context, message: &str) -> Result<String, McpError> {
-    let schema =
-        json!({ "type": "object", "properties": { "name": { "type": "string" } }, "required": ["name"] });
-    let answer = context.peer().elicit(json!({ "message": message, "requestedSchema": schema })).await?;
-    let answer = json!(answer);
-    let said = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    Ok(format!("{}: {}", said(&answer["action"]), said(&answer["content"]["name"])))
-}
-
-/// Reads a payload from JSON. The JSON in this file is constant and matches its type.
-fn read<T: serde::de::DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("the JSON in this file fits its type")
+    let form = FormSchema::new([]).required_field("name", StringSchema::new());
+    let answer = context.peer().elicit(ElicitFormParams::new(message, form).into()).await?;
+    let content = answer.content.unwrap_or_default();
+    let name = content.get("name").and_then(FieldValue::as_text).unwrap_or_default();
+    Ok(format!("{}: {name}", answer.action))
 }

@@ -12,9 +12,9 @@ use std::env::VarError;
 use std::error::Error;
 
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient};
+use mcp_protocols::types::{CallToolParams, ClientCapabilities, Implementation, InitializeParams};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpServer, ServerOptions, SessionProvider};
 use mcp_runtime::{Options, Resumed};
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 
@@ -46,7 +46,7 @@ async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     let transport = HttpClient::new(url)?.options(options).sessions_from(FromEnvironment);
     // This sends nothing: the session exists already.
     let client = McpClient::<Active>::resume(transport, Resumed::unknown());
-    let echo = serde_json::from_value(json!({ "name": "echo", "arguments": { "message": "hello again" } }))?;
+    let echo = CallToolParams::new("echo").with_argument("message", "hello again");
     println!("echo says: {}", client.call_tool(echo).await?.first_text().unwrap_or("nothing"));
     // The session continues: another program owns it.
     client.close().await?;
@@ -70,11 +70,8 @@ async fn begin() -> Result<(), Box<dyn Error>> {
     let serving = tokio::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
     let client = McpClient::new(HttpClient::new(&url)?);
-    let params = serde_json::from_value(json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": { "name": "owner", "version": "1.0.0" },
-    }))?;
+    let program = Implementation::new("owner", "1.0.0");
+    let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), program);
     let client = client.initialize(params).await?.1.send_initialized().await?;
     let id = names.recv().await.ok_or("no session has begun")?;
     let status = Command::new(std::env::current_exe()?).arg(&url).env(VARIABLE, id).status().await?;

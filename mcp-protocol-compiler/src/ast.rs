@@ -298,6 +298,15 @@ pub enum Modifier {
         /// From `pages` on.
         span: Span,
     },
+    /// `during Search | Order if _meta.log`
+    During {
+        /// Requests, or groups of them.
+        requests: Vec<Name>,
+        /// `if …` after them.
+        condition: Option<Condition>,
+        /// From `during` on.
+        span: Span,
+    },
     /// `[should "L5"]`
     Levels(Vec<Level>),
 }

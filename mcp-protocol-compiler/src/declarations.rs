@@ -145,6 +145,8 @@ pub struct Message {
     pub payload: PayloadType,
     /// The name after `as`.
     pub call_name: Option<Name>,
+    /// The requests of the receiver that must be running, one of each.
+    pub during: Vec<During>,
     /// Where `cancellable until reply` stands.
     pub until_reply: Option<Span>,
     /// For a request whose result may come in pages, how one leads to the next.
@@ -168,11 +170,23 @@ impl Message {
             documentation: Vec::new(),
             payload: PayloadType::None,
             call_name: None,
+            during: Vec::new(),
             until_reply: None,
             pages: None,
             undeclared: false,
         }
     }
+}
+
+/// `during R | G if PATH`: the message is permitted only while one of these requests of its receiver runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct During {
+    /// What goes into the tables.
+    pub table: machine::During,
+    /// What is written, and the requests that each name stands for.
+    pub names: Vec<(Name, Vec<MessageIndex>)>,
+    /// The modifier.
+    pub span: Span,
 }
 
 /// How one page of a result leads to the next.
@@ -271,6 +285,16 @@ pub enum Meaning {
     Message(MessageIndex),
     /// Several, in the group's order.
     Group(Vec<MessageIndex>),
+}
+
+impl Meaning {
+    /// The message, or those of the group.
+    pub fn messages(&self) -> &[MessageIndex] {
+        match self {
+            Meaning::Message(message) => std::slice::from_ref(message),
+            Meaning::Group(members) => members,
+        }
+    }
 }
 
 /// `Name = S`, `Role::Name = S`.

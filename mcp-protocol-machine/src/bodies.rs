@@ -1,7 +1,8 @@
 //! What the tables say of the bodies of `*`: which messages belong to each, and which stands within which.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
+use crate::hash::IdTable;
 use crate::protocol::{Action, Direction, Kind, MessageIndex, Origin, Protocol, Role, StateIndex};
 
 /// What the tables say of the bodies that keys tie together. A body is a number here. Bodies are alternatives of one `*`,
@@ -9,9 +10,9 @@ use crate::protocol::{Action, Direction, Kind, MessageIndex, Origin, Protocol, R
 #[derive(Debug, Default)]
 pub(crate) struct Bodies {
     /// The body that starts in a state.
-    starts: HashMap<StateIndex, u32>,
+    starts: IdTable<StateIndex, u32>,
     /// The body that has a message as a later step, the innermost one.
-    later: HashMap<(Direction, MessageIndex), u32>,
+    later: IdTable<(Direction, MessageIndex), u32>,
     /// What opens each body.
     openers: HashSet<(u32, Direction, MessageIndex)>,
     /// For each body, the bodies around it and the body itself, the outermost first.

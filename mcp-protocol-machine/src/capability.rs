@@ -73,7 +73,9 @@ impl Capabilities {
         said: impl Fn(&[Text]) -> Said,
     ) -> Capabilities {
         let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
-        let granted = gates.filter(|(gate, table)| {
+        // What is granted by requests is not announced.
+        let announceable = gates.filter(|(_, table)| table.during.is_none());
+        let granted = announceable.filter(|(gate, table)| {
             let default = || announcement.defaults.contains(gate);
             match (said(&table.path), table.path.split_last()) {
                 (Said::Bare | Said::Parts, _) => true,
@@ -118,7 +120,8 @@ impl Capabilities {
                 Holder::Side(holder) => holder == side,
                 Holder::Sender | Holder::Receiver => true,
             });
-            gates.extend(of_side.map(|requirement| requirement.gate));
+            let announced = |gate: &GateIndex| protocol.gate(*gate).is_none_or(|gate| gate.during.is_none());
+            gates.extend(of_side.map(|requirement| requirement.gate).filter(announced));
         }
         Capabilities::from_gates(gates)
     }
@@ -235,7 +238,7 @@ mod tests {
     fn granted(paths: &[&str], said: impl Fn(&str) -> Said) -> Vec<String> {
         let path = |written: &&str| written.split('.').map(|key| Text::Owned(key.to_owned())).collect();
         let mut protocol = Protocol::new("Test".into(), Vec::new().into());
-        protocol.gates = paths.iter().map(|written| Gate { path: path(written) }).collect();
+        protocol.gates = paths.iter().map(|written| Gate::new(path(written))).collect();
         let announcement = Announcement {
             side: Side::Client,
             message: Some(MessageIndex(0)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::protocol::{Condition, Gate, Text};
+use crate::protocol::{Condition, During, Gate, Text};
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -12,7 +12,11 @@ impl fmt::Display for Condition {
 
 impl fmt::Display for Gate {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&dotted(&self.path))
+        match &self.during {
+            None => formatter.write_str(&dotted(&self.path)),
+            Some(During { condition: None, .. }) => formatter.write_str("during …"),
+            Some(During { condition: Some(condition), .. }) => write!(formatter, "during … {condition}"),
+        }
     }
 }
 

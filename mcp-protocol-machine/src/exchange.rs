@@ -243,6 +243,11 @@ impl Exchanges {
         self.grants.all()
     }
 
+    /// Whether one of those that are not over grants a gate.
+    pub(crate) fn has_granted(&self, gate: GateIndex) -> bool {
+        self.grants.has(gate)
+    }
+
     /// Whether a request announces a gate that has no answer yet, and may have been refused.
     pub(crate) fn may_grant(&self, gate: GateIndex) -> bool {
         self.past.iter().any(|(_, over)| over.grants.as_ref().is_some_and(|grants| grants.grants(gate)))

@@ -18,7 +18,8 @@ use std::borrow::Cow;
 pub use self::gate::Capability;
 pub use self::level::{Level, Strictness};
 pub use self::message::{
-    Cancels, Condition, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports, Requirement,
+    Cancels, Condition, During, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports,
+    Requirement,
 };
 pub use self::role::{Action, Advice, Edge, Only, Origin, Role, State, StateKind};
 pub use self::shape::{NamedShape, Of, Record, RecordField, Shape};
@@ -49,7 +50,8 @@ pub struct Protocol {
     /// Every message; a [`MessageIndex`] points in here. Each request is followed somewhere by its replies and its
     /// refusal, which are messages of their own.
     pub messages: List<Message>,
-    /// Every capability that some message needs, each once; a [`GateIndex`] points in here.
+    /// Every capability that some message needs, and what messages are permitted `during`, each once; a [`GateIndex`]
+    /// points in here.
     pub gates: List<Gate>,
     /// Every key that ties messages to a running sub-session, each once; a [`KeyIndex`] points in here.
     pub keys: List<Key>,
@@ -82,6 +84,22 @@ impl Protocol {
     /// The capability at an index.
     pub fn gate(&self, index: GateIndex) -> Option<&Gate> {
         self.gates.get(usize::from(index.0))
+    }
+
+    /// The gates that a request grants while it runs, because messages are permitted `during` it. `applies` is asked
+    /// whether its params fit a condition.
+    pub fn granted_during<'a>(
+        &'a self,
+        request: MessageIndex,
+        applies: impl Fn(&Condition) -> bool + 'a,
+    ) -> impl Iterator<Item = GateIndex> + 'a {
+        let gates = (0..=u16::MAX).map(GateIndex).zip(self.gates.iter());
+        let granted = gates.filter(move |(_, gate)| {
+            gate.during.as_ref().is_some_and(|during| {
+                during.requests.contains(&request) && during.condition.as_ref().is_none_or(&applies)
+            })
+        });
+        granted.map(|(index, _)| index)
     }
 
     /// Whether the gates of a side are open until it has announced what it can do.

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
 use crate::protocol::{
-    Announcement, Condition, Direction, Edge, Gate, GateIndex, Kind, List, Message, Protocol, Requirement,
-    Role, Side, State, Text,
+    Announcement, Condition, Direction, During, Edge, Gate, GateIndex, Kind, List, Message, Protocol,
+    Requirement, Role, Side, State, Text,
 };
 
 impl Protocol {
@@ -26,7 +26,7 @@ impl Protocol {
             let their = theirs.get(&identity(self, own));
             message.shape = their.and_then(|their| their.shape);
             if let Some(their) = their {
-                message.requires = requirements(revision, their, &mut gates);
+                message.requires = requirements(self, revision, their, &mut gates);
                 message.level.clone_from(&their.level);
                 message.cancellable = own.cancellable && their.cancellable;
                 message.until_reply = own.until_reply || their.until_reply;
@@ -76,15 +76,32 @@ fn identity<'a>(protocol: &'a Protocol, message: &'a Message) -> Identity<'a> {
 
 /// What a message needs in a revision, in numbers that stand for the same in these gates.
 fn requirements(
+    own: &Protocol,
     revision: &Protocol,
     message: &Message,
     gates: &mut Vec<Gate>,
 ) -> Cow<'static, [Requirement]> {
     let translated = message.requires.iter().filter_map(|requirement| {
-        let gate = number(revision.gate(requirement.gate)?, gates)?;
+        let gate = revision.gate(requirement.gate)?;
+        let gate = match &gate.during {
+            None => number(gate, gates),
+            Some(during) => number(&Gate::granted_by(renumbered(own, revision, during)), gates),
+        }?;
         Some(Requirement { gate, ..requirement.clone() })
     });
     translated.collect()
+}
+
+/// The requests during which a revision permits a message, in the numbers of these tables. What these tables do not have
+/// never runs.
+fn renumbered(own: &Protocol, revision: &Protocol, during: &During) -> During {
+    let theirs: HashSet<Identity<'_>> = during
+        .requests
+        .iter()
+        .filter_map(|request| Some(identity(revision, revision.message(*request)?)))
+        .collect();
+    let requests = own.indexed().filter(|(_, message)| theirs.contains(&identity(own, message)));
+    During::new(requests.map(|(index, _)| index).collect(), during.condition.clone())
 }
 
 /// What a revision grants by default, in the same numbers. Of capabilities that it does not have nothing is different.

@@ -105,6 +105,11 @@ impl std::error::Error for TableError {}
 
 /// Looks once at everything that the checker will follow blindly.
 pub(crate) fn examine(protocol: &Protocol, side: Side) -> Result<(), TableError> {
+    for during in protocol.gates.iter().filter_map(|gate| gate.during.as_ref()) {
+        for request in during.requests.iter() {
+            protocol.message(*request).ok_or(TableError::NoMessage(*request))?;
+        }
+    }
     for (index, message) in protocol.indexed() {
         if let Kind::Reply { request } | Kind::Refusal { request } = message.kind {
             protocol.message(request).ok_or(TableError::NoMessage(request))?;

@@ -94,6 +94,14 @@ pub enum ViolationKind {
         /// Its path in the announcement, `resources.subscribe`.
         capability: String,
     },
+    /// The state accepts the message, but it is permitted only `during` certain requests of the other side, and none of
+    /// them runs.
+    NotDuring {
+        /// The requests.
+        requests: Vec<Expected>,
+        /// What their params have to fit, if not all of these requests count.
+        condition: Option<Condition>,
+    },
     /// The message needs a capability that was negotiated but that the caller's own set leaves out.
     Restricted {
         /// Its path in the announcement.

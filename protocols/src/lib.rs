@@ -2,8 +2,8 @@
 //!
 //! The crate has one module for each revision, with a typed client, a typed server and their state machine. The
 //! compiler generates all of it from the `.session` files, and the generated files are part of the crate: a program that
-//! uses it compiles no compiler. Only the payload types ([`types`]) and the task id in payloads ([`related`]) are written
-//! by hand.
+//! uses it compiles no compiler. The payload types of all revisions are in [`types`]. Only helpers of some of them,
+//! and the task id in payloads ([`related`]), are written by hand.
 //!
 //! ```no_run
 //! use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
@@ -65,10 +65,15 @@ pub mod mcp_2025_06_18;
 /// `2025-11-25`, which is on by default.
 pub mod mcp_2025_11_25;
 
-/// The versions of all revisions, the latest last.
+/// Revision 2026-07-28, from `mcp-2026-07-28.session`: without a handshake, and with payload types of its own. It needs
+/// the feature `2026-07-28`.
+#[cfg(feature = "2026-07-28")]
+pub mod mcp_2026_07_28;
+
+/// The versions of all revisions with a handshake, the latest last.
 pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 
-/// The tables of all revisions, the latest last: for [`Options::revisions`](mcp_runtime::Options::revisions).
+/// The tables of all revisions with a handshake, the latest last: for [`Options::revisions`](mcp_runtime::Options::revisions).
 pub static REVISIONS: [&mcp_runtime::protocol::Protocol; 4] = [
     &mcp_2024_11_05::PROTOCOL,
     &mcp_2025_03_26::PROTOCOL,

@@ -6,10 +6,6 @@ use ::mcp_runtime as runtime;
 use runtime::__private as typed;
 
 #[cfg(feature = "2024-11-05")]
-#[allow(unused_imports)]
-use ::mcp_protocols::types as types;
-
-#[cfg(feature = "2024-11-05")]
 /// What can go wrong in a session.
 #[allow(unreachable_pub, unused_imports)]
 pub use runtime::Error as McpError;
@@ -248,7 +244,7 @@ impl McpClient<Active> {
     /// `*( !ToolsList . ?ToolsListResult . End )`, `server.session`; in [`Active`].
     pub fn list_tools(
         &self,
-        params: Option<types::ListToolsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListToolsResult> {
         self.session.call(messages::TOOLS_LIST, &params)
     }
@@ -256,7 +252,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
     pub fn list_tools_pages(
         &self,
-        params: Option<types::ListToolsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListToolsResult> {
         self.session.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -282,7 +278,7 @@ impl McpClient<Active> {
     /// `*( !ResourcesList . ?ResourcesListResult . End )`, `server.session`; in [`Active`].
     pub fn list_resources(
         &self,
-        params: Option<types::ListResourcesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListResourcesResult> {
         self.session.call(messages::RESOURCES_LIST, &params)
     }
@@ -290,7 +286,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
     pub fn list_resources_pages(
         &self,
-        params: Option<types::ListResourcesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListResourcesResult> {
         self.session.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -303,7 +299,7 @@ impl McpClient<Active> {
     /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `server.session`; in [`Active`].
     pub fn list_resource_templates(
         &self,
-        params: Option<types::ListResourceTemplatesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListResourceTemplatesResult> {
         self.session.call(messages::RESOURCE_TEMPLATES_LIST, &params)
     }
@@ -311,7 +307,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
     pub fn list_resource_templates_pages(
         &self,
-        params: Option<types::ListResourceTemplatesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListResourceTemplatesResult> {
         self.session
             .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
@@ -325,7 +321,7 @@ impl McpClient<Active> {
     /// `*( !ResourcesRead . ?ResourcesResult . End )`, `server.session`; in [`Active`].
     pub fn read_resource(
         &self,
-        params: types::ReadResourceParams,
+        params: types::ResourceParams,
     ) -> client::CancellableCall<'_, types::ReadResourceResult> {
         self.session.call(messages::RESOURCES_READ, &params)
     }
@@ -338,7 +334,7 @@ impl McpClient<Active> {
     /// `*( !PromptsList . ?PromptsListResult . End )`, `server.session`; in [`Active`].
     pub fn list_prompts(
         &self,
-        params: Option<types::ListPromptsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListPromptsResult> {
         self.session.call(messages::PROMPTS_LIST, &params)
     }
@@ -346,7 +342,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
     pub fn list_prompts_pages(
         &self,
-        params: Option<types::ListPromptsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListPromptsResult> {
         self.session.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -376,13 +372,13 @@ impl McpClient<Active> {
         self.session.call(messages::COMPLETE, &params)
     }
 
-    /// Sets the lowest severity at which the server sends log messages. `level` is one of the eight words of RFC 5424.
+    /// Sets the lowest severity at which the server sends log messages.
     ///
     /// Sends the request `logging/setLevel` and returns its reply; any number at once.
     /// Needs the capability `server.logging`.
     ///
     /// `*( !SetLevel . ?LevelSet . End )`, `server.session`; in [`Active`].
-    pub fn set_level(&self, params: typed::Value) -> client::CancellableCall<'_, ()> {
+    pub fn set_level(&self, params: types::SetLevelParams) -> client::CancellableCall<'_, ()> {
         self.session.call(messages::SET_LEVEL, &params)
     }
 
@@ -397,7 +393,7 @@ impl McpClient<Active> {
     /// See [`McpError`].
     pub async fn send_resources_subscribe(
         &self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> Result<client::Subscription<Subscribing>, McpError> {
         self.session
             .open(messages::RESOURCES_SUBSCRIBE, &params)
@@ -413,7 +409,7 @@ impl McpClient<Active> {
     /// `*( !ResourcesSubscribe . ?Subscribed . Watched )`, `server.session`; in [`Active`].
     pub fn subscribe(
         &self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> client::CancellableCall<'_, client::Subscription<Watched>> {
         self.session.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
     }
@@ -424,7 +420,7 @@ impl McpClient<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourcesUnsubscribe . ?Unsubscribed . End )`, `server.session`; in [`Active`].
-    pub fn unsubscribe(&self, params: typed::Value) -> client::CancellableCall<'_, ()> {
+    pub fn unsubscribe(&self, params: types::ResourceParams) -> client::CancellableCall<'_, ()> {
         self.session.call(messages::RESOURCES_UNSUBSCRIBE, &params)
     }
 
@@ -463,7 +459,9 @@ impl client::Subscription<Watched> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
+    pub async fn recv_resource_updated(
+        &mut self,
+    ) -> Result<types::ResourceUpdatedParams, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
 
@@ -475,7 +473,7 @@ impl client::Subscription<Watched> {
     /// `!ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
     pub fn send_resources_subscribe(
         self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> typed::Step<client::Subscription<Renewing>, typed::StepError<Self>> {
         self.session.send_on(messages::RESOURCES_SUBSCRIBE, &params)
     }
@@ -489,7 +487,7 @@ impl client::Subscription<Watched> {
     /// `!ResourcesSubscribe . ?Subscribed . Watched`, `server.session`; in [`Watched`].
     pub fn subscribe(
         &mut self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> typed::Exchange<'_, (), typed::Cancellable> {
         self.session.exchange_here(messages::RESOURCES_SUBSCRIBE, &params)
     }
@@ -502,7 +500,7 @@ impl client::Subscription<Watched> {
     /// `!ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
     pub fn send_resources_unsubscribe(
         self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> typed::Step<client::Subscription<Leaving>, typed::StepError<Self>> {
         self.session.send_on(messages::RESOURCES_UNSUBSCRIBE, &params)
     }
@@ -514,7 +512,7 @@ impl client::Subscription<Watched> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourcesUnsubscribe . ?Unsubscribed . End`, `server.session`; in [`Watched`].
-    pub fn unsubscribe(self, params: typed::Value) -> typed::Advance<(), Self> {
+    pub fn unsubscribe(self, params: types::ResourceParams) -> typed::Advance<(), Self> {
         self.session.exchange_last(messages::RESOURCES_UNSUBSCRIBE, &params)
     }
 }
@@ -528,7 +526,9 @@ impl client::Subscription<Renewing> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
+    pub async fn recv_resource_updated(
+        &mut self,
+    ) -> Result<types::ResourceUpdatedParams, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
 
@@ -565,7 +565,9 @@ impl client::Subscription<Leaving> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
+    pub async fn recv_resource_updated(
+        &mut self,
+    ) -> Result<types::ResourceUpdatedParams, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
 
@@ -640,12 +642,12 @@ pub mod client {
 
     impl SubscriptionHandle {
         /// See [`client::Subscription::subscribe`](super::client::Subscription::subscribe).
-        pub fn subscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn subscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
             self.handle.call_step(messages::RESOURCES_SUBSCRIBE, &params)
         }
 
         /// See [`client::Subscription::unsubscribe`](super::client::Subscription::unsubscribe).
-        pub fn unsubscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
             self.handle.call_step(messages::RESOURCES_UNSUBSCRIBE, &params)
         }
     }
@@ -672,7 +674,7 @@ pub mod client {
         /// See [`McpClient::list_tools`](super::McpClient::list_tools).
         pub fn list_tools(
             &self,
-            params: Option<types::ListToolsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListToolsResult> {
             self.handle.call(messages::TOOLS_LIST, &params)
         }
@@ -680,7 +682,7 @@ pub mod client {
         /// See [`McpClient::list_tools_pages`](super::McpClient::list_tools_pages).
         pub fn list_tools_pages(
             &self,
-            params: Option<types::ListToolsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListToolsResult> {
             self.handle.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -696,7 +698,7 @@ pub mod client {
         /// See [`McpClient::list_resources`](super::McpClient::list_resources).
         pub fn list_resources(
             &self,
-            params: Option<types::ListResourcesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListResourcesResult> {
             self.handle.call(messages::RESOURCES_LIST, &params)
         }
@@ -704,7 +706,7 @@ pub mod client {
         /// See [`McpClient::list_resources_pages`](super::McpClient::list_resources_pages).
         pub fn list_resources_pages(
             &self,
-            params: Option<types::ListResourcesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListResourcesResult> {
             self.handle.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -712,7 +714,7 @@ pub mod client {
         /// See [`McpClient::list_resource_templates`](super::McpClient::list_resource_templates).
         pub fn list_resource_templates(
             &self,
-            params: Option<types::ListResourceTemplatesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListResourceTemplatesResult> {
             self.handle.call(messages::RESOURCE_TEMPLATES_LIST, &params)
         }
@@ -720,7 +722,7 @@ pub mod client {
         /// See [`McpClient::list_resource_templates_pages`](super::McpClient::list_resource_templates_pages).
         pub fn list_resource_templates_pages(
             &self,
-            params: Option<types::ListResourceTemplatesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListResourceTemplatesResult> {
             self.handle
                 .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
@@ -729,7 +731,7 @@ pub mod client {
         /// See [`McpClient::read_resource`](super::McpClient::read_resource).
         pub fn read_resource(
             &self,
-            params: types::ReadResourceParams,
+            params: types::ResourceParams,
         ) -> CancellableCall<'static, types::ReadResourceResult> {
             self.handle.call(messages::RESOURCES_READ, &params)
         }
@@ -737,7 +739,7 @@ pub mod client {
         /// See [`McpClient::list_prompts`](super::McpClient::list_prompts).
         pub fn list_prompts(
             &self,
-            params: Option<types::ListPromptsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListPromptsResult> {
             self.handle.call(messages::PROMPTS_LIST, &params)
         }
@@ -745,7 +747,7 @@ pub mod client {
         /// See [`McpClient::list_prompts_pages`](super::McpClient::list_prompts_pages).
         pub fn list_prompts_pages(
             &self,
-            params: Option<types::ListPromptsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListPromptsResult> {
             self.handle.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -767,7 +769,7 @@ pub mod client {
         }
 
         /// See [`McpClient::set_level`](super::McpClient::set_level).
-        pub fn set_level(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn set_level(&self, params: types::SetLevelParams) -> CancellableCall<'static, ()> {
             self.handle.call(messages::SET_LEVEL, &params)
         }
 
@@ -777,7 +779,7 @@ pub mod client {
         /// See [`McpError`](super::McpError).
         pub async fn send_resources_subscribe(
             &self,
-            params: typed::Value,
+            params: types::ResourceParams,
         ) -> Result<Subscription<super::Subscribing>, super::McpError> {
             self.handle.open(messages::RESOURCES_SUBSCRIBE, &params).await.map(Subscription::at)
         }
@@ -785,13 +787,13 @@ pub mod client {
         /// See [`McpClient::subscribe`](super::McpClient::subscribe).
         pub fn subscribe(
             &self,
-            params: typed::Value,
+            params: types::ResourceParams,
         ) -> CancellableCall<'static, Subscription<super::Watched>> {
             self.handle.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
         }
 
         /// See [`McpClient::unsubscribe`](super::McpClient::unsubscribe).
-        pub fn unsubscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
             self.handle.call(messages::RESOURCES_UNSUBSCRIBE, &params)
         }
 
@@ -810,8 +812,9 @@ pub mod client {
         CREATE_MESSAGE: request(params) create_message gated
             => CreateMessage(types::CreateMessageParams, typed::Responder<types::CreateMessageResult>);
         ROOTS_LIST: request(params) list_roots gated
-            => RootsList(Option<types::ListRootsParams>, typed::Responder<types::ListRootsResult>);
-        RESOURCE_UPDATED: notification(params) resource_updated => ResourceUpdated(typed::Value);
+            => RootsList(Option<types::RequestParams>, typed::Responder<types::ListRootsResult>);
+        RESOURCE_UPDATED: notification(params) resource_updated
+            => ResourceUpdated(types::ResourceUpdatedParams);
     }
 
     /// Answers what the peer asks at any time.
@@ -877,7 +880,7 @@ pub mod client {
         fn list_roots(
             &self,
             context: Context,
-            params: Option<types::ListRootsParams>,
+            params: Option<types::RequestParams>,
         ) -> impl Future<Output = Result<types::ListRootsResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("roots/list")
@@ -890,7 +893,7 @@ pub mod client {
         fn resource_updated(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ResourceUpdatedParams,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             ::std::future::ready(())
@@ -924,7 +927,7 @@ pub mod client {
     #[must_use = "it holds what the peer sent"]
     pub enum RenewingNext {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourceUpdated(typed::Value, Subscription<super::Renewing>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Renewing>),
         /// `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`](super::Watched).
         Subscribed(Subscription<super::Watched>),
     }
@@ -954,7 +957,7 @@ pub mod client {
     #[must_use = "it holds what the peer sent"]
     pub enum LeavingNext {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourceUpdated(typed::Value, Subscription<super::Leaving>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Leaving>),
         /// `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
         Unsubscribed,
         /// An error in reply to `resources/unsubscribe`; the sub-session is over.
@@ -1135,7 +1138,7 @@ impl McpServer<Active> {
     /// `*( !RootsList . ?RootsListResult . End )`, `client.session`; in [`Active`].
     pub fn list_roots(
         &self,
-        params: Option<types::ListRootsParams>,
+        params: Option<types::RequestParams>,
     ) -> server::CancellableCall<'_, types::ListRootsResult> {
         self.session.call(messages::ROOTS_LIST, &params)
     }
@@ -1176,7 +1179,7 @@ impl McpServer<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourceUpdated . End )`, `server.session`; in [`Active`].
-    pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'_> {
+    pub fn send_resource_updated(&self, params: types::ResourceUpdatedParams) -> typed::Notify<'_> {
         self.session.notify(messages::RESOURCE_UPDATED, &params)
     }
 
@@ -1225,7 +1228,10 @@ impl server::Subscription<Watched> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
+    pub async fn send_resource_updated(
+        &mut self,
+        params: types::ResourceUpdatedParams,
+    ) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
 
@@ -1234,7 +1240,7 @@ impl server::Subscription<Watched> {
     /// `?ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
     pub fn recv_resources_subscribe(
         self,
-    ) -> typed::Step<(typed::Value, server::Subscription<Renewing>), McpError> {
+    ) -> typed::Step<(types::ResourceParams, server::Subscription<Renewing>), McpError> {
         self.session.receive_on(messages::RESOURCES_SUBSCRIBE)
     }
 
@@ -1243,7 +1249,7 @@ impl server::Subscription<Watched> {
     /// `?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
     pub fn recv_resources_unsubscribe(
         self,
-    ) -> typed::Step<(typed::Value, server::Subscription<Leaving>), McpError> {
+    ) -> typed::Step<(types::ResourceParams, server::Subscription<Leaving>), McpError> {
         self.session.receive_on(messages::RESOURCES_UNSUBSCRIBE)
     }
 
@@ -1266,7 +1272,10 @@ impl server::Subscription<Renewing> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
+    pub async fn send_resource_updated(
+        &mut self,
+        params: types::ResourceUpdatedParams,
+    ) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
 
@@ -1308,7 +1317,10 @@ impl server::Subscription<Leaving> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
+    pub async fn send_resource_updated(
+        &mut self,
+        params: types::ResourceUpdatedParams,
+    ) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
 
@@ -1389,7 +1401,10 @@ pub mod server {
 
     impl SubscriptionHandle {
         /// See [`server::Subscription::send_resource_updated`](super::server::Subscription::send_resource_updated).
-        pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'static> {
+        pub fn send_resource_updated(
+            &self,
+            params: types::ResourceUpdatedParams,
+        ) -> typed::Notify<'static> {
             self.handle.notify_step(messages::RESOURCE_UPDATED, &params)
         }
     }
@@ -1432,7 +1447,7 @@ pub mod server {
         /// See [`McpServer::list_roots`](super::McpServer::list_roots).
         pub fn list_roots(
             &self,
-            params: Option<types::ListRootsParams>,
+            params: Option<types::RequestParams>,
         ) -> CancellableCall<'static, types::ListRootsResult> {
             self.handle.call(messages::ROOTS_LIST, &params)
         }
@@ -1453,7 +1468,10 @@ pub mod server {
         }
 
         /// See [`McpServer::send_resource_updated`](super::McpServer::send_resource_updated).
-        pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'static> {
+        pub fn send_resource_updated(
+            &self,
+            params: types::ResourceUpdatedParams,
+        ) -> typed::Notify<'static> {
             self.handle.notify(messages::RESOURCE_UPDATED, &params)
         }
     }
@@ -1461,26 +1479,27 @@ pub mod server {
     typed::roles::incoming! {
         Incoming, IncomingQueue, Handler, "session";
         TOOLS_LIST: request(params) list_tools gated
-            => ToolsList(Option<types::ListToolsParams>, typed::Responder<types::ListToolsResult>);
+            => ToolsList(Option<types::PaginatedParams>, typed::Responder<types::ListToolsResult>);
         TOOLS_CALL: request(params) call_tool gated
             => ToolsCall(types::CallToolParams, typed::Responder<types::CallToolResult>);
         RESOURCES_LIST: request(params) list_resources gated
-            => ResourcesList(Option<types::ListResourcesParams>, typed::Responder<types::ListResourcesResult>);
+            => ResourcesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourcesResult>);
         RESOURCE_TEMPLATES_LIST: request(params) list_resource_templates gated
-            => ResourceTemplatesList(Option<types::ListResourceTemplatesParams>, typed::Responder<types::ListResourceTemplatesResult>);
+            => ResourceTemplatesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourceTemplatesResult>);
         RESOURCES_READ: request(params) read_resource gated
-            => ResourcesRead(types::ReadResourceParams, typed::Responder<types::ReadResourceResult>);
+            => ResourcesRead(types::ResourceParams, typed::Responder<types::ReadResourceResult>);
         PROMPTS_LIST: request(params) list_prompts gated
-            => PromptsList(Option<types::ListPromptsParams>, typed::Responder<types::ListPromptsResult>);
+            => PromptsList(Option<types::PaginatedParams>, typed::Responder<types::ListPromptsResult>);
         PROMPTS_GET: request(params) get_prompt gated
             => PromptsGet(types::GetPromptParams, typed::Responder<types::GetPromptResult>);
         COMPLETE: request(params) complete
             => Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
-        SET_LEVEL: request(params) set_level gated => SetLevel(typed::Value, typed::Responder<()>);
+        SET_LEVEL: request(params) set_level gated
+            => SetLevel(types::SetLevelParams, typed::Responder<()>);
         RESOURCES_SUBSCRIBE: opening(params) subscribe gated
-            => ResourcesSubscribe(typed::Value, Subscription<super::Subscribing>);
+            => ResourcesSubscribe(types::ResourceParams, Subscription<super::Subscribing>);
         RESOURCES_UNSUBSCRIBE: request(params) unsubscribe
-            => ResourcesUnsubscribe(typed::Value, typed::Responder<()>);
+            => ResourcesUnsubscribe(types::ResourceParams, typed::Responder<()>);
         ROOTS_LIST_CHANGED: notification() roots_list_changed => RootsListChanged;
     }
 
@@ -1499,7 +1518,7 @@ pub mod server {
         fn list_tools(
             &self,
             context: Context,
-            params: Option<types::ListToolsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListToolsResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tools/list")
@@ -1523,7 +1542,7 @@ pub mod server {
         fn list_resources(
             &self,
             context: Context,
-            params: Option<types::ListResourcesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListResourcesResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("resources/list")
@@ -1535,7 +1554,7 @@ pub mod server {
         fn list_resource_templates(
             &self,
             context: Context,
-            params: Option<types::ListResourceTemplatesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<
             Output = Result<types::ListResourceTemplatesResult, typed::RpcError>,
         > + Send {
@@ -1549,7 +1568,7 @@ pub mod server {
         fn read_resource(
             &self,
             context: Context,
-            params: types::ReadResourceParams,
+            params: types::ResourceParams,
         ) -> impl Future<Output = Result<types::ReadResourceResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("resources/read")
@@ -1561,7 +1580,7 @@ pub mod server {
         fn list_prompts(
             &self,
             context: Context,
-            params: Option<types::ListPromptsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListPromptsResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("prompts/list")
@@ -1591,13 +1610,13 @@ pub mod server {
             typed::Unhandled::request("completion/complete")
         }
 
-        /// Sets the lowest severity at which the server sends log messages. `level` is one of the eight words of RFC 5424.
+        /// Sets the lowest severity at which the server sends log messages.
         ///
         /// The request `logging/setLevel`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
         fn set_level(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::SetLevelParams,
         ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("logging/setLevel")
@@ -1609,7 +1628,7 @@ pub mod server {
         fn subscribe(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ResourceParams,
             sub_session: Subscription<super::Subscribing>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
@@ -1624,7 +1643,7 @@ pub mod server {
         fn unsubscribe(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ResourceParams,
         ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("resources/unsubscribe")
@@ -1690,9 +1709,9 @@ pub mod server {
     #[must_use = "it holds what the peer sent"]
     pub enum WatchedNext {
         /// The request `resources/subscribe`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourcesSubscribe(typed::Value, Subscription<super::Renewing>),
+        ResourcesSubscribe(types::ResourceParams, Subscription<super::Renewing>),
         /// The request `resources/unsubscribe`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourcesUnsubscribe(typed::Value, Subscription<super::Leaving>),
+        ResourcesUnsubscribe(types::ResourceParams, Subscription<super::Leaving>),
     }
 
     impl WatchedNext {
@@ -1721,12 +1740,15 @@ pub mod server {
 
 /// The messages, by the names that tables and reports have for them.
 pub mod messages {
-    use super::{capabilities, tables::keys, typed};
+    use super::{capabilities, tables::keys, tables::shapes, typed};
 
     typed::tables::messages! {
         /// Opens the session: each side announces its revision, its capabilities and its name.
-        INITIALIZE = Message::request("Initialize", "initialize").level(Level::must("L1"));
-        INITIALIZE_RESULT = Message::reply("InitializeResult", INITIALIZE);
+        INITIALIZE = Message::request("Initialize", "initialize")
+            .shape(shapes::INITIALIZE_PARAMS)
+            .level(Level::must("L1"));
+        INITIALIZE_RESULT = Message::reply("InitializeResult", INITIALIZE)
+            .shape(shapes::INITIALIZE_RESULT);
         INITIALIZE_ERROR = Message::refusal("InitializeError", INITIALIZE);
 
         /// The client has received the result of `initialize` and is ready to work.
@@ -1741,27 +1763,33 @@ pub mod messages {
 
         /// Cancels a request of the sender that is still running. `initialize` cannot be cancelled.
         CANCELLED = Message::notification("Cancelled", "notifications/cancelled")
+            .shape(shapes::CANCELLED_PARAMS)
             .cancels(path!["requestId"])
             .level(Level::must("C1, L8"));
 
         /// Reports the progress of a running request. Only a request that carries a progress token gets progress notifications.
         PROGRESS = Message::notification("Progress", "notifications/progress")
+            .shape(shapes::PROGRESS_PARAMS)
             .reports(path!["progressToken"], paths![["_meta", "progressToken"]])
             .level(Level::must("P1"));
 
         /// Asks the client's model for the next message of a conversation. The user may refuse.
         CREATE_MESSAGE = Message::request("CreateMessage", "sampling/createMessage")
+            .shape(shapes::CREATE_MESSAGE_PARAMS)
             .requires(const { &[Requirement::client(capabilities::SAMPLING)] })
             .cancellable();
-        CREATE_MESSAGE_RESULT = Message::reply("CreateMessageResult", CREATE_MESSAGE);
+        CREATE_MESSAGE_RESULT = Message::reply("CreateMessageResult", CREATE_MESSAGE)
+            .shape(shapes::CREATE_MESSAGE_RESULT);
         CREATE_MESSAGE_ERROR = Message::refusal("CreateMessageError", CREATE_MESSAGE);
 
         /// Lists the client's roots: the directories in which the server may work.
         ROOTS_LIST = Message::request("RootsList", "roots/list")
             .payload(Payload::Optional)
+            .shape(shapes::REQUEST_PARAMS)
             .requires(const { &[Requirement::client(capabilities::ROOTS)] })
             .cancellable();
-        ROOTS_LIST_RESULT = Message::reply("RootsListResult", ROOTS_LIST);
+        ROOTS_LIST_RESULT = Message::reply("RootsListResult", ROOTS_LIST)
+            .shape(shapes::LIST_ROOTS_RESULT);
         ROOTS_LIST_ERROR = Message::refusal("RootsListError", ROOTS_LIST);
 
         /// The client's list of roots has changed.
@@ -1775,24 +1803,29 @@ pub mod messages {
         /// Lists the server's tools, one page at a time.
         TOOLS_LIST = Message::request("ToolsList", "tools/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::server(capabilities::TOOLS)] })
             .cancellable();
-        TOOLS_LIST_RESULT = Message::reply("ToolsListResult", TOOLS_LIST);
+        TOOLS_LIST_RESULT = Message::reply("ToolsListResult", TOOLS_LIST)
+            .shape(shapes::LIST_TOOLS_RESULT);
         TOOLS_LIST_ERROR = Message::refusal("ToolsListError", TOOLS_LIST);
 
         /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
         TOOLS_CALL = Message::request("ToolsCall", "tools/call")
+            .shape(shapes::CALL_TOOL_PARAMS)
             .requires(const { &[Requirement::server(capabilities::TOOLS)] })
             .cancellable();
-        TOOLS_RESULT = Message::reply("ToolsResult", TOOLS_CALL);
+        TOOLS_RESULT = Message::reply("ToolsResult", TOOLS_CALL).shape(shapes::CALL_TOOL_RESULT);
         TOOLS_CALL_ERROR = Message::refusal("ToolsCallError", TOOLS_CALL);
 
         /// Lists the server's resources, one page at a time.
         RESOURCES_LIST = Message::request("ResourcesList", "resources/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
             .cancellable();
-        RESOURCES_LIST_RESULT = Message::reply("ResourcesListResult", RESOURCES_LIST);
+        RESOURCES_LIST_RESULT = Message::reply("ResourcesListResult", RESOURCES_LIST)
+            .shape(shapes::LIST_RESOURCES_RESULT);
         RESOURCES_LIST_ERROR = Message::refusal("ResourcesListError", RESOURCES_LIST);
 
         /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
@@ -1801,12 +1834,14 @@ pub mod messages {
             "resources/templates/list",
         )
         .payload(Payload::Optional)
+        .shape(shapes::PAGINATED_PARAMS)
         .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
         .cancellable();
         RESOURCE_TEMPLATES_LIST_RESULT = Message::reply(
             "ResourceTemplatesListResult",
             RESOURCE_TEMPLATES_LIST,
-        );
+        )
+        .shape(shapes::LIST_RESOURCE_TEMPLATES_RESULT);
         RESOURCE_TEMPLATES_LIST_ERROR = Message::refusal(
             "ResourceTemplatesListError",
             RESOURCE_TEMPLATES_LIST,
@@ -1814,13 +1849,16 @@ pub mod messages {
 
         /// Reads the contents of a resource.
         RESOURCES_READ = Message::request("ResourcesRead", "resources/read")
+            .shape(shapes::RESOURCE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
             .cancellable();
-        RESOURCES_RESULT = Message::reply("ResourcesResult", RESOURCES_READ);
+        RESOURCES_RESULT = Message::reply("ResourcesResult", RESOURCES_READ)
+            .shape(shapes::READ_RESOURCE_RESULT);
         RESOURCES_READ_ERROR = Message::refusal("ResourcesReadError", RESOURCES_READ);
 
         /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
         RESOURCES_SUBSCRIBE = Message::request("ResourcesSubscribe", "resources/subscribe")
+            .shape(shapes::RESOURCE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES_SUBSCRIBE)] })
             .cancellable()
             .keys(const { &[MessageKey::at(keys::URI, path!["uri"])] });
@@ -1832,6 +1870,7 @@ pub mod messages {
 
         /// Ends the subscription to the resource at `uri`.
         RESOURCES_UNSUBSCRIBE = Message::request("ResourcesUnsubscribe", "resources/unsubscribe")
+            .shape(shapes::RESOURCE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES_SUBSCRIBE)] })
             .cancellable()
             .keys(const { &[MessageKey::at(keys::URI, path!["uri"])] });
@@ -1844,25 +1883,32 @@ pub mod messages {
         /// Lists the server's prompts, one page at a time.
         PROMPTS_LIST = Message::request("PromptsList", "prompts/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::server(capabilities::PROMPTS)] })
             .cancellable();
-        PROMPTS_LIST_RESULT = Message::reply("PromptsListResult", PROMPTS_LIST);
+        PROMPTS_LIST_RESULT = Message::reply("PromptsListResult", PROMPTS_LIST)
+            .shape(shapes::LIST_PROMPTS_RESULT);
         PROMPTS_LIST_ERROR = Message::refusal("PromptsListError", PROMPTS_LIST);
 
         /// Gets a prompt with its arguments filled in.
         PROMPTS_GET = Message::request("PromptsGet", "prompts/get")
+            .shape(shapes::GET_PROMPT_PARAMS)
             .requires(const { &[Requirement::server(capabilities::PROMPTS)] })
             .cancellable();
-        PROMPTS_RESULT = Message::reply("PromptsResult", PROMPTS_GET);
+        PROMPTS_RESULT = Message::reply("PromptsResult", PROMPTS_GET)
+            .shape(shapes::GET_PROMPT_RESULT);
         PROMPTS_GET_ERROR = Message::refusal("PromptsGetError", PROMPTS_GET);
 
         /// Suggests values for an argument of a prompt or of a resource template.
-        COMPLETE = Message::request("Complete", "completion/complete").cancellable();
-        COMPLETIONS = Message::reply("Completions", COMPLETE);
+        COMPLETE = Message::request("Complete", "completion/complete")
+            .shape(shapes::COMPLETE_PARAMS)
+            .cancellable();
+        COMPLETIONS = Message::reply("Completions", COMPLETE).shape(shapes::COMPLETE_RESULT);
         COMPLETE_ERROR = Message::refusal("CompleteError", COMPLETE);
 
-        /// Sets the lowest severity at which the server sends log messages. `level` is one of the eight words of RFC 5424.
+        /// Sets the lowest severity at which the server sends log messages.
         SET_LEVEL = Message::request("SetLevel", "logging/setLevel")
+            .shape(shapes::SET_LEVEL_PARAMS)
             .requires(const { &[Requirement::server(capabilities::LOGGING)] })
             .cancellable();
         LEVEL_SET = Message::reply("LevelSet", SET_LEVEL).payload(Payload::None);
@@ -1897,11 +1943,13 @@ pub mod messages {
             "ResourceUpdated",
             "notifications/resources/updated",
         )
+        .shape(shapes::RESOURCE_UPDATED_PARAMS)
         .requires(const { &[Requirement::server(capabilities::RESOURCES_SUBSCRIBE)] })
         .keys(const { &[MessageKey::at(keys::URI, path!["uri"])] });
 
         /// A message of the server's log.
         LOG_MESSAGE = Message::notification("LogMessage", "notifications/message")
+            .shape(shapes::LOGGING_MESSAGE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::LOGGING)] });
     }
 }
@@ -1943,6 +1991,7 @@ mod tables {
             .version("2024-11-05")
             .gates(capabilities::rows)
             .keys(keys::rows)
+            .shapes(shapes::rows)
             .announcements(const { &[
                 Announcement::new(Side::Client, Field::of(m::INITIALIZE, path!["capabilities"])),
                 Announcement::new(
@@ -1960,6 +2009,534 @@ mod tables {
 
         tables::keys! {
             URI = Key::named("uri").open();
+        }
+    }
+
+    pub(super) mod shapes {
+        use super::tables;
+
+        tables::shapes! {
+            PROGRESS_TOKEN = NamedShape::named(
+                "ProgressToken",
+                Shape::union(const { &[Shape::Text, Shape::Int] }),
+            );
+            REQUEST_ID = NamedShape::named(
+                "RequestId",
+                Shape::union(const { &[Shape::Text, Shape::Int] }),
+            );
+            REQUEST_META = NamedShape::named(
+                "RequestMeta",
+                Shape::record_with_rest(const { &[
+                    optional("progressToken", Shape::Named(PROGRESS_TOKEN)),
+                ] }),
+            );
+            REQUEST_PARAMS = NamedShape::named(
+                "RequestParams",
+                Shape::record(const { &[optional("_meta", Shape::Named(REQUEST_META))] }),
+            );
+            NOTIFICATION_PARAMS = NamedShape::named(
+                "NotificationParams",
+                Shape::record(const { &[optional("_meta", Shape::Object)] }),
+            );
+            EMPTY_RESULT = NamedShape::named(
+                "EmptyResult",
+                Shape::record_with_rest(const { &[optional("_meta", Shape::Object)] }),
+            );
+            PAGINATED_PARAMS = NamedShape::named(
+                "PaginatedParams",
+                Shape::record(const { &[
+                    optional("cursor", Shape::Text),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            PAGINATED_RESULT = NamedShape::named(
+                "PaginatedResult",
+                Shape::record_with_rest(const { &[
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            NAMED = NamedShape::named(
+                "Named",
+                Shape::record(const { &[required("name", Shape::Text)] }),
+            );
+            ANNOTATED = NamedShape::named(
+                "Annotated",
+                Shape::record(const { &[optional("annotations", Shape::Named(ANNOTATIONS))] }),
+            );
+            ANNOTATIONS = NamedShape::named(
+                "Annotations",
+                Shape::record(const { &[
+                    optional("audience", Shape::list(const { &Shape::Named(ROLE) })),
+                    optional("priority", Shape::Number),
+                ] }),
+            );
+            ROLE = NamedShape::named(
+                "Role",
+                Shape::union(const { &[Shape::literal("user"), Shape::literal("assistant")] }),
+            );
+            CONTENT_BLOCK = NamedShape::named(
+                "ContentBlock",
+                Shape::union(const { &[
+                    Shape::Named(TEXT_CONTENT),
+                    Shape::Named(IMAGE_CONTENT),
+                    Shape::Named(EMBEDDED_RESOURCE),
+                ] }),
+            );
+            TEXT_CONTENT = NamedShape::named(
+                "TextContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("text")),
+                    required("text", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            IMAGE_CONTENT = NamedShape::named(
+                "ImageContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("image")),
+                    required("data", Shape::Text),
+                    required("mimeType", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            EMBEDDED_RESOURCE = NamedShape::named(
+                "EmbeddedResource",
+                Shape::record(const { &[
+                    required("type", Shape::literal("resource")),
+                    required("resource", Shape::Named(RESOURCE_CONTENTS)),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            RESOURCE_CONTENTS = NamedShape::named(
+                "ResourceContents",
+                Shape::union(const { &[
+                    Shape::Named(TEXT_RESOURCE_CONTENTS),
+                    Shape::Named(BLOB_RESOURCE_CONTENTS),
+                ] }),
+            );
+            RESOURCE_ORIGIN = NamedShape::named(
+                "ResourceOrigin",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                ] }),
+            );
+            TEXT_RESOURCE_CONTENTS = NamedShape::named(
+                "TextResourceContents",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    required("text", Shape::Text),
+                ] }),
+            );
+            BLOB_RESOURCE_CONTENTS = NamedShape::named(
+                "BlobResourceContents",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    required("blob", Shape::Text),
+                ] }),
+            );
+            CANCELLED_PARAMS = NamedShape::named(
+                "CancelledParams",
+                Shape::record(const { &[
+                    required("requestId", Shape::Named(REQUEST_ID)),
+                    optional("reason", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            PROGRESS_PARAMS = NamedShape::named(
+                "ProgressParams",
+                Shape::record(const { &[
+                    required("progressToken", Shape::Named(PROGRESS_TOKEN)),
+                    required("progress", Shape::Number),
+                    optional("total", Shape::Number),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            INITIALIZE_PARAMS = NamedShape::named(
+                "InitializeParams",
+                Shape::record(const { &[
+                    required("protocolVersion", Shape::Text),
+                    required("capabilities", Shape::Named(CLIENT_CAPABILITIES)),
+                    required("clientInfo", Shape::Named(IMPLEMENTATION)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            INITIALIZE_RESULT = NamedShape::named(
+                "InitializeResult",
+                Shape::record_with_rest(const { &[
+                    required("protocolVersion", Shape::Text),
+                    required("capabilities", Shape::Named(SERVER_CAPABILITIES)),
+                    required("serverInfo", Shape::Named(IMPLEMENTATION)),
+                    optional("instructions", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            IMPLEMENTATION = NamedShape::named(
+                "Implementation",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    required("version", Shape::Text),
+                ] }),
+            );
+            CLIENT_CAPABILITIES = NamedShape::named(
+                "ClientCapabilities",
+                Shape::record_with_rest(const { &[
+                    optional("experimental", Shape::map(const { &Shape::Object })),
+                    optional("roots", Shape::Named(ROOTS_CAPABILITY)),
+                    optional("sampling", Shape::Object),
+                ] }),
+            );
+            ROOTS_CAPABILITY = NamedShape::named(
+                "RootsCapability",
+                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
+            );
+            SERVER_CAPABILITIES = NamedShape::named(
+                "ServerCapabilities",
+                Shape::record_with_rest(const { &[
+                    optional("experimental", Shape::map(const { &Shape::Object })),
+                    optional("logging", Shape::Object),
+                    optional("prompts", Shape::Named(PROMPTS_CAPABILITY)),
+                    optional("resources", Shape::Named(RESOURCES_CAPABILITY)),
+                    optional("tools", Shape::Named(TOOLS_CAPABILITY)),
+                ] }),
+            );
+            PROMPTS_CAPABILITY = NamedShape::named(
+                "PromptsCapability",
+                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
+            );
+            RESOURCES_CAPABILITY = NamedShape::named(
+                "ResourcesCapability",
+                Shape::record(const { &[
+                    optional("subscribe", Shape::Bool),
+                    optional("listChanged", Shape::Bool),
+                ] }),
+            );
+            TOOLS_CAPABILITY = NamedShape::named(
+                "ToolsCapability",
+                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
+            );
+            CREATE_MESSAGE_PARAMS = NamedShape::named(
+                "CreateMessageParams",
+                Shape::record(const { &[
+                    required("messages", Shape::list(const { &Shape::Named(SAMPLING_MESSAGE) })),
+                    optional("modelPreferences", Shape::Named(MODEL_PREFERENCES)),
+                    optional("systemPrompt", Shape::Text),
+                    optional("includeContext", Shape::Named(INCLUDE_CONTEXT)),
+                    optional("temperature", Shape::Number),
+                    required("maxTokens", Shape::Int),
+                    optional("stopSequences", Shape::list(const { &Shape::Text })),
+                    optional("metadata", Shape::Object),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            INCLUDE_CONTEXT = NamedShape::named(
+                "IncludeContext",
+                Shape::union(const { &[
+                    Shape::literal("none"),
+                    Shape::literal("thisServer"),
+                    Shape::literal("allServers"),
+                ] }),
+            );
+            SAMPLING_MESSAGE = NamedShape::named(
+                "SamplingMessage",
+                Shape::record(const { &[
+                    required("role", Shape::Named(ROLE)),
+                    required("content", Shape::Named(SAMPLING_CONTENT)),
+                ] }),
+            );
+            SAMPLING_CONTENT = NamedShape::named(
+                "SamplingContent",
+                Shape::Named(SAMPLING_CONTENT_BLOCK),
+            );
+            SAMPLING_CONTENT_BLOCK = NamedShape::named(
+                "SamplingContentBlock",
+                Shape::union(const { &[Shape::Named(TEXT_CONTENT), Shape::Named(IMAGE_CONTENT)] }),
+            );
+            MODEL_PREFERENCES = NamedShape::named(
+                "ModelPreferences",
+                Shape::record(const { &[
+                    optional("hints", Shape::list(const { &Shape::Named(MODEL_HINT) })),
+                    optional("costPriority", Shape::Number),
+                    optional("speedPriority", Shape::Number),
+                    optional("intelligencePriority", Shape::Number),
+                ] }),
+            );
+            MODEL_HINT = NamedShape::named(
+                "ModelHint",
+                Shape::record_with_rest(const { &[optional("name", Shape::Text)] }),
+            );
+            CREATE_MESSAGE_RESULT = NamedShape::named(
+                "CreateMessageResult",
+                Shape::record_with_rest(const { &[
+                    required("role", Shape::Named(ROLE)),
+                    required("content", Shape::Named(SAMPLING_CONTENT)),
+                    required("model", Shape::Text),
+                    optional("stopReason", Shape::Named(STOP_REASON)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            STOP_REASON = NamedShape::named(
+                "StopReason",
+                Shape::union(const { &[
+                    Shape::literal("endTurn"),
+                    Shape::literal("stopSequence"),
+                    Shape::literal("maxTokens"),
+                    Shape::Text,
+                ] }),
+            );
+            LIST_ROOTS_RESULT = NamedShape::named(
+                "ListRootsResult",
+                Shape::record_with_rest(const { &[
+                    required("roots", Shape::list(const { &Shape::Named(ROOT) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            ROOT = NamedShape::named(
+                "Root",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("name", Shape::Text),
+                ] }),
+            );
+            OFFERED = NamedShape::named(
+                "Offered",
+                Shape::record(const { &[required("name", Shape::Text)] }),
+            );
+            LIST_TOOLS_RESULT = NamedShape::named(
+                "ListToolsResult",
+                Shape::record_with_rest(const { &[
+                    required("tools", Shape::list(const { &Shape::Named(TOOL) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TOOL = NamedShape::named(
+                "Tool",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("description", Shape::Text),
+                    required("inputSchema", Shape::Named(OBJECT_SCHEMA)),
+                ] }),
+            );
+            OBJECT_SCHEMA = NamedShape::named(
+                "ObjectSchema",
+                Shape::record_with_rest(const { &[
+                    required("type", Shape::literal("object")),
+                    optional("properties", Shape::map(const { &Shape::Named(MEMBER_SCHEMA) })),
+                    optional("required", Shape::list(const { &Shape::Text })),
+                ] }),
+            );
+            MEMBER_SCHEMA = NamedShape::named(
+                "MemberSchema",
+                Shape::union(const { &[Shape::Object, Shape::Bool] }),
+            );
+            CALL_TOOL_PARAMS = NamedShape::named(
+                "CallToolParams",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("arguments", Shape::Object),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            CALL_TOOL_RESULT = NamedShape::named(
+                "CallToolResult",
+                Shape::record_with_rest(const { &[
+                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
+                    optional("isError", Shape::Bool),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            LIST_RESOURCES_RESULT = NamedShape::named(
+                "ListResourcesResult",
+                Shape::record_with_rest(const { &[
+                    required("resources", Shape::list(const { &Shape::Named(RESOURCE) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE = NamedShape::named(
+                "Resource",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    required("name", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("size", Shape::Int),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            LIST_RESOURCE_TEMPLATES_RESULT = NamedShape::named(
+                "ListResourceTemplatesResult",
+                Shape::record_with_rest(const { &[
+                    required(
+                        "resourceTemplates",
+                        Shape::list(const { &Shape::Named(RESOURCE_TEMPLATE) }),
+                    ),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE_TEMPLATE = NamedShape::named(
+                "ResourceTemplate",
+                Shape::record(const { &[
+                    required("uriTemplate", Shape::Text),
+                    required("name", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            RESOURCE_PARAMS = NamedShape::named(
+                "ResourceParams",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            READ_RESOURCE_RESULT = NamedShape::named(
+                "ReadResourceResult",
+                Shape::record_with_rest(const { &[
+                    required("contents", Shape::list(const { &Shape::Named(RESOURCE_CONTENTS) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE_UPDATED_PARAMS = NamedShape::named(
+                "ResourceUpdatedParams",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            LIST_PROMPTS_RESULT = NamedShape::named(
+                "ListPromptsResult",
+                Shape::record_with_rest(const { &[
+                    required("prompts", Shape::list(const { &Shape::Named(PROMPT) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            PROMPT = NamedShape::named(
+                "Prompt",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("arguments", Shape::list(const { &Shape::Named(PROMPT_ARGUMENT) })),
+                ] }),
+            );
+            PROMPT_ARGUMENT = NamedShape::named(
+                "PromptArgument",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("required", Shape::Bool),
+                ] }),
+            );
+            GET_PROMPT_PARAMS = NamedShape::named(
+                "GetPromptParams",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("arguments", Shape::map(const { &Shape::Text })),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            GET_PROMPT_RESULT = NamedShape::named(
+                "GetPromptResult",
+                Shape::record_with_rest(const { &[
+                    optional("description", Shape::Text),
+                    required("messages", Shape::list(const { &Shape::Named(PROMPT_MESSAGE) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            PROMPT_MESSAGE = NamedShape::named(
+                "PromptMessage",
+                Shape::record(const { &[
+                    required("role", Shape::Named(ROLE)),
+                    required("content", Shape::Named(CONTENT_BLOCK)),
+                ] }),
+            );
+            COMPLETE_PARAMS = NamedShape::named(
+                "CompleteParams",
+                Shape::record(const { &[
+                    required("ref", Shape::Named(COMPLETION_REFERENCE)),
+                    required("argument", Shape::Named(COMPLETION_ARGUMENT)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            COMPLETION_REFERENCE = NamedShape::named(
+                "CompletionReference",
+                Shape::union(const { &[
+                    Shape::Named(PROMPT_REFERENCE),
+                    Shape::Named(RESOURCE_TEMPLATE_REFERENCE),
+                ] }),
+            );
+            PROMPT_REFERENCE = NamedShape::named(
+                "PromptReference",
+                Shape::record(const { &[
+                    required("type", Shape::literal("ref/prompt")),
+                    required("name", Shape::Text),
+                ] }),
+            );
+            RESOURCE_TEMPLATE_REFERENCE = NamedShape::named(
+                "ResourceTemplateReference",
+                Shape::record(const { &[
+                    required("type", Shape::literal("ref/resource")),
+                    required("uri", Shape::Text),
+                ] }),
+            );
+            COMPLETION_ARGUMENT = NamedShape::named(
+                "CompletionArgument",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    required("value", Shape::Text),
+                ] }),
+            );
+            COMPLETE_RESULT = NamedShape::named(
+                "CompleteResult",
+                Shape::record_with_rest(const { &[
+                    required("completion", Shape::Named(COMPLETION)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            COMPLETION = NamedShape::named(
+                "Completion",
+                Shape::record(const { &[
+                    required("values", Shape::list(const { &Shape::Text })),
+                    optional("total", Shape::Int),
+                    optional("hasMore", Shape::Bool),
+                ] }),
+            );
+            SET_LEVEL_PARAMS = NamedShape::named(
+                "SetLevelParams",
+                Shape::record(const { &[
+                    required("level", Shape::Named(LOGGING_LEVEL)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            LOGGING_LEVEL = NamedShape::named(
+                "LoggingLevel",
+                Shape::union(const { &[
+                    Shape::literal("debug"),
+                    Shape::literal("info"),
+                    Shape::literal("notice"),
+                    Shape::literal("warning"),
+                    Shape::literal("error"),
+                    Shape::literal("critical"),
+                    Shape::literal("alert"),
+                    Shape::literal("emergency"),
+                ] }),
+            );
+            LOGGING_MESSAGE_PARAMS = NamedShape::named(
+                "LoggingMessageParams",
+                Shape::record(const { &[
+                    required("level", Shape::Named(LOGGING_LEVEL)),
+                    optional("logger", Shape::Text),
+                    required("data", Shape::Any),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
         }
     }
 
@@ -2249,30 +2826,6 @@ mod tables {
     }
 }
 
-// Nothing of this runs. Where a payload type lacks serde's traits, rustc names the message that carries it.
 #[cfg(feature = "2024-11-05")]
-typed::roles::payloads! {
-    Initialize: Both<types::InitializeParams>;
-    InitializeResult: Both<types::InitializeResult>;
-    CreateMessage: Both<types::CreateMessageParams>;
-    CreateMessageResult: Both<types::CreateMessageResult>;
-    RootsList: Both<types::ListRootsParams>;
-    RootsListResult: Both<types::ListRootsResult>;
-    ToolsList: Both<types::ListToolsParams>;
-    ToolsListResult: Both<types::ListToolsResult>;
-    ToolsCall: Both<types::CallToolParams>;
-    ToolsResult: Both<types::CallToolResult>;
-    ResourcesList: Both<types::ListResourcesParams>;
-    ResourcesListResult: Both<types::ListResourcesResult>;
-    ResourceTemplatesList: Both<types::ListResourceTemplatesParams>;
-    ResourceTemplatesListResult: Both<types::ListResourceTemplatesResult>;
-    ResourcesRead: Both<types::ReadResourceParams>;
-    ResourcesResult: Both<types::ReadResourceResult>;
-    PromptsList: Both<types::ListPromptsParams>;
-    PromptsListResult: Both<types::ListPromptsResult>;
-    PromptsGet: Both<types::GetPromptParams>;
-    PromptsResult: Both<types::GetPromptResult>;
-    Complete: Both<types::CompleteParams>;
-    Completions: Both<types::CompleteResult>;
-    LogMessage: Both<types::LoggingMessageParams>;
-}
+#[doc(inline)]
+pub use ::mcp_protocols::types as types;

@@ -6,10 +6,6 @@ use ::mcp_runtime as runtime;
 use runtime::__private as typed;
 
 #[cfg(feature = "2025-11-25")]
-#[allow(unused_imports)]
-use ::mcp_protocols::types as types;
-
-#[cfg(feature = "2025-11-25")]
 /// What can go wrong in a session.
 #[allow(unreachable_pub, unused_imports)]
 pub use runtime::Error as McpError;
@@ -347,7 +343,7 @@ impl McpClient<Active> {
     /// `*( !ToolsList . ?ToolsListResult . End )`, `server.session`; in [`Active`].
     pub fn list_tools(
         &self,
-        params: Option<types::ListToolsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListToolsResult> {
         self.session.call(messages::TOOLS_LIST, &params)
     }
@@ -355,7 +351,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_tools`] for page after page of its result, on demand.
     pub fn list_tools_pages(
         &self,
-        params: Option<types::ListToolsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListToolsResult> {
         self.session.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -381,7 +377,7 @@ impl McpClient<Active> {
     /// `*( !ResourcesList . ?ResourcesListResult . End )`, `server.session`; in [`Active`].
     pub fn list_resources(
         &self,
-        params: Option<types::ListResourcesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListResourcesResult> {
         self.session.call(messages::RESOURCES_LIST, &params)
     }
@@ -389,7 +385,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_resources`] for page after page of its result, on demand.
     pub fn list_resources_pages(
         &self,
-        params: Option<types::ListResourcesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListResourcesResult> {
         self.session.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -402,7 +398,7 @@ impl McpClient<Active> {
     /// `*( !ResourceTemplatesList . ?ResourceTemplatesListResult . End )`, `server.session`; in [`Active`].
     pub fn list_resource_templates(
         &self,
-        params: Option<types::ListResourceTemplatesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListResourceTemplatesResult> {
         self.session.call(messages::RESOURCE_TEMPLATES_LIST, &params)
     }
@@ -410,7 +406,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_resource_templates`] for page after page of its result, on demand.
     pub fn list_resource_templates_pages(
         &self,
-        params: Option<types::ListResourceTemplatesParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListResourceTemplatesResult> {
         self.session
             .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
@@ -424,7 +420,7 @@ impl McpClient<Active> {
     /// `*( !ResourcesRead . ?ResourcesResult . End )`, `server.session`; in [`Active`].
     pub fn read_resource(
         &self,
-        params: types::ReadResourceParams,
+        params: types::ResourceParams,
     ) -> client::CancellableCall<'_, types::ReadResourceResult> {
         self.session.call(messages::RESOURCES_READ, &params)
     }
@@ -437,7 +433,7 @@ impl McpClient<Active> {
     /// `*( !PromptsList . ?PromptsListResult . End )`, `server.session`; in [`Active`].
     pub fn list_prompts(
         &self,
-        params: Option<types::ListPromptsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListPromptsResult> {
         self.session.call(messages::PROMPTS_LIST, &params)
     }
@@ -445,7 +441,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_prompts`] for page after page of its result, on demand.
     pub fn list_prompts_pages(
         &self,
-        params: Option<types::ListPromptsParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListPromptsResult> {
         self.session.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -476,13 +472,13 @@ impl McpClient<Active> {
         self.session.call(messages::COMPLETE, &params)
     }
 
-    /// Sets the lowest severity at which the server sends log messages. `level` is one of the eight words of RFC 5424.
+    /// Sets the lowest severity at which the server sends log messages.
     ///
     /// Sends the request `logging/setLevel` and returns its reply; any number at once.
     /// Needs the capability `server.logging`.
     ///
     /// `*( !SetLevel . ?LevelSet . End )`, `server.session`; in [`Active`].
-    pub fn set_level(&self, params: typed::Value) -> client::CancellableCall<'_, ()> {
+    pub fn set_level(&self, params: types::SetLevelParams) -> client::CancellableCall<'_, ()> {
         self.session.call(messages::SET_LEVEL, &params)
     }
 
@@ -494,8 +490,8 @@ impl McpClient<Active> {
     /// `*( !TasksGet . ?TaskState . End )`, `server.session`; in [`Active`].
     pub fn get_task(
         &self,
-        params: types::GetTaskInfoParams,
-    ) -> client::CancellableCall<'_, types::TaskObject> {
+        params: types::TaskParams,
+    ) -> client::CancellableCall<'_, types::TaskResult> {
         self.session.call(messages::TASKS_GET, &params)
     }
 
@@ -507,7 +503,7 @@ impl McpClient<Active> {
     /// `*( !TasksList . ?TasksListResult . End )`, `server.session`; in [`Active`].
     pub fn list_tasks(
         &self,
-        params: Option<types::ListTasksParams>,
+        params: Option<types::PaginatedParams>,
     ) -> client::CancellableCall<'_, types::ListTasksResult> {
         self.session.call(messages::TASKS_LIST, &params)
     }
@@ -515,7 +511,7 @@ impl McpClient<Active> {
     /// Sends the request of [`McpClient::list_tasks`] for page after page of its result, on demand.
     pub fn list_tasks_pages(
         &self,
-        params: Option<types::ListTasksParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListTasksResult> {
         self.session.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -528,8 +524,8 @@ impl McpClient<Active> {
     /// `*( !TasksCancel . ?TaskCancelled . End )`, `server.session`; in [`Active`].
     pub fn cancel_task(
         &self,
-        params: types::CancelTaskParams,
-    ) -> client::CancellableCall<'_, types::TaskObject> {
+        params: types::TaskParams,
+    ) -> client::CancellableCall<'_, types::TaskResult> {
         self.session.call(messages::TASKS_CANCEL, &params)
     }
 
@@ -544,7 +540,7 @@ impl McpClient<Active> {
     /// See [`McpError`].
     pub async fn send_resources_subscribe(
         &self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> Result<client::Subscription<Subscribing>, McpError> {
         self.session
             .open(messages::RESOURCES_SUBSCRIBE, &params)
@@ -560,7 +556,7 @@ impl McpClient<Active> {
     /// `*( !ResourcesSubscribe . ?Subscribed . Watched )`, `server.session`; in [`Active`].
     pub fn subscribe(
         &self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> client::CancellableCall<'_, client::Subscription<Watched>> {
         self.session.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
     }
@@ -571,7 +567,7 @@ impl McpClient<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourcesUnsubscribe . ?Unsubscribed . End )`, `server.session`; in [`Active`].
-    pub fn unsubscribe(&self, params: typed::Value) -> client::CancellableCall<'_, ()> {
+    pub fn unsubscribe(&self, params: types::ResourceParams) -> client::CancellableCall<'_, ()> {
         self.session.call(messages::RESOURCES_UNSUBSCRIBE, &params)
     }
 
@@ -622,8 +618,8 @@ impl McpClient<Active> {
     /// `*( !TasksResult . ?TaskPayload . End )`, `tasks.session`; in [`Active`].
     pub fn task_result(
         &self,
-        params: types::GetTaskResultParams,
-    ) -> client::CancellableCall<'_, typed::Value> {
+        params: types::TaskParams,
+    ) -> client::CancellableCall<'_, types::TaskPayload> {
         self.session.call(messages::TASKS_RESULT, &params)
     }
 
@@ -662,7 +658,9 @@ impl client::Subscription<Watched> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
+    pub async fn recv_resource_updated(
+        &mut self,
+    ) -> Result<types::ResourceUpdatedParams, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
 
@@ -674,7 +672,7 @@ impl client::Subscription<Watched> {
     /// `!ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
     pub fn send_resources_subscribe(
         self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> typed::Step<client::Subscription<Renewing>, typed::StepError<Self>> {
         self.session.send_on(messages::RESOURCES_SUBSCRIBE, &params)
     }
@@ -688,7 +686,7 @@ impl client::Subscription<Watched> {
     /// `!ResourcesSubscribe . ?Subscribed . Watched`, `server.session`; in [`Watched`].
     pub fn subscribe(
         &mut self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> typed::Exchange<'_, (), typed::Cancellable> {
         self.session.exchange_here(messages::RESOURCES_SUBSCRIBE, &params)
     }
@@ -701,7 +699,7 @@ impl client::Subscription<Watched> {
     /// `!ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
     pub fn send_resources_unsubscribe(
         self,
-        params: typed::Value,
+        params: types::ResourceParams,
     ) -> typed::Step<client::Subscription<Leaving>, typed::StepError<Self>> {
         self.session.send_on(messages::RESOURCES_UNSUBSCRIBE, &params)
     }
@@ -713,7 +711,7 @@ impl client::Subscription<Watched> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `!ResourcesUnsubscribe . ?Unsubscribed . End`, `server.session`; in [`Watched`].
-    pub fn unsubscribe(self, params: typed::Value) -> typed::Advance<(), Self> {
+    pub fn unsubscribe(self, params: types::ResourceParams) -> typed::Advance<(), Self> {
         self.session.exchange_last(messages::RESOURCES_UNSUBSCRIBE, &params)
     }
 }
@@ -727,7 +725,9 @@ impl client::Subscription<Renewing> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
+    pub async fn recv_resource_updated(
+        &mut self,
+    ) -> Result<types::ResourceUpdatedParams, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
 
@@ -764,7 +764,9 @@ impl client::Subscription<Leaving> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn recv_resource_updated(&mut self) -> Result<typed::Value, McpError> {
+    pub async fn recv_resource_updated(
+        &mut self,
+    ) -> Result<types::ResourceUpdatedParams, McpError> {
         self.session.receive_here(messages::RESOURCE_UPDATED).await
     }
 
@@ -817,7 +819,7 @@ impl client::ServerTask<Working> {
     /// `!TasksResult . Fetching`, `tasks.session`; in [`Working`].
     pub fn send_tasks_result(
         self,
-        params: types::GetTaskResultParams,
+        params: types::TaskParams,
     ) -> typed::Step<client::ServerTask<Fetching>, typed::StepError<Self>> {
         self.session.send_on(messages::TASKS_RESULT, &params)
     }
@@ -831,8 +833,8 @@ impl client::ServerTask<Working> {
     /// `!TasksResult . ?TaskPayload . End`, `tasks.session`; in [`Working`].
     pub fn task_result(
         self,
-        params: types::GetTaskResultParams,
-    ) -> typed::Advance<typed::Value, Self> {
+        params: types::TaskParams,
+    ) -> typed::Advance<types::TaskPayload, Self> {
         self.session.exchange_last(messages::TASKS_RESULT, &params)
     }
 }
@@ -854,7 +856,7 @@ impl client::ServerTask<Fetching> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?TaskPayload . End`, `tasks.session`; in [`Fetching`].
-    pub fn recv_task_payload(self) -> typed::Step<typed::Value, McpError> {
+    pub fn recv_task_payload(self) -> typed::Step<types::TaskPayload, McpError> {
         self.session.receive_last(messages::TASK_PAYLOAD)
     }
 
@@ -909,7 +911,7 @@ impl client::ClientTask<ClientWorking> {
     /// `?TasksResult . ClientFetching`, `tasks.session`; in [`ClientWorking`].
     pub fn recv_tasks_result(
         self,
-    ) -> typed::Step<(types::GetTaskResultParams, client::ClientTask<ClientFetching>), McpError> {
+    ) -> typed::Step<(types::TaskParams, client::ClientTask<ClientFetching>), McpError> {
         self.session.receive_on(messages::TASKS_RESULT)
     }
 }
@@ -937,7 +939,7 @@ impl client::ClientTask<ClientFetching> {
     /// `!TaskPayload . End`, `tasks.session`; in [`ClientFetching`].
     pub fn send_task_payload(
         self,
-        result: typed::Value,
+        result: types::TaskPayload,
     ) -> typed::Step<(), typed::StepError<Self>> {
         self.session.send_on(messages::TASK_PAYLOAD, &result)
     }
@@ -1035,12 +1037,12 @@ pub mod client {
 
     impl SubscriptionHandle {
         /// See [`client::Subscription::subscribe`](super::client::Subscription::subscribe).
-        pub fn subscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn subscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
             self.handle.call_step(messages::RESOURCES_SUBSCRIBE, &params)
         }
 
         /// See [`client::Subscription::unsubscribe`](super::client::Subscription::unsubscribe).
-        pub fn unsubscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
             self.handle.call_step(messages::RESOURCES_UNSUBSCRIBE, &params)
         }
     }
@@ -1087,8 +1089,8 @@ pub mod client {
         /// See [`client::ServerTask::task_result`](super::client::ServerTask::task_result).
         pub fn task_result(
             &self,
-            params: types::GetTaskResultParams,
-        ) -> CancellableCall<'static, typed::Value> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskPayload> {
             self.handle.call_step(messages::TASKS_RESULT, &params)
         }
     }
@@ -1161,7 +1163,7 @@ pub mod client {
         /// See [`McpClient::list_tools`](super::McpClient::list_tools).
         pub fn list_tools(
             &self,
-            params: Option<types::ListToolsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListToolsResult> {
             self.handle.call(messages::TOOLS_LIST, &params)
         }
@@ -1169,7 +1171,7 @@ pub mod client {
         /// See [`McpClient::list_tools_pages`](super::McpClient::list_tools_pages).
         pub fn list_tools_pages(
             &self,
-            params: Option<types::ListToolsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListToolsResult> {
             self.handle.pages(messages::TOOLS_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -1185,7 +1187,7 @@ pub mod client {
         /// See [`McpClient::list_resources`](super::McpClient::list_resources).
         pub fn list_resources(
             &self,
-            params: Option<types::ListResourcesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListResourcesResult> {
             self.handle.call(messages::RESOURCES_LIST, &params)
         }
@@ -1193,7 +1195,7 @@ pub mod client {
         /// See [`McpClient::list_resources_pages`](super::McpClient::list_resources_pages).
         pub fn list_resources_pages(
             &self,
-            params: Option<types::ListResourcesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListResourcesResult> {
             self.handle.pages(messages::RESOURCES_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -1201,7 +1203,7 @@ pub mod client {
         /// See [`McpClient::list_resource_templates`](super::McpClient::list_resource_templates).
         pub fn list_resource_templates(
             &self,
-            params: Option<types::ListResourceTemplatesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListResourceTemplatesResult> {
             self.handle.call(messages::RESOURCE_TEMPLATES_LIST, &params)
         }
@@ -1209,7 +1211,7 @@ pub mod client {
         /// See [`McpClient::list_resource_templates_pages`](super::McpClient::list_resource_templates_pages).
         pub fn list_resource_templates_pages(
             &self,
-            params: Option<types::ListResourceTemplatesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListResourceTemplatesResult> {
             self.handle
                 .pages(messages::RESOURCE_TEMPLATES_LIST, &params, &["cursor"], &["nextCursor"])
@@ -1218,7 +1220,7 @@ pub mod client {
         /// See [`McpClient::read_resource`](super::McpClient::read_resource).
         pub fn read_resource(
             &self,
-            params: types::ReadResourceParams,
+            params: types::ResourceParams,
         ) -> CancellableCall<'static, types::ReadResourceResult> {
             self.handle.call(messages::RESOURCES_READ, &params)
         }
@@ -1226,7 +1228,7 @@ pub mod client {
         /// See [`McpClient::list_prompts`](super::McpClient::list_prompts).
         pub fn list_prompts(
             &self,
-            params: Option<types::ListPromptsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListPromptsResult> {
             self.handle.call(messages::PROMPTS_LIST, &params)
         }
@@ -1234,7 +1236,7 @@ pub mod client {
         /// See [`McpClient::list_prompts_pages`](super::McpClient::list_prompts_pages).
         pub fn list_prompts_pages(
             &self,
-            params: Option<types::ListPromptsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListPromptsResult> {
             self.handle.pages(messages::PROMPTS_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -1256,22 +1258,22 @@ pub mod client {
         }
 
         /// See [`McpClient::set_level`](super::McpClient::set_level).
-        pub fn set_level(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn set_level(&self, params: types::SetLevelParams) -> CancellableCall<'static, ()> {
             self.handle.call(messages::SET_LEVEL, &params)
         }
 
         /// See [`McpClient::get_task`](super::McpClient::get_task).
         pub fn get_task(
             &self,
-            params: types::GetTaskInfoParams,
-        ) -> CancellableCall<'static, types::TaskObject> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskResult> {
             self.handle.call(messages::TASKS_GET, &params)
         }
 
         /// See [`McpClient::list_tasks`](super::McpClient::list_tasks).
         pub fn list_tasks(
             &self,
-            params: Option<types::ListTasksParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListTasksResult> {
             self.handle.call(messages::TASKS_LIST, &params)
         }
@@ -1279,7 +1281,7 @@ pub mod client {
         /// See [`McpClient::list_tasks_pages`](super::McpClient::list_tasks_pages).
         pub fn list_tasks_pages(
             &self,
-            params: Option<types::ListTasksParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListTasksResult> {
             self.handle.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -1287,8 +1289,8 @@ pub mod client {
         /// See [`McpClient::cancel_task`](super::McpClient::cancel_task).
         pub fn cancel_task(
             &self,
-            params: types::CancelTaskParams,
-        ) -> CancellableCall<'static, types::TaskObject> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskResult> {
             self.handle.call(messages::TASKS_CANCEL, &params)
         }
 
@@ -1298,7 +1300,7 @@ pub mod client {
         /// See [`McpError`](super::McpError).
         pub async fn send_resources_subscribe(
             &self,
-            params: typed::Value,
+            params: types::ResourceParams,
         ) -> Result<Subscription<super::Subscribing>, super::McpError> {
             self.handle.open(messages::RESOURCES_SUBSCRIBE, &params).await.map(Subscription::at)
         }
@@ -1306,13 +1308,13 @@ pub mod client {
         /// See [`McpClient::subscribe`](super::McpClient::subscribe).
         pub fn subscribe(
             &self,
-            params: typed::Value,
+            params: types::ResourceParams,
         ) -> CancellableCall<'static, Subscription<super::Watched>> {
             self.handle.open_exchange_empty(messages::RESOURCES_SUBSCRIBE, &params)
         }
 
         /// See [`McpClient::unsubscribe`](super::McpClient::unsubscribe).
-        pub fn unsubscribe(&self, params: typed::Value) -> CancellableCall<'static, ()> {
+        pub fn unsubscribe(&self, params: types::ResourceParams) -> CancellableCall<'static, ()> {
             self.handle.call(messages::RESOURCES_UNSUBSCRIBE, &params)
         }
 
@@ -1343,8 +1345,8 @@ pub mod client {
         /// See [`McpClient::task_result`](super::McpClient::task_result).
         pub fn task_result(
             &self,
-            params: types::GetTaskResultParams,
-        ) -> CancellableCall<'static, typed::Value> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskPayload> {
             self.handle.call(messages::TASKS_RESULT, &params)
         }
 
@@ -1363,25 +1365,26 @@ pub mod client {
         CREATE_MESSAGE: request(params) create_message gated
             => CreateMessage(types::CreateMessageParams, typed::Responder<types::CreateMessageResult>);
         ROOTS_LIST: request(params) list_roots gated
-            => RootsList(Option<types::ListRootsParams>, typed::Responder<types::ListRootsResult>);
+            => RootsList(Option<types::RequestParams>, typed::Responder<types::ListRootsResult>);
         ELICIT: request(params) elicit gated
-            => Elicit(typed::Value, typed::Responder<types::ElicitResult>);
+            => Elicit(types::ElicitParams, typed::Responder<types::ElicitResult>);
         TASKS_GET: request(params) get_task gated
-            => TasksGet(types::GetTaskInfoParams, typed::Responder<types::TaskObject>);
+            => TasksGet(types::TaskParams, typed::Responder<types::TaskResult>);
         TASKS_LIST: request(params) list_tasks gated
-            => TasksList(Option<types::ListTasksParams>, typed::Responder<types::ListTasksResult>);
+            => TasksList(Option<types::PaginatedParams>, typed::Responder<types::ListTasksResult>);
         TASKS_CANCEL: request(params) cancel_task gated
-            => TasksCancel(types::CancelTaskParams, typed::Responder<types::TaskObject>);
+            => TasksCancel(types::TaskParams, typed::Responder<types::TaskResult>);
         CREATE_MESSAGE_TASK: opening(params) create_message_as_task gated
             => CreateMessageTask(types::CreateMessageParams, ClientTask<super::BeforeCreateMessageTaskCreated>);
         ELICIT_TASK: opening(params) elicit_as_task gated
-            => ElicitTask(typed::Value, ClientTask<super::BeforeElicitTaskCreated>);
+            => ElicitTask(types::ElicitParams, ClientTask<super::BeforeElicitTaskCreated>);
         ELICITATION_COMPLETE: notification(params) elicitation_complete
             => ElicitationComplete(types::ElicitationCompleteParams);
-        RESOURCE_UPDATED: notification(params) resource_updated => ResourceUpdated(typed::Value);
+        RESOURCE_UPDATED: notification(params) resource_updated
+            => ResourceUpdated(types::ResourceUpdatedParams);
         TASK_STATUS: notification(params) task_status => TaskStatus(types::TaskStatusParams);
         TASKS_RESULT: request(params) task_result
-            => TasksResult(types::GetTaskResultParams, typed::Responder<typed::Value>);
+            => TasksResult(types::TaskParams, typed::Responder<types::TaskPayload>);
     }
 
     /// Answers what the peer asks at any time.
@@ -1447,7 +1450,7 @@ pub mod client {
         fn list_roots(
             &self,
             context: Context,
-            params: Option<types::ListRootsParams>,
+            params: Option<types::RequestParams>,
         ) -> impl Future<Output = Result<types::ListRootsResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("roots/list")
@@ -1459,7 +1462,7 @@ pub mod client {
         fn elicit(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ElicitParams,
         ) -> impl Future<Output = Result<types::ElicitResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("elicitation/create")
@@ -1471,8 +1474,8 @@ pub mod client {
         fn get_task(
             &self,
             context: Context,
-            params: types::GetTaskInfoParams,
-        ) -> impl Future<Output = Result<types::TaskObject, typed::RpcError>> + Send {
+            params: types::TaskParams,
+        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/get")
         }
@@ -1483,7 +1486,7 @@ pub mod client {
         fn list_tasks(
             &self,
             context: Context,
-            params: Option<types::ListTasksParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListTasksResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/list")
@@ -1495,8 +1498,8 @@ pub mod client {
         fn cancel_task(
             &self,
             context: Context,
-            params: types::CancelTaskParams,
-        ) -> impl Future<Output = Result<types::TaskObject, typed::RpcError>> + Send {
+            params: types::TaskParams,
+        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/cancel")
         }
@@ -1523,7 +1526,7 @@ pub mod client {
         fn elicit_as_task(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ElicitParams,
             sub_session: ClientTask<super::BeforeElicitTaskCreated>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
@@ -1551,7 +1554,7 @@ pub mod client {
         fn resource_updated(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ResourceUpdatedParams,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
             ::std::future::ready(())
@@ -1577,8 +1580,8 @@ pub mod client {
         fn task_result(
             &self,
             context: Context,
-            params: types::GetTaskResultParams,
-        ) -> impl Future<Output = Result<typed::Value, typed::RpcError>> + Send {
+            params: types::TaskParams,
+        ) -> impl Future<Output = Result<types::TaskPayload, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/result")
         }
@@ -1611,7 +1614,7 @@ pub mod client {
     #[must_use = "it holds what the peer sent"]
     pub enum RenewingNext {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourceUpdated(typed::Value, Subscription<super::Renewing>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Renewing>),
         /// `Subscribed`, the reply to `resources/subscribe`; the sub-session goes on as [`Watched`](super::Watched).
         Subscribed(Subscription<super::Watched>),
     }
@@ -1641,7 +1644,7 @@ pub mod client {
     #[must_use = "it holds what the peer sent"]
     pub enum LeavingNext {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourceUpdated(typed::Value, Subscription<super::Leaving>),
+        ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Leaving>),
         /// `Unsubscribed`, the reply to `resources/unsubscribe`; the sub-session is over.
         Unsubscribed,
         /// An error in reply to `resources/unsubscribe`; the sub-session is over.
@@ -1676,7 +1679,7 @@ pub mod client {
         /// The notification `notifications/tasks/status`; the sub-session goes on as [`Fetching`](super::Fetching).
         TaskStatus(types::TaskStatusParams, ServerTask<super::Fetching>),
         /// `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-        TaskPayload(typed::Value),
+        TaskPayload(types::TaskPayload),
         /// An error in reply to `tasks/result`; the sub-session is over.
         TasksResultError(typed::RpcError),
     }
@@ -1854,7 +1857,7 @@ impl McpServer<Active> {
     /// `*( !RootsList . ?RootsListResult . End )`, `client.session`; in [`Active`].
     pub fn list_roots(
         &self,
-        params: Option<types::ListRootsParams>,
+        params: Option<types::RequestParams>,
     ) -> server::CancellableCall<'_, types::ListRootsResult> {
         self.session.call(messages::ROOTS_LIST, &params)
     }
@@ -1865,7 +1868,10 @@ impl McpServer<Active> {
     /// Needs the capabilities `client.elicitation`, `client.elicitation.url` (`if mode = "url"`), `client.elicitation.form` (`unless mode = "url"`).
     ///
     /// `*( !Elicit . ?ElicitResult . End )`, `client.session`; in [`Active`].
-    pub fn elicit(&self, params: typed::Value) -> server::CancellableCall<'_, types::ElicitResult> {
+    pub fn elicit(
+        &self,
+        params: types::ElicitParams,
+    ) -> server::CancellableCall<'_, types::ElicitResult> {
         self.session.call(messages::ELICIT, &params)
     }
 
@@ -1877,8 +1883,8 @@ impl McpServer<Active> {
     /// `*( !TasksGet . ?TaskState . End )`, `client.session`; in [`Active`].
     pub fn get_task(
         &self,
-        params: types::GetTaskInfoParams,
-    ) -> server::CancellableCall<'_, types::TaskObject> {
+        params: types::TaskParams,
+    ) -> server::CancellableCall<'_, types::TaskResult> {
         self.session.call(messages::TASKS_GET, &params)
     }
 
@@ -1890,7 +1896,7 @@ impl McpServer<Active> {
     /// `*( !TasksList . ?TasksListResult . End )`, `client.session`; in [`Active`].
     pub fn list_tasks(
         &self,
-        params: Option<types::ListTasksParams>,
+        params: Option<types::PaginatedParams>,
     ) -> server::CancellableCall<'_, types::ListTasksResult> {
         self.session.call(messages::TASKS_LIST, &params)
     }
@@ -1898,7 +1904,7 @@ impl McpServer<Active> {
     /// Sends the request of [`McpServer::list_tasks`] for page after page of its result, on demand.
     pub fn list_tasks_pages(
         &self,
-        params: Option<types::ListTasksParams>,
+        params: Option<types::PaginatedParams>,
     ) -> typed::Pages<'_, types::ListTasksResult> {
         self.session.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
     }
@@ -1911,8 +1917,8 @@ impl McpServer<Active> {
     /// `*( !TasksCancel . ?TaskCancelled . End )`, `client.session`; in [`Active`].
     pub fn cancel_task(
         &self,
-        params: types::CancelTaskParams,
-    ) -> server::CancellableCall<'_, types::TaskObject> {
+        params: types::TaskParams,
+    ) -> server::CancellableCall<'_, types::TaskResult> {
         self.session.call(messages::TASKS_CANCEL, &params)
     }
 
@@ -1956,7 +1962,7 @@ impl McpServer<Active> {
     /// See [`McpError`].
     pub async fn send_elicit_task(
         &self,
-        params: typed::Value,
+        params: types::ElicitParams,
     ) -> Result<server::ClientTask<AwaitingElicitTaskCreated>, McpError> {
         self.session.open(messages::ELICIT_TASK, &params).await.map(server::ClientTask::at)
     }
@@ -1969,7 +1975,7 @@ impl McpServer<Active> {
     /// `*( !ElicitTask . ?ElicitTaskCreated . ClientWorking )`, `tasks.session`; in [`Active`].
     pub fn elicit_as_task(
         &self,
-        params: typed::Value,
+        params: types::ElicitParams,
     ) -> server::Call<'_, (types::CreateTaskResult, server::ClientTask<ClientWorking>)> {
         self.session.open_exchange(messages::ELICIT_TASK, &params)
     }
@@ -2024,7 +2030,7 @@ impl McpServer<Active> {
     /// Needs the capability `server.resources.subscribe`.
     ///
     /// `*( !ResourceUpdated . End )`, `mcp-2025-11-25.session`; in [`Active`].
-    pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'_> {
+    pub fn send_resource_updated(&self, params: types::ResourceUpdatedParams) -> typed::Notify<'_> {
         self.session.notify(messages::RESOURCE_UPDATED, &params)
     }
 
@@ -2046,8 +2052,8 @@ impl McpServer<Active> {
     /// `*( !TasksResult . ?TaskPayload . End )`, `tasks.session`; in [`Active`].
     pub fn task_result(
         &self,
-        params: types::GetTaskResultParams,
-    ) -> server::CancellableCall<'_, typed::Value> {
+        params: types::TaskParams,
+    ) -> server::CancellableCall<'_, types::TaskPayload> {
         self.session.call(messages::TASKS_RESULT, &params)
     }
 
@@ -2096,7 +2102,10 @@ impl server::Subscription<Watched> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
+    pub async fn send_resource_updated(
+        &mut self,
+        params: types::ResourceUpdatedParams,
+    ) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
 
@@ -2105,7 +2114,7 @@ impl server::Subscription<Watched> {
     /// `?ResourcesSubscribe . Renewing`, `server.session`; in [`Watched`].
     pub fn recv_resources_subscribe(
         self,
-    ) -> typed::Step<(typed::Value, server::Subscription<Renewing>), McpError> {
+    ) -> typed::Step<(types::ResourceParams, server::Subscription<Renewing>), McpError> {
         self.session.receive_on(messages::RESOURCES_SUBSCRIBE)
     }
 
@@ -2114,7 +2123,7 @@ impl server::Subscription<Watched> {
     /// `?ResourcesUnsubscribe . Leaving`, `server.session`; in [`Watched`].
     pub fn recv_resources_unsubscribe(
         self,
-    ) -> typed::Step<(typed::Value, server::Subscription<Leaving>), McpError> {
+    ) -> typed::Step<(types::ResourceParams, server::Subscription<Leaving>), McpError> {
         self.session.receive_on(messages::RESOURCES_UNSUBSCRIBE)
     }
 
@@ -2137,7 +2146,10 @@ impl server::Subscription<Renewing> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
+    pub async fn send_resource_updated(
+        &mut self,
+        params: types::ResourceUpdatedParams,
+    ) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
 
@@ -2179,7 +2191,10 @@ impl server::Subscription<Leaving> {
     ///
     /// # Errors
     /// See [`McpError`].
-    pub async fn send_resource_updated(&mut self, params: typed::Value) -> Result<(), McpError> {
+    pub async fn send_resource_updated(
+        &mut self,
+        params: types::ResourceUpdatedParams,
+    ) -> Result<(), McpError> {
         self.session.send_here(messages::RESOURCE_UPDATED, &params).await
     }
 
@@ -2248,7 +2263,7 @@ impl server::ServerTask<Working> {
     /// `?TasksResult . Fetching`, `tasks.session`; in [`Working`].
     pub fn recv_tasks_result(
         self,
-    ) -> typed::Step<(types::GetTaskResultParams, server::ServerTask<Fetching>), McpError> {
+    ) -> typed::Step<(types::TaskParams, server::ServerTask<Fetching>), McpError> {
         self.session.receive_on(messages::TASKS_RESULT)
     }
 }
@@ -2276,7 +2291,7 @@ impl server::ServerTask<Fetching> {
     /// `!TaskPayload . End`, `tasks.session`; in [`Fetching`].
     pub fn send_task_payload(
         self,
-        result: typed::Value,
+        result: types::TaskPayload,
     ) -> typed::Step<(), typed::StepError<Self>> {
         self.session.send_on(messages::TASK_PAYLOAD, &result)
     }
@@ -2329,7 +2344,7 @@ impl server::ClientTask<ClientWorking> {
     /// `!TasksResult . ClientFetching`, `tasks.session`; in [`ClientWorking`].
     pub fn send_tasks_result(
         self,
-        params: types::GetTaskResultParams,
+        params: types::TaskParams,
     ) -> typed::Step<server::ClientTask<ClientFetching>, typed::StepError<Self>> {
         self.session.send_on(messages::TASKS_RESULT, &params)
     }
@@ -2343,8 +2358,8 @@ impl server::ClientTask<ClientWorking> {
     /// `!TasksResult . ?TaskPayload . End`, `tasks.session`; in [`ClientWorking`].
     pub fn task_result(
         self,
-        params: types::GetTaskResultParams,
-    ) -> typed::Advance<typed::Value, Self> {
+        params: types::TaskParams,
+    ) -> typed::Advance<types::TaskPayload, Self> {
         self.session.exchange_last(messages::TASKS_RESULT, &params)
     }
 }
@@ -2366,7 +2381,7 @@ impl server::ClientTask<ClientFetching> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?TaskPayload . End`, `tasks.session`; in [`ClientFetching`].
-    pub fn recv_task_payload(self) -> typed::Step<typed::Value, McpError> {
+    pub fn recv_task_payload(self) -> typed::Step<types::TaskPayload, McpError> {
         self.session.receive_last(messages::TASK_PAYLOAD)
     }
 
@@ -2449,7 +2464,10 @@ pub mod server {
 
     impl SubscriptionHandle {
         /// See [`server::Subscription::send_resource_updated`](super::server::Subscription::send_resource_updated).
-        pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'static> {
+        pub fn send_resource_updated(
+            &self,
+            params: types::ResourceUpdatedParams,
+        ) -> typed::Notify<'static> {
             self.handle.notify_step(messages::RESOURCE_UPDATED, &params)
         }
     }
@@ -2542,8 +2560,8 @@ pub mod server {
         /// See [`server::ClientTask::task_result`](super::server::ClientTask::task_result).
         pub fn task_result(
             &self,
-            params: types::GetTaskResultParams,
-        ) -> CancellableCall<'static, typed::Value> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskPayload> {
             self.handle.call_step(messages::TASKS_RESULT, &params)
         }
     }
@@ -2586,7 +2604,7 @@ pub mod server {
         /// See [`McpServer::list_roots`](super::McpServer::list_roots).
         pub fn list_roots(
             &self,
-            params: Option<types::ListRootsParams>,
+            params: Option<types::RequestParams>,
         ) -> CancellableCall<'static, types::ListRootsResult> {
             self.handle.call(messages::ROOTS_LIST, &params)
         }
@@ -2594,7 +2612,7 @@ pub mod server {
         /// See [`McpServer::elicit`](super::McpServer::elicit).
         pub fn elicit(
             &self,
-            params: typed::Value,
+            params: types::ElicitParams,
         ) -> CancellableCall<'static, types::ElicitResult> {
             self.handle.call(messages::ELICIT, &params)
         }
@@ -2602,15 +2620,15 @@ pub mod server {
         /// See [`McpServer::get_task`](super::McpServer::get_task).
         pub fn get_task(
             &self,
-            params: types::GetTaskInfoParams,
-        ) -> CancellableCall<'static, types::TaskObject> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskResult> {
             self.handle.call(messages::TASKS_GET, &params)
         }
 
         /// See [`McpServer::list_tasks`](super::McpServer::list_tasks).
         pub fn list_tasks(
             &self,
-            params: Option<types::ListTasksParams>,
+            params: Option<types::PaginatedParams>,
         ) -> CancellableCall<'static, types::ListTasksResult> {
             self.handle.call(messages::TASKS_LIST, &params)
         }
@@ -2618,7 +2636,7 @@ pub mod server {
         /// See [`McpServer::list_tasks_pages`](super::McpServer::list_tasks_pages).
         pub fn list_tasks_pages(
             &self,
-            params: Option<types::ListTasksParams>,
+            params: Option<types::PaginatedParams>,
         ) -> typed::Pages<'static, types::ListTasksResult> {
             self.handle.pages(messages::TASKS_LIST, &params, &["cursor"], &["nextCursor"])
         }
@@ -2626,8 +2644,8 @@ pub mod server {
         /// See [`McpServer::cancel_task`](super::McpServer::cancel_task).
         pub fn cancel_task(
             &self,
-            params: types::CancelTaskParams,
-        ) -> CancellableCall<'static, types::TaskObject> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskResult> {
             self.handle.call(messages::TASKS_CANCEL, &params)
         }
 
@@ -2656,7 +2674,7 @@ pub mod server {
         /// See [`McpError`](super::McpError).
         pub async fn send_elicit_task(
             &self,
-            params: typed::Value,
+            params: types::ElicitParams,
         ) -> Result<ClientTask<super::AwaitingElicitTaskCreated>, super::McpError> {
             self.handle.open(messages::ELICIT_TASK, &params).await.map(ClientTask::at)
         }
@@ -2664,7 +2682,7 @@ pub mod server {
         /// See [`McpServer::elicit_as_task`](super::McpServer::elicit_as_task).
         pub fn elicit_as_task(
             &self,
-            params: typed::Value,
+            params: types::ElicitParams,
         ) -> Call<'static, (types::CreateTaskResult, ClientTask<super::ClientWorking>)> {
             self.handle.open_exchange(messages::ELICIT_TASK, &params)
         }
@@ -2693,7 +2711,10 @@ pub mod server {
         }
 
         /// See [`McpServer::send_resource_updated`](super::McpServer::send_resource_updated).
-        pub fn send_resource_updated(&self, params: typed::Value) -> typed::Notify<'static> {
+        pub fn send_resource_updated(
+            &self,
+            params: types::ResourceUpdatedParams,
+        ) -> typed::Notify<'static> {
             self.handle.notify(messages::RESOURCE_UPDATED, &params)
         }
 
@@ -2705,8 +2726,8 @@ pub mod server {
         /// See [`McpServer::task_result`](super::McpServer::task_result).
         pub fn task_result(
             &self,
-            params: types::GetTaskResultParams,
-        ) -> CancellableCall<'static, typed::Value> {
+            params: types::TaskParams,
+        ) -> CancellableCall<'static, types::TaskPayload> {
             self.handle.call(messages::TASKS_RESULT, &params)
         }
     }
@@ -2714,37 +2735,38 @@ pub mod server {
     typed::roles::incoming! {
         Incoming, IncomingQueue, Handler, "session";
         TOOLS_LIST: request(params) list_tools gated
-            => ToolsList(Option<types::ListToolsParams>, typed::Responder<types::ListToolsResult>);
+            => ToolsList(Option<types::PaginatedParams>, typed::Responder<types::ListToolsResult>);
         TOOLS_CALL: request(params) call_tool gated
             => ToolsCall(types::CallToolParams, typed::Responder<types::CallToolResult>);
         RESOURCES_LIST: request(params) list_resources gated
-            => ResourcesList(Option<types::ListResourcesParams>, typed::Responder<types::ListResourcesResult>);
+            => ResourcesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourcesResult>);
         RESOURCE_TEMPLATES_LIST: request(params) list_resource_templates gated
-            => ResourceTemplatesList(Option<types::ListResourceTemplatesParams>, typed::Responder<types::ListResourceTemplatesResult>);
+            => ResourceTemplatesList(Option<types::PaginatedParams>, typed::Responder<types::ListResourceTemplatesResult>);
         RESOURCES_READ: request(params) read_resource gated
-            => ResourcesRead(types::ReadResourceParams, typed::Responder<types::ReadResourceResult>);
+            => ResourcesRead(types::ResourceParams, typed::Responder<types::ReadResourceResult>);
         PROMPTS_LIST: request(params) list_prompts gated
-            => PromptsList(Option<types::ListPromptsParams>, typed::Responder<types::ListPromptsResult>);
+            => PromptsList(Option<types::PaginatedParams>, typed::Responder<types::ListPromptsResult>);
         PROMPTS_GET: request(params) get_prompt gated
             => PromptsGet(types::GetPromptParams, typed::Responder<types::GetPromptResult>);
         COMPLETE: request(params) complete gated
             => Complete(types::CompleteParams, typed::Responder<types::CompleteResult>);
-        SET_LEVEL: request(params) set_level gated => SetLevel(typed::Value, typed::Responder<()>);
+        SET_LEVEL: request(params) set_level gated
+            => SetLevel(types::SetLevelParams, typed::Responder<()>);
         TASKS_GET: request(params) get_task gated
-            => TasksGet(types::GetTaskInfoParams, typed::Responder<types::TaskObject>);
+            => TasksGet(types::TaskParams, typed::Responder<types::TaskResult>);
         TASKS_LIST: request(params) list_tasks gated
-            => TasksList(Option<types::ListTasksParams>, typed::Responder<types::ListTasksResult>);
+            => TasksList(Option<types::PaginatedParams>, typed::Responder<types::ListTasksResult>);
         TASKS_CANCEL: request(params) cancel_task gated
-            => TasksCancel(types::CancelTaskParams, typed::Responder<types::TaskObject>);
+            => TasksCancel(types::TaskParams, typed::Responder<types::TaskResult>);
         RESOURCES_SUBSCRIBE: opening(params) subscribe gated
-            => ResourcesSubscribe(typed::Value, Subscription<super::Subscribing>);
+            => ResourcesSubscribe(types::ResourceParams, Subscription<super::Subscribing>);
         RESOURCES_UNSUBSCRIBE: request(params) unsubscribe
-            => ResourcesUnsubscribe(typed::Value, typed::Responder<()>);
+            => ResourcesUnsubscribe(types::ResourceParams, typed::Responder<()>);
         ROOTS_LIST_CHANGED: notification() roots_list_changed => RootsListChanged;
         TOOLS_TASK: opening(params) call_tool_as_task gated
             => ToolsTask(types::CallToolParams, ServerTask<super::BeforeToolsTaskCreated>);
         TASKS_RESULT: request(params) task_result
-            => TasksResult(types::GetTaskResultParams, typed::Responder<typed::Value>);
+            => TasksResult(types::TaskParams, typed::Responder<types::TaskPayload>);
         TASK_STATUS: notification(params) task_status => TaskStatus(types::TaskStatusParams);
     }
 
@@ -2763,7 +2785,7 @@ pub mod server {
         fn list_tools(
             &self,
             context: Context,
-            params: Option<types::ListToolsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListToolsResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tools/list")
@@ -2787,7 +2809,7 @@ pub mod server {
         fn list_resources(
             &self,
             context: Context,
-            params: Option<types::ListResourcesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListResourcesResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("resources/list")
@@ -2799,7 +2821,7 @@ pub mod server {
         fn list_resource_templates(
             &self,
             context: Context,
-            params: Option<types::ListResourceTemplatesParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<
             Output = Result<types::ListResourceTemplatesResult, typed::RpcError>,
         > + Send {
@@ -2813,7 +2835,7 @@ pub mod server {
         fn read_resource(
             &self,
             context: Context,
-            params: types::ReadResourceParams,
+            params: types::ResourceParams,
         ) -> impl Future<Output = Result<types::ReadResourceResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("resources/read")
@@ -2825,7 +2847,7 @@ pub mod server {
         fn list_prompts(
             &self,
             context: Context,
-            params: Option<types::ListPromptsParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListPromptsResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("prompts/list")
@@ -2855,13 +2877,13 @@ pub mod server {
             typed::Unhandled::request("completion/complete")
         }
 
-        /// Sets the lowest severity at which the server sends log messages. `level` is one of the eight words of RFC 5424.
+        /// Sets the lowest severity at which the server sends log messages.
         ///
         /// The request `logging/setLevel`; may come in [`AwaitingNotif`](super::AwaitingNotif) and [`Active`](super::Active), `server.session`.
         fn set_level(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::SetLevelParams,
         ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("logging/setLevel")
@@ -2873,8 +2895,8 @@ pub mod server {
         fn get_task(
             &self,
             context: Context,
-            params: types::GetTaskInfoParams,
-        ) -> impl Future<Output = Result<types::TaskObject, typed::RpcError>> + Send {
+            params: types::TaskParams,
+        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/get")
         }
@@ -2885,7 +2907,7 @@ pub mod server {
         fn list_tasks(
             &self,
             context: Context,
-            params: Option<types::ListTasksParams>,
+            params: Option<types::PaginatedParams>,
         ) -> impl Future<Output = Result<types::ListTasksResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/list")
@@ -2897,8 +2919,8 @@ pub mod server {
         fn cancel_task(
             &self,
             context: Context,
-            params: types::CancelTaskParams,
-        ) -> impl Future<Output = Result<types::TaskObject, typed::RpcError>> + Send {
+            params: types::TaskParams,
+        ) -> impl Future<Output = Result<types::TaskResult, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/cancel")
         }
@@ -2909,7 +2931,7 @@ pub mod server {
         fn subscribe(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ResourceParams,
             sub_session: Subscription<super::Subscribing>,
         ) -> impl Future<Output = ()> + Send {
             let _ = (context, params);
@@ -2924,7 +2946,7 @@ pub mod server {
         fn unsubscribe(
             &self,
             context: Context,
-            params: typed::Value,
+            params: types::ResourceParams,
         ) -> impl Future<Output = Result<(), typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("resources/unsubscribe")
@@ -2959,8 +2981,8 @@ pub mod server {
         fn task_result(
             &self,
             context: Context,
-            params: types::GetTaskResultParams,
-        ) -> impl Future<Output = Result<typed::Value, typed::RpcError>> + Send {
+            params: types::TaskParams,
+        ) -> impl Future<Output = Result<types::TaskPayload, typed::RpcError>> + Send {
             let _ = (context, params);
             typed::Unhandled::request("tasks/result")
         }
@@ -3030,9 +3052,9 @@ pub mod server {
     #[must_use = "it holds what the peer sent"]
     pub enum WatchedNext {
         /// The request `resources/subscribe`; the sub-session goes on as [`Renewing`](super::Renewing).
-        ResourcesSubscribe(typed::Value, Subscription<super::Renewing>),
+        ResourcesSubscribe(types::ResourceParams, Subscription<super::Renewing>),
         /// The request `resources/unsubscribe`; the sub-session goes on as [`Leaving`](super::Leaving).
-        ResourcesUnsubscribe(typed::Value, Subscription<super::Leaving>),
+        ResourcesUnsubscribe(types::ResourceParams, Subscription<super::Leaving>),
     }
 
     impl WatchedNext {
@@ -3066,7 +3088,7 @@ pub mod server {
         /// The notification `notifications/tasks/status`; the sub-session goes on as [`ClientFetching`](super::ClientFetching).
         TaskStatus(types::TaskStatusParams, ClientTask<super::ClientFetching>),
         /// `TaskPayload`, the reply to `tasks/result`; the sub-session is over.
-        TaskPayload(typed::Value),
+        TaskPayload(types::TaskPayload),
         /// An error in reply to `tasks/result`; the sub-session is over.
         TasksResultError(typed::RpcError),
     }
@@ -3093,12 +3115,15 @@ pub mod server {
 
 /// The messages, by the names that tables and reports have for them.
 pub mod messages {
-    use super::{capabilities, tables::keys, typed};
+    use super::{capabilities, tables::keys, tables::shapes, typed};
 
     typed::tables::messages! {
         /// Opens the session: each side announces its revision, its capabilities and its name.
-        INITIALIZE = Message::request("Initialize", "initialize").level(Level::must("L1"));
-        INITIALIZE_RESULT = Message::reply("InitializeResult", INITIALIZE);
+        INITIALIZE = Message::request("Initialize", "initialize")
+            .shape(shapes::INITIALIZE_PARAMS)
+            .level(Level::must("L1"));
+        INITIALIZE_RESULT = Message::reply("InitializeResult", INITIALIZE)
+            .shape(shapes::INITIALIZE_RESULT);
         INITIALIZE_ERROR = Message::refusal("InitializeError", INITIALIZE);
 
         /// The client has received the result of `initialize` and is ready to work.
@@ -3113,16 +3138,19 @@ pub mod messages {
 
         /// Cancels a request of the sender that is still running. `initialize` cannot be cancelled.
         CANCELLED = Message::notification("Cancelled", "notifications/cancelled")
+            .shape(shapes::CANCELLED_PARAMS)
             .cancels(path!["requestId"])
             .level(Level::must("C1, L8"));
 
         /// Reports the progress of a running request. Only a request that carries a progress token gets progress notifications.
         PROGRESS = Message::notification("Progress", "notifications/progress")
+            .shape(shapes::PROGRESS_PARAMS)
             .reports(path!["progressToken"], paths![["_meta", "progressToken"]])
             .level(Level::must("P1"));
 
         /// Asks the client's model for the next message of a conversation. The user may refuse.
         CREATE_MESSAGE = Message::request("CreateMessage", "sampling/createMessage")
+            .shape(shapes::CREATE_MESSAGE_PARAMS)
             .requires(const { &[
                 Requirement::client(capabilities::SAMPLING),
                 Requirement::client(capabilities::SAMPLING_TOOLS)
@@ -3131,15 +3159,18 @@ pub mod messages {
                     .only_if(Condition::present(path!["toolChoice"])),
             ] })
             .cancellable();
-        CREATE_MESSAGE_RESULT = Message::reply("CreateMessageResult", CREATE_MESSAGE);
+        CREATE_MESSAGE_RESULT = Message::reply("CreateMessageResult", CREATE_MESSAGE)
+            .shape(shapes::CREATE_MESSAGE_RESULT);
         CREATE_MESSAGE_ERROR = Message::refusal("CreateMessageError", CREATE_MESSAGE);
 
         /// Lists the client's roots: the directories in which the server may work.
         ROOTS_LIST = Message::request("RootsList", "roots/list")
             .payload(Payload::Optional)
+            .shape(shapes::REQUEST_PARAMS)
             .requires(const { &[Requirement::client(capabilities::ROOTS)] })
             .cancellable();
-        ROOTS_LIST_RESULT = Message::reply("RootsListResult", ROOTS_LIST);
+        ROOTS_LIST_RESULT = Message::reply("RootsListResult", ROOTS_LIST)
+            .shape(shapes::LIST_ROOTS_RESULT);
         ROOTS_LIST_ERROR = Message::refusal("RootsListError", ROOTS_LIST);
 
         /// The client's list of roots has changed.
@@ -3153,24 +3184,29 @@ pub mod messages {
         /// Lists the server's tools, one page at a time.
         TOOLS_LIST = Message::request("ToolsList", "tools/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::server(capabilities::TOOLS)] })
             .cancellable();
-        TOOLS_LIST_RESULT = Message::reply("ToolsListResult", TOOLS_LIST);
+        TOOLS_LIST_RESULT = Message::reply("ToolsListResult", TOOLS_LIST)
+            .shape(shapes::LIST_TOOLS_RESULT);
         TOOLS_LIST_ERROR = Message::refusal("ToolsListError", TOOLS_LIST);
 
         /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
         TOOLS_CALL = Message::request("ToolsCall", "tools/call")
+            .shape(shapes::CALL_TOOL_PARAMS)
             .requires(const { &[Requirement::server(capabilities::TOOLS)] })
             .cancellable();
-        TOOLS_RESULT = Message::reply("ToolsResult", TOOLS_CALL);
+        TOOLS_RESULT = Message::reply("ToolsResult", TOOLS_CALL).shape(shapes::CALL_TOOL_RESULT);
         TOOLS_CALL_ERROR = Message::refusal("ToolsCallError", TOOLS_CALL);
 
         /// Lists the server's resources, one page at a time.
         RESOURCES_LIST = Message::request("ResourcesList", "resources/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
             .cancellable();
-        RESOURCES_LIST_RESULT = Message::reply("ResourcesListResult", RESOURCES_LIST);
+        RESOURCES_LIST_RESULT = Message::reply("ResourcesListResult", RESOURCES_LIST)
+            .shape(shapes::LIST_RESOURCES_RESULT);
         RESOURCES_LIST_ERROR = Message::refusal("ResourcesListError", RESOURCES_LIST);
 
         /// Lists the server's resource templates, the patterns of the URIs of further resources, one page at a time.
@@ -3179,12 +3215,14 @@ pub mod messages {
             "resources/templates/list",
         )
         .payload(Payload::Optional)
+        .shape(shapes::PAGINATED_PARAMS)
         .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
         .cancellable();
         RESOURCE_TEMPLATES_LIST_RESULT = Message::reply(
             "ResourceTemplatesListResult",
             RESOURCE_TEMPLATES_LIST,
-        );
+        )
+        .shape(shapes::LIST_RESOURCE_TEMPLATES_RESULT);
         RESOURCE_TEMPLATES_LIST_ERROR = Message::refusal(
             "ResourceTemplatesListError",
             RESOURCE_TEMPLATES_LIST,
@@ -3192,13 +3230,16 @@ pub mod messages {
 
         /// Reads the contents of a resource.
         RESOURCES_READ = Message::request("ResourcesRead", "resources/read")
+            .shape(shapes::RESOURCE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
             .cancellable();
-        RESOURCES_RESULT = Message::reply("ResourcesResult", RESOURCES_READ);
+        RESOURCES_RESULT = Message::reply("ResourcesResult", RESOURCES_READ)
+            .shape(shapes::READ_RESOURCE_RESULT);
         RESOURCES_READ_ERROR = Message::refusal("ResourcesReadError", RESOURCES_READ);
 
         /// Subscribes to changes of the resource at `uri`. Subscribing again has no further effect.
         RESOURCES_SUBSCRIBE = Message::request("ResourcesSubscribe", "resources/subscribe")
+            .shape(shapes::RESOURCE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES_SUBSCRIBE)] })
             .cancellable()
             .keys(const { &[MessageKey::at(keys::URI, path!["uri"])] });
@@ -3210,6 +3251,7 @@ pub mod messages {
 
         /// Ends the subscription to the resource at `uri`.
         RESOURCES_UNSUBSCRIBE = Message::request("ResourcesUnsubscribe", "resources/unsubscribe")
+            .shape(shapes::RESOURCE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::RESOURCES_SUBSCRIBE)] })
             .cancellable()
             .keys(const { &[MessageKey::at(keys::URI, path!["uri"])] });
@@ -3222,27 +3264,33 @@ pub mod messages {
         /// Lists the server's prompts, one page at a time.
         PROMPTS_LIST = Message::request("PromptsList", "prompts/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::server(capabilities::PROMPTS)] })
             .cancellable();
-        PROMPTS_LIST_RESULT = Message::reply("PromptsListResult", PROMPTS_LIST);
+        PROMPTS_LIST_RESULT = Message::reply("PromptsListResult", PROMPTS_LIST)
+            .shape(shapes::LIST_PROMPTS_RESULT);
         PROMPTS_LIST_ERROR = Message::refusal("PromptsListError", PROMPTS_LIST);
 
         /// Gets a prompt with its arguments filled in.
         PROMPTS_GET = Message::request("PromptsGet", "prompts/get")
+            .shape(shapes::GET_PROMPT_PARAMS)
             .requires(const { &[Requirement::server(capabilities::PROMPTS)] })
             .cancellable();
-        PROMPTS_RESULT = Message::reply("PromptsResult", PROMPTS_GET);
+        PROMPTS_RESULT = Message::reply("PromptsResult", PROMPTS_GET)
+            .shape(shapes::GET_PROMPT_RESULT);
         PROMPTS_GET_ERROR = Message::refusal("PromptsGetError", PROMPTS_GET);
 
         /// Suggests values for an argument of a prompt or of a resource template.
         COMPLETE = Message::request("Complete", "completion/complete")
+            .shape(shapes::COMPLETE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::COMPLETIONS)] })
             .cancellable();
-        COMPLETIONS = Message::reply("Completions", COMPLETE);
+        COMPLETIONS = Message::reply("Completions", COMPLETE).shape(shapes::COMPLETE_RESULT);
         COMPLETE_ERROR = Message::refusal("CompleteError", COMPLETE);
 
-        /// Sets the lowest severity at which the server sends log messages. `level` is one of the eight words of RFC 5424.
+        /// Sets the lowest severity at which the server sends log messages.
         SET_LEVEL = Message::request("SetLevel", "logging/setLevel")
+            .shape(shapes::SET_LEVEL_PARAMS)
             .requires(const { &[Requirement::server(capabilities::LOGGING)] })
             .cancellable();
         LEVEL_SET = Message::reply("LevelSet", SET_LEVEL).payload(Payload::None);
@@ -3277,15 +3325,18 @@ pub mod messages {
             "ResourceUpdated",
             "notifications/resources/updated",
         )
+        .shape(shapes::RESOURCE_UPDATED_PARAMS)
         .requires(const { &[Requirement::server(capabilities::RESOURCES_SUBSCRIBE)] })
         .keys(const { &[MessageKey::at(keys::URI, path!["uri"])] });
 
         /// A message of the server's log.
         LOG_MESSAGE = Message::notification("LogMessage", "notifications/message")
+            .shape(shapes::LOGGING_MESSAGE_PARAMS)
             .requires(const { &[Requirement::server(capabilities::LOGGING)] });
 
         /// Asks the user to fill in a form, or to open a URL. The user may decline or dismiss the request.
         ELICIT = Message::request("Elicit", "elicitation/create")
+            .shape(shapes::ELICIT_PARAMS)
             .requires(const { &[
                 Requirement::client(capabilities::ELICITATION),
                 Requirement::client(capabilities::ELICITATION_URL)
@@ -3294,22 +3345,25 @@ pub mod messages {
                     .unless(Condition::is(path!["mode"], "url")),
             ] })
             .cancellable();
-        ELICIT_RESULT = Message::reply("ElicitResult", ELICIT);
+        ELICIT_RESULT = Message::reply("ElicitResult", ELICIT).shape(shapes::ELICIT_RESULT);
         ELICIT_ERROR = Message::refusal("ElicitError", ELICIT);
 
         /// Calls a tool as a task.
         TOOLS_TASK = Message::request("ToolsTask", "tools/call")
+            .shape(shapes::CALL_TOOL_PARAMS)
             .when(Condition::present(path!["task"]))
             .requires(const { &[
                 Requirement::server(capabilities::TOOLS),
                 Requirement::server(capabilities::TASKS_REQUESTS_TOOLS_CALL),
             ] });
         TOOLS_TASK_CREATED = Message::reply("ToolsTaskCreated", TOOLS_TASK)
+            .shape(shapes::CREATE_TASK_RESULT)
             .keys(const { &[MessageKey::at(keys::TASK, path!["task", "taskId"])] });
         TOOLS_TASK_ERROR = Message::refusal("ToolsTaskError", TOOLS_TASK);
 
         /// Asks the client's model for a message, as a task.
         CREATE_MESSAGE_TASK = Message::request("CreateMessageTask", "sampling/createMessage")
+            .shape(shapes::CREATE_MESSAGE_PARAMS)
             .when(Condition::present(path!["task"]))
             .requires(const { &[
                 Requirement::client(capabilities::SAMPLING),
@@ -3323,11 +3377,13 @@ pub mod messages {
             "CreateMessageTaskCreated",
             CREATE_MESSAGE_TASK,
         )
+        .shape(shapes::CREATE_TASK_RESULT)
         .keys(const { &[MessageKey::at(keys::TASK, path!["task", "taskId"])] });
         CREATE_MESSAGE_TASK_ERROR = Message::refusal("CreateMessageTaskError", CREATE_MESSAGE_TASK);
 
         /// Asks the user to fill in a form or to open a URL, as a task.
         ELICIT_TASK = Message::request("ElicitTask", "elicitation/create")
+            .shape(shapes::ELICIT_PARAMS)
             .when(Condition::present(path!["task"]))
             .requires(const { &[
                 Requirement::client(capabilities::ELICITATION),
@@ -3338,41 +3394,48 @@ pub mod messages {
                 Requirement::client(capabilities::TASKS_REQUESTS_ELICITATION_CREATE),
             ] });
         ELICIT_TASK_CREATED = Message::reply("ElicitTaskCreated", ELICIT_TASK)
+            .shape(shapes::CREATE_TASK_RESULT)
             .keys(const { &[MessageKey::at(keys::TASK, path!["task", "taskId"])] });
         ELICIT_TASK_ERROR = Message::refusal("ElicitTaskError", ELICIT_TASK);
 
         /// Returns the status of a task.
         TASKS_GET = Message::request("TasksGet", "tasks/get")
+            .shape(shapes::TASK_PARAMS)
             .requires(const { &[Requirement::peer(capabilities::TASKS)] })
             .cancellable();
-        TASK_STATE = Message::reply("TaskState", TASKS_GET);
+        TASK_STATE = Message::reply("TaskState", TASKS_GET).shape(shapes::TASK_RESULT);
         TASKS_GET_ERROR = Message::refusal("TasksGetError", TASKS_GET);
 
         /// Lists the tasks that the peer runs, one page at a time.
         TASKS_LIST = Message::request("TasksList", "tasks/list")
             .payload(Payload::Optional)
+            .shape(shapes::PAGINATED_PARAMS)
             .requires(const { &[Requirement::peer(capabilities::TASKS_LIST)] })
             .cancellable();
-        TASKS_LIST_RESULT = Message::reply("TasksListResult", TASKS_LIST);
+        TASKS_LIST_RESULT = Message::reply("TasksListResult", TASKS_LIST)
+            .shape(shapes::LIST_TASKS_RESULT);
         TASKS_LIST_ERROR = Message::refusal("TasksListError", TASKS_LIST);
 
         /// Waits until a task has finished and returns its result: the reply to the request that created the task.
         TASKS_RESULT = Message::request("TasksResult", "tasks/result")
+            .shape(shapes::TASK_PARAMS)
             .requires(const { &[Requirement::peer(capabilities::TASKS)] })
             .cancellable()
             .keys(const { &[MessageKey::at(keys::TASK, path!["taskId"])] });
-        TASK_PAYLOAD = Message::reply("TaskPayload", TASKS_RESULT);
+        TASK_PAYLOAD = Message::reply("TaskPayload", TASKS_RESULT).shape(shapes::TASK_PAYLOAD);
         TASKS_RESULT_ERROR = Message::refusal("TasksResultError", TASKS_RESULT);
 
         /// Cancels a task that has not finished.
         TASKS_CANCEL = Message::request("TasksCancel", "tasks/cancel")
+            .shape(shapes::TASK_PARAMS)
             .requires(const { &[Requirement::peer(capabilities::TASKS_CANCEL)] })
             .cancellable();
-        TASK_CANCELLED = Message::reply("TaskCancelled", TASKS_CANCEL);
+        TASK_CANCELLED = Message::reply("TaskCancelled", TASKS_CANCEL).shape(shapes::TASK_RESULT);
         TASKS_CANCEL_ERROR = Message::refusal("TasksCancelError", TASKS_CANCEL);
 
         /// Reports the status of a task. It is optional to send, so the receiver must not rely on it.
         TASK_STATUS = Message::notification("TaskStatus", "notifications/tasks/status")
+            .shape(shapes::TASK_STATUS_PARAMS)
             .requires(const { &[Requirement::own(capabilities::TASKS)] })
             .keys(const { &[MessageKey::at(keys::TASK, path!["taskId"])] });
 
@@ -3382,6 +3445,7 @@ pub mod messages {
             "ElicitationComplete",
             "notifications/elicitation/complete",
         )
+        .shape(shapes::ELICITATION_COMPLETE_PARAMS)
         .requires(const { &[Requirement::client(capabilities::ELICITATION_URL)] });
     }
 }
@@ -3451,6 +3515,7 @@ mod tables {
             .version("2025-11-25")
             .gates(capabilities::rows)
             .keys(keys::rows)
+            .shapes(shapes::rows)
             .announcements(const { &[
                 Announcement::new(Side::Client, Field::of(m::INITIALIZE, path!["capabilities"]))
                     .defaults(&[capabilities::ELICITATION_FORM.gate]),
@@ -3470,6 +3535,1047 @@ mod tables {
         tables::keys! {
             URI = Key::named("uri").open();
             TASK = Key::named("task").open();
+        }
+    }
+
+    pub(super) mod shapes {
+        use super::tables;
+
+        tables::shapes! {
+            PROGRESS_TOKEN = NamedShape::named(
+                "ProgressToken",
+                Shape::union(const { &[Shape::Text, Shape::Int] }),
+            );
+            REQUEST_ID = NamedShape::named(
+                "RequestId",
+                Shape::union(const { &[Shape::Text, Shape::Int] }),
+            );
+            REQUEST_META = NamedShape::named(
+                "RequestMeta",
+                Shape::record_with_rest(const { &[
+                    optional("progressToken", Shape::Named(PROGRESS_TOKEN)),
+                ] }),
+            );
+            REQUEST_PARAMS = NamedShape::named(
+                "RequestParams",
+                Shape::record(const { &[optional("_meta", Shape::Named(REQUEST_META))] }),
+            );
+            NOTIFICATION_PARAMS = NamedShape::named(
+                "NotificationParams",
+                Shape::record(const { &[optional("_meta", Shape::Object)] }),
+            );
+            EMPTY_RESULT = NamedShape::named(
+                "EmptyResult",
+                Shape::record_with_rest(const { &[optional("_meta", Shape::Object)] }),
+            );
+            PAGINATED_PARAMS = NamedShape::named(
+                "PaginatedParams",
+                Shape::record(const { &[
+                    optional("cursor", Shape::Text),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            PAGINATED_RESULT = NamedShape::named(
+                "PaginatedResult",
+                Shape::record_with_rest(const { &[
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            NAMED = NamedShape::named(
+                "Named",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                ] }),
+            );
+            ANNOTATED = NamedShape::named(
+                "Annotated",
+                Shape::record(const { &[
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            ANNOTATIONS = NamedShape::named(
+                "Annotations",
+                Shape::record(const { &[
+                    optional("audience", Shape::list(const { &Shape::Named(ROLE) })),
+                    optional("priority", Shape::Number),
+                    optional("lastModified", Shape::Text),
+                ] }),
+            );
+            ROLE = NamedShape::named(
+                "Role",
+                Shape::union(const { &[Shape::literal("user"), Shape::literal("assistant")] }),
+            );
+            CONTENT_BLOCK = NamedShape::named(
+                "ContentBlock",
+                Shape::union(const { &[
+                    Shape::Named(TEXT_CONTENT),
+                    Shape::Named(IMAGE_CONTENT),
+                    Shape::Named(EMBEDDED_RESOURCE),
+                    Shape::Named(AUDIO_CONTENT),
+                    Shape::Named(RESOURCE_LINK),
+                ] }),
+            );
+            TEXT_CONTENT = NamedShape::named(
+                "TextContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("text")),
+                    required("text", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            IMAGE_CONTENT = NamedShape::named(
+                "ImageContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("image")),
+                    required("data", Shape::Text),
+                    required("mimeType", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            EMBEDDED_RESOURCE = NamedShape::named(
+                "EmbeddedResource",
+                Shape::record(const { &[
+                    required("type", Shape::literal("resource")),
+                    required("resource", Shape::Named(RESOURCE_CONTENTS)),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE_CONTENTS = NamedShape::named(
+                "ResourceContents",
+                Shape::union(const { &[
+                    Shape::Named(TEXT_RESOURCE_CONTENTS),
+                    Shape::Named(BLOB_RESOURCE_CONTENTS),
+                ] }),
+            );
+            RESOURCE_ORIGIN = NamedShape::named(
+                "ResourceOrigin",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TEXT_RESOURCE_CONTENTS = NamedShape::named(
+                "TextResourceContents",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    required("text", Shape::Text),
+                ] }),
+            );
+            BLOB_RESOURCE_CONTENTS = NamedShape::named(
+                "BlobResourceContents",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    required("blob", Shape::Text),
+                ] }),
+            );
+            CANCELLED_PARAMS = NamedShape::named(
+                "CancelledParams",
+                Shape::record(const { &[
+                    optional("requestId", Shape::Named(REQUEST_ID)),
+                    optional("reason", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            PROGRESS_PARAMS = NamedShape::named(
+                "ProgressParams",
+                Shape::record(const { &[
+                    required("progressToken", Shape::Named(PROGRESS_TOKEN)),
+                    required("progress", Shape::Number),
+                    optional("total", Shape::Number),
+                    optional("_meta", Shape::Object),
+                    optional("message", Shape::Text),
+                ] }),
+            );
+            INITIALIZE_PARAMS = NamedShape::named(
+                "InitializeParams",
+                Shape::record(const { &[
+                    required("protocolVersion", Shape::Text),
+                    required("capabilities", Shape::Named(CLIENT_CAPABILITIES)),
+                    required("clientInfo", Shape::Named(IMPLEMENTATION)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            INITIALIZE_RESULT = NamedShape::named(
+                "InitializeResult",
+                Shape::record_with_rest(const { &[
+                    required("protocolVersion", Shape::Text),
+                    required("capabilities", Shape::Named(SERVER_CAPABILITIES)),
+                    required("serverInfo", Shape::Named(IMPLEMENTATION)),
+                    optional("instructions", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            IMPLEMENTATION = NamedShape::named(
+                "Implementation",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    required("version", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("websiteUrl", Shape::Text),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                ] }),
+            );
+            CLIENT_CAPABILITIES = NamedShape::named(
+                "ClientCapabilities",
+                Shape::record_with_rest(const { &[
+                    optional("experimental", Shape::map(const { &Shape::Object })),
+                    optional("roots", Shape::Named(ROOTS_CAPABILITY)),
+                    optional("sampling", Shape::Named(SAMPLING_CAPABILITY)),
+                    optional("elicitation", Shape::Named(ELICITATION_CAPABILITY)),
+                    optional("tasks", Shape::Named(CLIENT_TASKS_CAPABILITY)),
+                ] }),
+            );
+            ROOTS_CAPABILITY = NamedShape::named(
+                "RootsCapability",
+                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
+            );
+            SERVER_CAPABILITIES = NamedShape::named(
+                "ServerCapabilities",
+                Shape::record_with_rest(const { &[
+                    optional("experimental", Shape::map(const { &Shape::Object })),
+                    optional("logging", Shape::Object),
+                    optional("prompts", Shape::Named(PROMPTS_CAPABILITY)),
+                    optional("resources", Shape::Named(RESOURCES_CAPABILITY)),
+                    optional("tools", Shape::Named(TOOLS_CAPABILITY)),
+                    optional("completions", Shape::Object),
+                    optional("tasks", Shape::Named(SERVER_TASKS_CAPABILITY)),
+                ] }),
+            );
+            PROMPTS_CAPABILITY = NamedShape::named(
+                "PromptsCapability",
+                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
+            );
+            RESOURCES_CAPABILITY = NamedShape::named(
+                "ResourcesCapability",
+                Shape::record(const { &[
+                    optional("subscribe", Shape::Bool),
+                    optional("listChanged", Shape::Bool),
+                ] }),
+            );
+            TOOLS_CAPABILITY = NamedShape::named(
+                "ToolsCapability",
+                Shape::record(const { &[optional("listChanged", Shape::Bool)] }),
+            );
+            CREATE_MESSAGE_PARAMS = NamedShape::named(
+                "CreateMessageParams",
+                Shape::record(const { &[
+                    required("messages", Shape::list(const { &Shape::Named(SAMPLING_MESSAGE) })),
+                    optional("modelPreferences", Shape::Named(MODEL_PREFERENCES)),
+                    optional("systemPrompt", Shape::Text),
+                    optional("includeContext", Shape::Named(INCLUDE_CONTEXT)),
+                    optional("temperature", Shape::Number),
+                    required("maxTokens", Shape::Int),
+                    optional("stopSequences", Shape::list(const { &Shape::Text })),
+                    optional("metadata", Shape::Object),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                    optional("tools", Shape::list(const { &Shape::Named(TOOL) })),
+                    optional("toolChoice", Shape::Named(TOOL_CHOICE)),
+                    optional("task", Shape::Named(TASK_METADATA)),
+                ] }),
+            );
+            INCLUDE_CONTEXT = NamedShape::named(
+                "IncludeContext",
+                Shape::union(const { &[
+                    Shape::literal("none"),
+                    Shape::literal("thisServer"),
+                    Shape::literal("allServers"),
+                ] }),
+            );
+            SAMPLING_MESSAGE = NamedShape::named(
+                "SamplingMessage",
+                Shape::record(const { &[
+                    required("role", Shape::Named(ROLE)),
+                    required("content", Shape::Named(SAMPLING_CONTENT)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            SAMPLING_CONTENT = NamedShape::named(
+                "SamplingContent",
+                Shape::union(const { &[
+                    Shape::Named(SAMPLING_CONTENT_BLOCK),
+                    Shape::list(const { &Shape::Named(SAMPLING_CONTENT_BLOCK) }),
+                ] }),
+            );
+            SAMPLING_CONTENT_BLOCK = NamedShape::named(
+                "SamplingContentBlock",
+                Shape::union(const { &[
+                    Shape::Named(TEXT_CONTENT),
+                    Shape::Named(IMAGE_CONTENT),
+                    Shape::Named(AUDIO_CONTENT),
+                    Shape::Named(TOOL_USE_CONTENT),
+                    Shape::Named(TOOL_RESULT_CONTENT),
+                ] }),
+            );
+            MODEL_PREFERENCES = NamedShape::named(
+                "ModelPreferences",
+                Shape::record(const { &[
+                    optional("hints", Shape::list(const { &Shape::Named(MODEL_HINT) })),
+                    optional("costPriority", Shape::Number),
+                    optional("speedPriority", Shape::Number),
+                    optional("intelligencePriority", Shape::Number),
+                ] }),
+            );
+            MODEL_HINT = NamedShape::named(
+                "ModelHint",
+                Shape::record_with_rest(const { &[optional("name", Shape::Text)] }),
+            );
+            CREATE_MESSAGE_RESULT = NamedShape::named(
+                "CreateMessageResult",
+                Shape::record_with_rest(const { &[
+                    required("role", Shape::Named(ROLE)),
+                    required("content", Shape::Named(SAMPLING_CONTENT)),
+                    optional("_meta", Shape::Object),
+                    required("model", Shape::Text),
+                    optional("stopReason", Shape::Named(STOP_REASON)),
+                ] }),
+            );
+            STOP_REASON = NamedShape::named(
+                "StopReason",
+                Shape::union(const { &[
+                    Shape::literal("toolUse"),
+                    Shape::literal("endTurn"),
+                    Shape::literal("stopSequence"),
+                    Shape::literal("maxTokens"),
+                    Shape::Text,
+                ] }),
+            );
+            LIST_ROOTS_RESULT = NamedShape::named(
+                "ListRootsResult",
+                Shape::record_with_rest(const { &[
+                    required("roots", Shape::list(const { &Shape::Named(ROOT) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            ROOT = NamedShape::named(
+                "Root",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("name", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            OFFERED = NamedShape::named(
+                "Offered",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                ] }),
+            );
+            LIST_TOOLS_RESULT = NamedShape::named(
+                "ListToolsResult",
+                Shape::record_with_rest(const { &[
+                    required("tools", Shape::list(const { &Shape::Named(TOOL) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TOOL = NamedShape::named(
+                "Tool",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                    optional("description", Shape::Text),
+                    required("inputSchema", Shape::Named(OBJECT_SCHEMA)),
+                    optional("annotations", Shape::Named(TOOL_ANNOTATIONS)),
+                    optional("outputSchema", Shape::Named(OBJECT_SCHEMA)),
+                    optional("execution", Shape::Named(TOOL_EXECUTION)),
+                ] }),
+            );
+            OBJECT_SCHEMA = NamedShape::named(
+                "ObjectSchema",
+                Shape::record_with_rest(const { &[
+                    required("type", Shape::literal("object")),
+                    optional("properties", Shape::map(const { &Shape::Named(MEMBER_SCHEMA) })),
+                    optional("required", Shape::list(const { &Shape::Text })),
+                    optional("$schema", Shape::Text),
+                ] }),
+            );
+            MEMBER_SCHEMA = NamedShape::named(
+                "MemberSchema",
+                Shape::union(const { &[Shape::Object, Shape::Bool] }),
+            );
+            CALL_TOOL_PARAMS = NamedShape::named(
+                "CallToolParams",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("arguments", Shape::Object),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                    optional("task", Shape::Named(TASK_METADATA)),
+                ] }),
+            );
+            CALL_TOOL_RESULT = NamedShape::named(
+                "CallToolResult",
+                Shape::record_with_rest(const { &[
+                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
+                    optional("isError", Shape::Bool),
+                    optional("_meta", Shape::Object),
+                    optional("structuredContent", Shape::Object),
+                ] }),
+            );
+            LIST_RESOURCES_RESULT = NamedShape::named(
+                "ListResourcesResult",
+                Shape::record_with_rest(const { &[
+                    required("resources", Shape::list(const { &Shape::Named(RESOURCE) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE = NamedShape::named(
+                "Resource",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                    optional("description", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("size", Shape::Int),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            LIST_RESOURCE_TEMPLATES_RESULT = NamedShape::named(
+                "ListResourceTemplatesResult",
+                Shape::record_with_rest(const { &[
+                    required(
+                        "resourceTemplates",
+                        Shape::list(const { &Shape::Named(RESOURCE_TEMPLATE) }),
+                    ),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE_TEMPLATE = NamedShape::named(
+                "ResourceTemplate",
+                Shape::record(const { &[
+                    required("uriTemplate", Shape::Text),
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                    optional("description", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            RESOURCE_PARAMS = NamedShape::named(
+                "ResourceParams",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            READ_RESOURCE_RESULT = NamedShape::named(
+                "ReadResourceResult",
+                Shape::record_with_rest(const { &[
+                    required("contents", Shape::list(const { &Shape::Named(RESOURCE_CONTENTS) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            RESOURCE_UPDATED_PARAMS = NamedShape::named(
+                "ResourceUpdatedParams",
+                Shape::record(const { &[
+                    required("uri", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            LIST_PROMPTS_RESULT = NamedShape::named(
+                "ListPromptsResult",
+                Shape::record_with_rest(const { &[
+                    required("prompts", Shape::list(const { &Shape::Named(PROMPT) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            PROMPT = NamedShape::named(
+                "Prompt",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                    optional("description", Shape::Text),
+                    optional("arguments", Shape::list(const { &Shape::Named(PROMPT_ARGUMENT) })),
+                ] }),
+            );
+            PROMPT_ARGUMENT = NamedShape::named(
+                "PromptArgument",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("required", Shape::Bool),
+                ] }),
+            );
+            GET_PROMPT_PARAMS = NamedShape::named(
+                "GetPromptParams",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    optional("arguments", Shape::map(const { &Shape::Text })),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            GET_PROMPT_RESULT = NamedShape::named(
+                "GetPromptResult",
+                Shape::record_with_rest(const { &[
+                    optional("description", Shape::Text),
+                    required("messages", Shape::list(const { &Shape::Named(PROMPT_MESSAGE) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            PROMPT_MESSAGE = NamedShape::named(
+                "PromptMessage",
+                Shape::record(const { &[
+                    required("role", Shape::Named(ROLE)),
+                    required("content", Shape::Named(CONTENT_BLOCK)),
+                ] }),
+            );
+            COMPLETE_PARAMS = NamedShape::named(
+                "CompleteParams",
+                Shape::record(const { &[
+                    required("ref", Shape::Named(COMPLETION_REFERENCE)),
+                    required("argument", Shape::Named(COMPLETION_ARGUMENT)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                    optional("context", Shape::Named(COMPLETION_CONTEXT)),
+                ] }),
+            );
+            COMPLETION_REFERENCE = NamedShape::named(
+                "CompletionReference",
+                Shape::union(const { &[
+                    Shape::Named(PROMPT_REFERENCE),
+                    Shape::Named(RESOURCE_TEMPLATE_REFERENCE),
+                ] }),
+            );
+            PROMPT_REFERENCE = NamedShape::named(
+                "PromptReference",
+                Shape::record(const { &[
+                    required("type", Shape::literal("ref/prompt")),
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                ] }),
+            );
+            RESOURCE_TEMPLATE_REFERENCE = NamedShape::named(
+                "ResourceTemplateReference",
+                Shape::record(const { &[
+                    required("type", Shape::literal("ref/resource")),
+                    required("uri", Shape::Text),
+                ] }),
+            );
+            COMPLETION_ARGUMENT = NamedShape::named(
+                "CompletionArgument",
+                Shape::record(const { &[
+                    required("name", Shape::Text),
+                    required("value", Shape::Text),
+                ] }),
+            );
+            COMPLETE_RESULT = NamedShape::named(
+                "CompleteResult",
+                Shape::record_with_rest(const { &[
+                    required("completion", Shape::Named(COMPLETION)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            COMPLETION = NamedShape::named(
+                "Completion",
+                Shape::record(const { &[
+                    required("values", Shape::list(const { &Shape::Text })),
+                    optional("total", Shape::Int),
+                    optional("hasMore", Shape::Bool),
+                ] }),
+            );
+            SET_LEVEL_PARAMS = NamedShape::named(
+                "SetLevelParams",
+                Shape::record(const { &[
+                    required("level", Shape::Named(LOGGING_LEVEL)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            LOGGING_LEVEL = NamedShape::named(
+                "LoggingLevel",
+                Shape::union(const { &[
+                    Shape::literal("debug"),
+                    Shape::literal("info"),
+                    Shape::literal("notice"),
+                    Shape::literal("warning"),
+                    Shape::literal("error"),
+                    Shape::literal("critical"),
+                    Shape::literal("alert"),
+                    Shape::literal("emergency"),
+                ] }),
+            );
+            LOGGING_MESSAGE_PARAMS = NamedShape::named(
+                "LoggingMessageParams",
+                Shape::record(const { &[
+                    required("level", Shape::Named(LOGGING_LEVEL)),
+                    optional("logger", Shape::Text),
+                    required("data", Shape::Any),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            AUDIO_CONTENT = NamedShape::named(
+                "AudioContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("audio")),
+                    required("data", Shape::Text),
+                    required("mimeType", Shape::Text),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TOOL_ANNOTATIONS = NamedShape::named(
+                "ToolAnnotations",
+                Shape::record(const { &[
+                    optional("title", Shape::Text),
+                    optional("readOnlyHint", Shape::Bool),
+                    optional("destructiveHint", Shape::Bool),
+                    optional("idempotentHint", Shape::Bool),
+                    optional("openWorldHint", Shape::Bool),
+                ] }),
+            );
+            ELICIT_FORM_PARAMS = NamedShape::named(
+                "ElicitFormParams",
+                Shape::record(const { &[
+                    optional("mode", Shape::Named(ELICIT_FORM_PARAMS_MODE)),
+                    required("message", Shape::Text),
+                    required("requestedSchema", Shape::Named(FORM_SCHEMA)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                    optional("task", Shape::Named(TASK_METADATA)),
+                ] }),
+            );
+            FORM_SCHEMA = NamedShape::named(
+                "FormSchema",
+                Shape::record_with_rest(const { &[
+                    required("type", Shape::literal("object")),
+                    required("properties", Shape::map(const { &Shape::Named(FIELD_SCHEMA) })),
+                    optional("required", Shape::list(const { &Shape::Text })),
+                    optional("$schema", Shape::Text),
+                ] }),
+            );
+            FIELD_SCHEMA = NamedShape::named(
+                "FieldSchema",
+                Shape::union(const { &[
+                    Shape::Named(TITLED_ENUM_SCHEMA),
+                    Shape::Named(ENUM_SCHEMA),
+                    Shape::Named(STRING_SCHEMA),
+                    Shape::Named(NUMBER_SCHEMA),
+                    Shape::Named(BOOLEAN_SCHEMA),
+                    Shape::Named(MULTI_SELECT_ENUM_SCHEMA),
+                ] }),
+            );
+            LABELLED = NamedShape::named(
+                "Labelled",
+                Shape::record(const { &[
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                ] }),
+            );
+            STRING_SCHEMA = NamedShape::named(
+                "StringSchema",
+                Shape::record(const { &[
+                    required("type", Shape::literal("string")),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("minLength", Shape::Int),
+                    optional("maxLength", Shape::Int),
+                    optional("format", Shape::Named(STRING_FORMAT)),
+                    optional("default", Shape::Text),
+                ] }),
+            );
+            STRING_FORMAT = NamedShape::named(
+                "StringFormat",
+                Shape::union(const { &[
+                    Shape::literal("email"),
+                    Shape::literal("uri"),
+                    Shape::literal("date"),
+                    Shape::literal("date-time"),
+                ] }),
+            );
+            NUMBER_SCHEMA = NamedShape::named(
+                "NumberSchema",
+                Shape::record(const { &[
+                    required("type", Shape::Named(NUMBER_KIND)),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("minimum", Shape::Number),
+                    optional("maximum", Shape::Number),
+                    optional("default", Shape::Number),
+                ] }),
+            );
+            NUMBER_KIND = NamedShape::named(
+                "NumberKind",
+                Shape::union(const { &[Shape::literal("number"), Shape::literal("integer")] }),
+            );
+            BOOLEAN_SCHEMA = NamedShape::named(
+                "BooleanSchema",
+                Shape::record(const { &[
+                    required("type", Shape::literal("boolean")),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("default", Shape::Bool),
+                ] }),
+            );
+            ENUM_SCHEMA = NamedShape::named(
+                "EnumSchema",
+                Shape::record(const { &[
+                    required("type", Shape::literal("string")),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    required("enum", Shape::list(const { &Shape::Text })),
+                    optional("enumNames", Shape::list(const { &Shape::Text })),
+                    optional("default", Shape::Text),
+                ] }),
+            );
+            ELICIT_RESULT = NamedShape::named(
+                "ElicitResult",
+                Shape::record_with_rest(const { &[
+                    required("action", Shape::Named(ELICIT_ACTION)),
+                    optional("content", Shape::map(const { &Shape::Named(FIELD_VALUE) })),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            ELICIT_ACTION = NamedShape::named(
+                "ElicitAction",
+                Shape::union(const { &[
+                    Shape::literal("accept"),
+                    Shape::literal("decline"),
+                    Shape::literal("cancel"),
+                ] }),
+            );
+            FIELD_VALUE = NamedShape::named(
+                "FieldValue",
+                Shape::union(const { &[
+                    Shape::Text,
+                    Shape::Number,
+                    Shape::Bool,
+                    Shape::list(const { &Shape::Text }),
+                ] }),
+            );
+            RESOURCE_LINK = NamedShape::named(
+                "ResourceLink",
+                Shape::record(const { &[
+                    required("type", Shape::literal("resource_link")),
+                    required("uri", Shape::Text),
+                    required("name", Shape::Text),
+                    optional("title", Shape::Text),
+                    optional("_meta", Shape::Object),
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                    optional("description", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("size", Shape::Int),
+                    optional("annotations", Shape::Named(ANNOTATIONS)),
+                ] }),
+            );
+            COMPLETION_CONTEXT = NamedShape::named(
+                "CompletionContext",
+                Shape::record(const { &[
+                    optional("arguments", Shape::map(const { &Shape::Text })),
+                ] }),
+            );
+            TASK_METADATA = NamedShape::named(
+                "TaskMetadata",
+                Shape::record(const { &[optional("ttl", Shape::Int)] }),
+            );
+            TASK = NamedShape::named(
+                "Task",
+                Shape::record(const { &[
+                    required("taskId", Shape::Text),
+                    required("status", Shape::Named(TASK_STATUS)),
+                    optional("statusMessage", Shape::Text),
+                    required("createdAt", Shape::Text),
+                    required("lastUpdatedAt", Shape::Text),
+                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
+                    optional("pollInterval", Shape::Int),
+                ] }),
+            );
+            TASK_STATUS = NamedShape::named(
+                "TaskStatus",
+                Shape::union(const { &[
+                    Shape::literal("working"),
+                    Shape::literal("input_required"),
+                    Shape::literal("completed"),
+                    Shape::literal("failed"),
+                    Shape::literal("cancelled"),
+                ] }),
+            );
+            CREATE_TASK_RESULT = NamedShape::named(
+                "CreateTaskResult",
+                Shape::record_with_rest(const { &[
+                    required("task", Shape::Named(TASK)),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TASK_PARAMS = NamedShape::named(
+                "TaskParams",
+                Shape::record(const { &[
+                    required("taskId", Shape::Text),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            TASK_RESULT = NamedShape::named(
+                "TaskResult",
+                Shape::record_with_rest(const { &[
+                    required("taskId", Shape::Text),
+                    required("status", Shape::Named(TASK_STATUS)),
+                    optional("statusMessage", Shape::Text),
+                    required("createdAt", Shape::Text),
+                    required("lastUpdatedAt", Shape::Text),
+                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
+                    optional("pollInterval", Shape::Int),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TASK_PAYLOAD = NamedShape::named(
+                "TaskPayload",
+                Shape::union(const { &[
+                    Shape::Named(CREATE_MESSAGE_RESULT),
+                    Shape::Named(ELICIT_RESULT),
+                    Shape::Named(CALL_TOOL_RESULT),
+                    Shape::Named(EMPTY_RESULT),
+                ] }),
+            );
+            LIST_TASKS_RESULT = NamedShape::named(
+                "ListTasksResult",
+                Shape::record_with_rest(const { &[
+                    required("tasks", Shape::list(const { &Shape::Named(TASK) })),
+                    optional("nextCursor", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TASK_STATUS_PARAMS = NamedShape::named(
+                "TaskStatusParams",
+                Shape::record(const { &[
+                    required("taskId", Shape::Text),
+                    required("status", Shape::Named(TASK_STATUS)),
+                    optional("statusMessage", Shape::Text),
+                    required("createdAt", Shape::Text),
+                    required("lastUpdatedAt", Shape::Text),
+                    required("ttl", Shape::union(const { &[Shape::Int, Shape::Null] })),
+                    optional("pollInterval", Shape::Int),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            SAMPLING_CAPABILITY = NamedShape::named(
+                "SamplingCapability",
+                Shape::record(const { &[
+                    optional("context", Shape::Object),
+                    optional("tools", Shape::Object),
+                ] }),
+            );
+            ELICITATION_CAPABILITY = NamedShape::named(
+                "ElicitationCapability",
+                Shape::record(const { &[
+                    optional("form", Shape::Object),
+                    optional("url", Shape::Object),
+                ] }),
+            );
+            TASKS_CAPABILITY = NamedShape::named(
+                "TasksCapability",
+                Shape::record(const { &[
+                    optional("list", Shape::Object),
+                    optional("cancel", Shape::Object),
+                ] }),
+            );
+            CLIENT_TASKS_CAPABILITY = NamedShape::named(
+                "ClientTasksCapability",
+                Shape::record(const { &[
+                    optional("list", Shape::Object),
+                    optional("cancel", Shape::Object),
+                    optional("requests", Shape::Named(CLIENT_TASK_REQUESTS)),
+                ] }),
+            );
+            CLIENT_TASK_REQUESTS = NamedShape::named(
+                "ClientTaskRequests",
+                Shape::record(const { &[
+                    optional("sampling", Shape::Named(SAMPLING_TASK_REQUESTS)),
+                    optional("elicitation", Shape::Named(ELICITATION_TASK_REQUESTS)),
+                ] }),
+            );
+            SAMPLING_TASK_REQUESTS = NamedShape::named(
+                "SamplingTaskRequests",
+                Shape::record(const { &[optional("createMessage", Shape::Object)] }),
+            );
+            ELICITATION_TASK_REQUESTS = NamedShape::named(
+                "ElicitationTaskRequests",
+                Shape::record(const { &[optional("create", Shape::Object)] }),
+            );
+            SERVER_TASKS_CAPABILITY = NamedShape::named(
+                "ServerTasksCapability",
+                Shape::record(const { &[
+                    optional("list", Shape::Object),
+                    optional("cancel", Shape::Object),
+                    optional("requests", Shape::Named(SERVER_TASK_REQUESTS)),
+                ] }),
+            );
+            SERVER_TASK_REQUESTS = NamedShape::named(
+                "ServerTaskRequests",
+                Shape::record(const { &[optional("tools", Shape::Named(TOOLS_TASK_REQUESTS))] }),
+            );
+            TOOLS_TASK_REQUESTS = NamedShape::named(
+                "ToolsTaskRequests",
+                Shape::record(const { &[optional("call", Shape::Object)] }),
+            );
+            ICON = NamedShape::named(
+                "Icon",
+                Shape::record(const { &[
+                    required("src", Shape::Text),
+                    optional("mimeType", Shape::Text),
+                    optional("sizes", Shape::list(const { &Shape::Text })),
+                    optional("theme", Shape::Named(ICON_THEME)),
+                ] }),
+            );
+            ICON_THEME = NamedShape::named(
+                "IconTheme",
+                Shape::union(const { &[Shape::literal("light"), Shape::literal("dark")] }),
+            );
+            ICONS = NamedShape::named(
+                "Icons",
+                Shape::record(const { &[
+                    optional("icons", Shape::list(const { &Shape::Named(ICON) })),
+                ] }),
+            );
+            TASK_REQUEST_PARAMS = NamedShape::named(
+                "TaskRequestParams",
+                Shape::record(const { &[optional("task", Shape::Named(TASK_METADATA))] }),
+            );
+            TOOL_EXECUTION = NamedShape::named(
+                "ToolExecution",
+                Shape::record(const { &[optional("taskSupport", Shape::Named(TASK_SUPPORT))] }),
+            );
+            TASK_SUPPORT = NamedShape::named(
+                "TaskSupport",
+                Shape::union(const { &[
+                    Shape::literal("forbidden"),
+                    Shape::literal("optional"),
+                    Shape::literal("required"),
+                ] }),
+            );
+            TOOL_CHOICE = NamedShape::named(
+                "ToolChoice",
+                Shape::record(const { &[optional("mode", Shape::Named(TOOL_CHOICE_MODE))] }),
+            );
+            TOOL_CHOICE_MODE = NamedShape::named(
+                "ToolChoiceMode",
+                Shape::union(const { &[
+                    Shape::literal("auto"),
+                    Shape::literal("required"),
+                    Shape::literal("none"),
+                ] }),
+            );
+            TOOL_USE_CONTENT = NamedShape::named(
+                "ToolUseContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("tool_use")),
+                    required("id", Shape::Text),
+                    required("name", Shape::Text),
+                    required("input", Shape::Object),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TOOL_RESULT_CONTENT = NamedShape::named(
+                "ToolResultContent",
+                Shape::record(const { &[
+                    required("type", Shape::literal("tool_result")),
+                    required("toolUseId", Shape::Text),
+                    required("content", Shape::list(const { &Shape::Named(CONTENT_BLOCK) })),
+                    optional("structuredContent", Shape::Object),
+                    optional("isError", Shape::Bool),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            ELICIT_PARAMS = NamedShape::named(
+                "ElicitParams",
+                Shape::union(const { &[
+                    Shape::Named(ELICIT_FORM_PARAMS),
+                    Shape::Named(ELICIT_URL_PARAMS),
+                ] }),
+            );
+            ELICIT_URL_PARAMS = NamedShape::named(
+                "ElicitUrlParams",
+                Shape::record(const { &[
+                    required("mode", Shape::literal("url")),
+                    required("message", Shape::Text),
+                    required("url", Shape::Text),
+                    required("elicitationId", Shape::Text),
+                    optional("task", Shape::Named(TASK_METADATA)),
+                    optional("_meta", Shape::Named(REQUEST_META)),
+                ] }),
+            );
+            ELICITATION_COMPLETE_PARAMS = NamedShape::named(
+                "ElicitationCompleteParams",
+                Shape::record(const { &[
+                    required("elicitationId", Shape::Text),
+                    optional("_meta", Shape::Object),
+                ] }),
+            );
+            TITLED_CHOICE = NamedShape::named(
+                "TitledChoice",
+                Shape::record(const { &[
+                    required("const", Shape::Text),
+                    required("title", Shape::Text),
+                ] }),
+            );
+            TITLED_ENUM_SCHEMA = NamedShape::named(
+                "TitledEnumSchema",
+                Shape::record(const { &[
+                    required("type", Shape::literal("string")),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    required("oneOf", Shape::list(const { &Shape::Named(TITLED_CHOICE) })),
+                    optional("default", Shape::Text),
+                ] }),
+            );
+            MULTI_SELECT_ENUM_SCHEMA = NamedShape::named(
+                "MultiSelectEnumSchema",
+                Shape::record(const { &[
+                    required("type", Shape::literal("array")),
+                    optional("title", Shape::Text),
+                    optional("description", Shape::Text),
+                    optional("minItems", Shape::Int),
+                    optional("maxItems", Shape::Int),
+                    required("items", Shape::Named(ENUM_ITEMS)),
+                    optional("default", Shape::list(const { &Shape::Text })),
+                ] }),
+            );
+            ENUM_ITEMS = NamedShape::named(
+                "EnumItems",
+                Shape::union(const { &[
+                    Shape::Named(UNTITLED_ENUM_ITEMS),
+                    Shape::Named(TITLED_ENUM_ITEMS),
+                ] }),
+            );
+            UNTITLED_ENUM_ITEMS = NamedShape::named(
+                "UntitledEnumItems",
+                Shape::record(const { &[
+                    required("type", Shape::literal("string")),
+                    required("enum", Shape::list(const { &Shape::Text })),
+                ] }),
+            );
+            TITLED_ENUM_ITEMS = NamedShape::named(
+                "TitledEnumItems",
+                Shape::record(const { &[
+                    required("anyOf", Shape::list(const { &Shape::Named(TITLED_CHOICE) })),
+                ] }),
+            );
+            ELICIT_FORM_PARAMS_MODE = NamedShape::named(
+                "ElicitFormParamsMode",
+                Shape::union(const { &[Shape::literal("form")] }),
+            );
         }
     }
 
@@ -3930,40 +5036,2438 @@ mod tables {
     }
 }
 
-// Nothing of this runs. Where a payload type lacks serde's traits, rustc names the message that carries it.
-#[cfg(feature = "2025-11-25")]
-typed::roles::payloads! {
-    Initialize: Both<types::InitializeParams>;
-    InitializeResult: Both<types::InitializeResult>;
-    CreateMessage: Both<types::CreateMessageParams>;
-    CreateMessageResult: Both<types::CreateMessageResult>;
-    RootsList: Both<types::ListRootsParams>;
-    RootsListResult: Both<types::ListRootsResult>;
-    ToolsList: Both<types::ListToolsParams>;
-    ToolsListResult: Both<types::ListToolsResult>;
-    ToolsCall: Both<types::CallToolParams>;
-    ToolsResult: Both<types::CallToolResult>;
-    ResourcesList: Both<types::ListResourcesParams>;
-    ResourcesListResult: Both<types::ListResourcesResult>;
-    ResourceTemplatesList: Both<types::ListResourceTemplatesParams>;
-    ResourceTemplatesListResult: Both<types::ListResourceTemplatesResult>;
-    ResourcesRead: Both<types::ReadResourceParams>;
-    ResourcesResult: Both<types::ReadResourceResult>;
-    PromptsList: Both<types::ListPromptsParams>;
-    PromptsListResult: Both<types::ListPromptsResult>;
-    PromptsGet: Both<types::GetPromptParams>;
-    PromptsResult: Both<types::GetPromptResult>;
-    Complete: Both<types::CompleteParams>;
-    Completions: Both<types::CompleteResult>;
-    LogMessage: Both<types::LoggingMessageParams>;
-    ElicitResult: Both<types::ElicitResult>;
-    ToolsTaskCreated: Both<types::CreateTaskResult>;
-    TasksGet: Both<types::GetTaskInfoParams>;
-    TaskState: Both<types::TaskObject>;
-    TasksList: Both<types::ListTasksParams>;
-    TasksListResult: Both<types::ListTasksResult>;
-    TasksResult: Both<types::GetTaskResultParams>;
-    TasksCancel: Both<types::CancelTaskParams>;
-    TaskStatus: Both<types::TaskStatusParams>;
-    ElicitationComplete: Both<types::ElicitationCompleteParams>;
+/// What messages carry.
+pub mod types {
+    use super::typed::Value;
+    use super::typed::shapes::{self, Number, Object};
+    use std::collections::BTreeMap;
+
+    shapes::union! {
+        /// The token that ties progress notifications to a request. The sender of the request chooses it.
+        ///
+        /// `type ProgressToken`
+        ProgressToken is super::tables::shapes::PROGRESS_TOKEN, of super::PROTOCOL {
+            0 => Text(String);
+            1 => Int(i64);
+        };
+    }
+
+    impl From<&str> for ProgressToken {
+        fn from(text: &str) -> Self {
+            Self::from(text.to_owned())
+        }
+    }
+
+    shapes::union! {
+        /// The id of a request.
+        ///
+        /// `type RequestId`
+        RequestId is super::tables::shapes::REQUEST_ID, of super::PROTOCOL {
+            0 => Text(String);
+            1 => Int(i64);
+        };
+    }
+
+    impl From<&str> for RequestId {
+        fn from(text: &str) -> Self {
+            Self::from(text.to_owned())
+        }
+    }
+
+    shapes::record! {
+        /// The metadata of a request.
+        ///
+        /// `type RequestMeta`
+        #[derive(Default)]
+        RequestMeta {
+            optional {
+                /// Asks for progress notifications, which carry this token. The peer need not send any.
+                progress_token: ProgressToken, "progressToken", impl Into<ProgressToken>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The params of a request that has no others.
+        ///
+        /// `type RequestParams`
+        #[derive(Default)]
+        RequestParams {
+            optional {
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of a notification that has no others.
+        ///
+        /// `type NotificationParams`
+        #[derive(Default)]
+        NotificationParams {
+            optional {
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A result that reports success and nothing else. Every result may have further members.
+        ///
+        /// `type EmptyResult`
+        #[derive(Default)]
+        EmptyResult {
+            optional {
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The params of a request for one page of a list.
+        ///
+        /// `type PaginatedParams`
+        #[derive(Default)]
+        PaginatedParams {
+            optional {
+                /// Where the page begins: the `nextCursor` of the previous page. Left out for the first page.
+                cursor: String, "cursor", impl Into<String>;
+
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// One page of a list.
+        ///
+        /// `type PaginatedResult`
+        #[derive(Default)]
+        PaginatedResult {
+            optional {
+                /// Where the next page begins. The last page has none.
+                next_cursor: String, "nextCursor", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// A name for programs.
+        ///
+        /// `type Named`
+        Named {
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// Annotations of what a peer offers or says.
+        ///
+        /// `type Annotated`
+        #[derive(Default)]
+        Annotated {
+            optional {
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a client may consider when it uses or shows something.
+        ///
+        /// `type Annotations`
+        #[derive(Default)]
+        Annotations {
+            optional {
+                /// The audience: the user, the model, or both.
+                audience: Vec<Role>, "audience", impl IntoIterator<Item = Role>, each;
+
+                /// How much it matters, from 0, which means that it may be left out, to 1, which means that it is needed.
+                priority: Number, "priority", impl Into<Number>;
+
+                /// When it last changed, as a timestamp of ISO 8601.
+                last_modified: String, "lastModified", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// A side of a conversation: the speaker of a message, or the audience of something.
+        ///
+        /// `type Role`
+        Role, "\"user\" or \"assistant\"" {
+            User = "user";
+            Assistant = "assistant";
+        };
+    }
+
+    shapes::union! {
+        /// One piece of content in the result of a tool or in a prompt.
+        ///
+        /// `type ContentBlock`
+        ContentBlock is super::tables::shapes::CONTENT_BLOCK, of super::PROTOCOL {
+            0 => Text(TextContent);
+            1 => Image(ImageContent);
+            2 => EmbeddedResource(EmbeddedResource);
+            3 => Audio(AudioContent);
+            4 => ResourceLink(ResourceLink);
+        };
+    }
+
+    shapes::record! {
+        /// Text.
+        ///
+        /// `type TextContent`
+        TextContent {
+            literals {
+                "type" = "text";
+            };
+            required {
+                /// The text.
+                text: String, "text", impl Into<String>;
+            };
+            optional {
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// An image.
+        ///
+        /// `type ImageContent`
+        ImageContent {
+            literals {
+                "type" = "image";
+            };
+            required {
+                /// The image in Base64.
+                data: String, "data", impl Into<String>;
+
+                /// The MIME type of the image.
+                mime_type: String, "mimeType", impl Into<String>;
+            };
+            optional {
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A resource together with its contents.
+        ///
+        /// `type EmbeddedResource`
+        EmbeddedResource {
+            literals {
+                "type" = "resource";
+            };
+            required {
+                /// The contents.
+                resource: ResourceContents, "resource", impl Into<ResourceContents>;
+            };
+            optional {
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::union! {
+        /// The contents of a resource, or of one part of it.
+        ///
+        /// `type ResourceContents`
+        ResourceContents is super::tables::shapes::RESOURCE_CONTENTS, of super::PROTOCOL {
+            0 => Text(TextResourceContents);
+            1 => Blob(BlobResourceContents);
+        };
+    }
+
+    shapes::record! {
+        /// The resource to which contents belong.
+        ///
+        /// `type ResourceOrigin`
+        ResourceOrigin {
+            required {
+                /// The URI of the resource, or of a part of it.
+                uri: String, "uri", impl Into<String>;
+            };
+            optional {
+                /// The MIME type, if it is known.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// Metadata of the contents.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// Contents that are text.
+        ///
+        /// `type TextResourceContents`
+        TextResourceContents {
+            required {
+                /// The URI of the resource, or of a part of it.
+                uri: String, "uri", impl Into<String>;
+
+                /// The text.
+                text: String, "text", impl Into<String>;
+            };
+            optional {
+                /// The MIME type, if it is known.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// Metadata of the contents.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// Contents that are not text.
+        ///
+        /// `type BlobResourceContents`
+        BlobResourceContents {
+            required {
+                /// The URI of the resource, or of a part of it.
+                uri: String, "uri", impl Into<String>;
+
+                /// The bytes in Base64.
+                blob: String, "blob", impl Into<String>;
+            };
+            optional {
+                /// The MIME type, if it is known.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// Metadata of the contents.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `notifications/cancelled`.
+        ///
+        /// `type CancelledParams`
+        #[derive(Default)]
+        CancelledParams {
+            optional {
+                /// The id of the request that its sender cancels. `tasks/cancel` cancels a task.
+                request_id: RequestId, "requestId", impl Into<RequestId>;
+
+                /// The reason, as text for people.
+                reason: String, "reason", impl Into<String>;
+
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `notifications/progress`.
+        ///
+        /// `type ProgressParams`
+        ProgressParams {
+            required {
+                /// The token of the request that makes progress.
+                progress_token: ProgressToken, "progressToken", impl Into<ProgressToken>;
+
+                /// How far the request has come. Each notification has a higher value than the one before.
+                progress: Number, "progress", impl Into<Number>;
+            };
+            optional {
+                /// How far the request has to come, in the same unit, if it is known.
+                total: Number, "total", impl Into<Number>;
+
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// What the request is doing, as text for people.
+                message: String, "message", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `initialize`.
+        ///
+        /// `type InitializeParams`
+        InitializeParams {
+            required {
+                /// The latest revision that the client speaks.
+                protocol_version: String, "protocolVersion", impl Into<String>;
+
+                /// What the client can do.
+                capabilities: ClientCapabilities, "capabilities", impl Into<ClientCapabilities>;
+
+                /// The name and version of the client.
+                client_info: Implementation, "clientInfo", impl Into<Implementation>;
+            };
+            optional {
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `initialize`.
+        ///
+        /// `type InitializeResult`
+        InitializeResult {
+            required {
+                /// The revision of the session. A client that does not speak it closes the session.
+                protocol_version: String, "protocolVersion", impl Into<String>;
+
+                /// What the server can do.
+                capabilities: ServerCapabilities, "capabilities", impl Into<ServerCapabilities>;
+
+                /// The name and version of the server.
+                server_info: Implementation, "serverInfo", impl Into<Implementation>;
+            };
+            optional {
+                /// How to use the server, as text that the client may show to its model.
+                instructions: String, "instructions", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The name and version of a program.
+        ///
+        /// `type Implementation`
+        Implementation {
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+
+                /// The version of the program.
+                version: String, "version", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// What the program does, as text for people.
+                description: String, "description", impl Into<String>;
+
+                /// The URL of the program's website.
+                website_url: String, "websiteUrl", impl Into<String>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a client can do.
+        ///
+        /// `type ClientCapabilities`
+        #[derive(Default)]
+        ClientCapabilities {
+            optional {
+                /// Capabilities that the revision does not define, by name.
+                experimental: BTreeMap<String, Object>, "experimental", impl IntoIterator<Item = (String, Object)>, each;
+
+                /// The client lists the directories in which the server may work.
+                roots: RootsCapability, "roots", impl Into<RootsCapability>;
+
+                /// The client lets the server use its model.
+                sampling: SamplingCapability, "sampling", impl Into<SamplingCapability>;
+
+                /// The client asks its user what the server wants to know.
+                elicitation: ElicitationCapability, "elicitation", impl Into<ElicitationCapability>;
+
+                /// The client runs requests as tasks.
+                tasks: ClientTasksCapability, "tasks", impl Into<ClientTasksCapability>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// What a client does with its roots.
+        ///
+        /// `type RootsCapability`
+        #[derive(Default)]
+        RootsCapability {
+            optional {
+                /// The client sends a notification when its list of roots changes.
+                list_changed: bool, "listChanged", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a server can do.
+        ///
+        /// `type ServerCapabilities`
+        #[derive(Default)]
+        ServerCapabilities {
+            optional {
+                /// Capabilities that the revision does not define, by name.
+                experimental: BTreeMap<String, Object>, "experimental", impl IntoIterator<Item = (String, Object)>, each;
+
+                /// The server sends messages of its log.
+                logging: Object, "logging", impl Into<Object>;
+
+                /// The server offers prompts.
+                prompts: PromptsCapability, "prompts", impl Into<PromptsCapability>;
+
+                /// The server offers resources.
+                resources: ResourcesCapability, "resources", impl Into<ResourcesCapability>;
+
+                /// The server offers tools.
+                tools: ToolsCapability, "tools", impl Into<ToolsCapability>;
+
+                /// The server suggests values for arguments.
+                completions: Object, "completions", impl Into<Object>;
+
+                /// The server runs requests as tasks.
+                tasks: ServerTasksCapability, "tasks", impl Into<ServerTasksCapability>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// What a server does with its prompts.
+        ///
+        /// `type PromptsCapability`
+        #[derive(Default)]
+        PromptsCapability {
+            optional {
+                /// The server sends a notification when its list of prompts changes.
+                list_changed: bool, "listChanged", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a server does with its resources.
+        ///
+        /// `type ResourcesCapability`
+        #[derive(Default)]
+        ResourcesCapability {
+            optional {
+                /// The client may subscribe to changes of a resource.
+                subscribe: bool, "subscribe", bool;
+
+                /// The server sends a notification when its list of resources changes.
+                list_changed: bool, "listChanged", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a server does with its tools.
+        ///
+        /// `type ToolsCapability`
+        #[derive(Default)]
+        ToolsCapability {
+            optional {
+                /// The server sends a notification when its list of tools changes.
+                list_changed: bool, "listChanged", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `sampling/createMessage`.
+        ///
+        /// `type CreateMessageParams`
+        CreateMessageParams {
+            required {
+                /// The conversation so far.
+                messages: Vec<SamplingMessage>, "messages", impl IntoIterator<Item = SamplingMessage>, each;
+
+                /// The highest number of tokens that the model writes.
+                max_tokens: i64, "maxTokens", i64;
+            };
+            optional {
+                /// The model that the server would like. The client decides.
+                model_preferences: ModelPreferences, "modelPreferences", impl Into<ModelPreferences>;
+
+                /// The system prompt that the server would like. The client may change it or leave it out.
+                system_prompt: String, "systemPrompt", impl Into<String>;
+
+                /// The context that the server would like the client to add. Absent means `none`.
+                include_context: IncludeContext, "includeContext", impl Into<IncludeContext>;
+
+                /// How much the model varies its choice of words.
+                temperature: Number, "temperature", impl Into<Number>;
+
+                /// Texts at which the model stops.
+                stop_sequences: Vec<String>, "stopSequences", impl IntoIterator<Item = impl Into<String>>, texts;
+
+                /// What the client passes to the provider of the model. The provider defines its members.
+                metadata: Object, "metadata", impl Into<Object>;
+
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+
+                /// The tools that the model may use.
+                tools: Vec<Tool>, "tools", impl IntoIterator<Item = Tool>, each;
+
+                /// Whether the model uses the tools. Absent means that it decides.
+                tool_choice: ToolChoice, "toolChoice", impl Into<ToolChoice>;
+
+                /// Asks the peer to run the request as a task.
+                task: TaskMetadata, "task", impl Into<TaskMetadata>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// The context that the client adds to a prompt: none, that of the server that asks, or that of all its servers.
+        ///
+        /// `type IncludeContext`
+        IncludeContext, "\"none\", \"thisServer\" or \"allServers\"" {
+            None = "none";
+            ThisServer = "thisServer";
+            AllServers = "allServers";
+        };
+    }
+
+    shapes::record! {
+        /// One message of a conversation with a model.
+        ///
+        /// `type SamplingMessage`
+        SamplingMessage {
+            required {
+                /// The side that says it.
+                role: Role, "role", impl Into<Role>;
+
+                /// What is said.
+                content: SamplingContent, "content", impl Into<SamplingContent>;
+            };
+            optional {
+                /// Metadata of the message.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::union! {
+        /// What a message of a conversation says.
+        ///
+        /// `type SamplingContent`
+        SamplingContent is super::tables::shapes::SAMPLING_CONTENT, of super::PROTOCOL {
+            0 => Block(SamplingContentBlock);
+            1 => List(Vec<SamplingContentBlock>);
+        };
+    }
+
+    shapes::union! {
+        /// One piece of content in a conversation with a model.
+        ///
+        /// `type SamplingContentBlock`
+        SamplingContentBlock is super::tables::shapes::SAMPLING_CONTENT_BLOCK, of super::PROTOCOL {
+            0 => Text(TextContent);
+            1 => Image(ImageContent);
+            2 => Audio(AudioContent);
+            3 => ToolUse(ToolUseContent);
+            4 => ToolResult(ToolResultContent);
+        };
+    }
+
+    shapes::record! {
+        /// The model that a server would like. Each priority goes from 0, which means that it does not matter, to 1.
+        ///
+        /// `type ModelPreferences`
+        #[derive(Default)]
+        ModelPreferences {
+            optional {
+                /// Models that would suit. The first one that the client knows goes ahead of the others.
+                hints: Vec<ModelHint>, "hints", impl IntoIterator<Item = ModelHint>, each;
+
+                /// How much a low price matters.
+                cost_priority: Number, "costPriority", impl Into<Number>;
+
+                /// How much a fast answer matters.
+                speed_priority: Number, "speedPriority", impl Into<Number>;
+
+                /// How much a capable model matters.
+                intelligence_priority: Number, "intelligencePriority", impl Into<Number>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A model that would suit.
+        ///
+        /// `type ModelHint`
+        #[derive(Default)]
+        ModelHint {
+            optional {
+                /// A part of the model's name, such as `sonnet`. The client may choose a similar model of another provider.
+                name: String, "name", impl Into<String>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The result of `sampling/createMessage`.
+        ///
+        /// `type CreateMessageResult`
+        CreateMessageResult {
+            required {
+                /// The side that says it.
+                role: Role, "role", impl Into<Role>;
+
+                /// What is said.
+                content: SamplingContent, "content", impl Into<SamplingContent>;
+
+                /// The name of the model that wrote the message.
+                model: String, "model", impl Into<String>;
+            };
+            optional {
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// Why the model stopped, if it is known.
+                stop_reason: StopReason, "stopReason", impl Into<StopReason>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::words! {
+        /// Why a model stopped: its turn was over, it wrote a stop sequence, it reached the limit of tokens, or a reason of its
+        /// provider.
+        ///
+        /// `type StopReason`
+        StopReason {
+            other Other;
+            ToolUse = "toolUse";
+            EndTurn = "endTurn";
+            StopSequence = "stopSequence";
+            MaxTokens = "maxTokens";
+        };
+    }
+
+    shapes::record! {
+        /// The result of `roots/list`.
+        ///
+        /// `type ListRootsResult`
+        ListRootsResult {
+            required {
+                /// The roots of the client.
+                roots: Vec<Root>, "roots", impl IntoIterator<Item = Root>, each;
+            };
+            optional {
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// A directory or a file in which a server may work.
+        ///
+        /// `type Root`
+        Root {
+            required {
+                /// The URI of the root. It begins with `file://`.
+                uri: String, "uri", impl Into<String>;
+            };
+            optional {
+                /// A name for people.
+                name: String, "name", impl Into<String>;
+
+                /// Metadata of the root.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What every description of a tool, a resource, a resource template or a prompt has.
+        ///
+        /// `type Offered`
+        Offered {
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// Metadata of what is offered.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `tools/list`.
+        ///
+        /// `type ListToolsResult`
+        ListToolsResult {
+            required {
+                /// The tools of this page.
+                tools: Vec<Tool>, "tools", impl IntoIterator<Item = Tool>, each;
+            };
+            optional {
+                /// Where the next page begins. The last page has none.
+                next_cursor: String, "nextCursor", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// A tool that the server offers.
+        ///
+        /// `type Tool`
+        Tool {
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+
+                /// What arguments the tool takes.
+                input_schema: ObjectSchema, "inputSchema", impl Into<ObjectSchema>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// Metadata of what is offered.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+
+                /// What the tool does, as text for people and models.
+                description: String, "description", impl Into<String>;
+
+                /// How the tool behaves.
+                annotations: ToolAnnotations, "annotations", impl Into<ToolAnnotations>;
+
+                /// What the tool returns in `structuredContent`.
+                output_schema: ObjectSchema, "outputSchema", impl Into<ObjectSchema>;
+
+                /// How calls of the tool run.
+                execution: ToolExecution, "execution", impl Into<ToolExecution>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A JSON Schema that describes an object. Keywords that are not listed here are kept.
+        ///
+        /// `type ObjectSchema`
+        #[derive(Default)]
+        ObjectSchema {
+            literals {
+                "type" = "object";
+            };
+            optional {
+                /// The schema of each member.
+                properties: BTreeMap<String, MemberSchema>, "properties", impl IntoIterator<Item = (String, MemberSchema)>, each;
+
+                /// The names of the members that the object must have.
+                required: Vec<String>, "required", impl IntoIterator<Item = impl Into<String>>, texts;
+
+                /// The dialect of JSON Schema. Absent means 2020-12.
+                schema: String, "$schema", impl Into<String>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::union! {
+        /// The schema of a member: an object, or `true` for any value and `false` for none.
+        ///
+        /// `type MemberSchema`
+        MemberSchema is super::tables::shapes::MEMBER_SCHEMA, of super::PROTOCOL {
+            0 => Object(Object);
+            1 => Bool(bool);
+        };
+    }
+
+    shapes::record! {
+        /// The params of `tools/call`.
+        ///
+        /// `type CallToolParams`
+        CallToolParams {
+            required {
+                /// The name of the tool.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The arguments of the tool. Left out for a tool that takes none.
+                arguments: Object, "arguments", impl Into<Object>;
+
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+
+                /// Asks the peer to run the request as a task.
+                task: TaskMetadata, "task", impl Into<TaskMetadata>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `tools/call`.
+        ///
+        /// `type CallToolResult`
+        CallToolResult {
+            required {
+                /// What the tool returns, or what went wrong, as content that a model can read.
+                content: Vec<ContentBlock>, "content", impl IntoIterator<Item = ContentBlock>, each;
+            };
+            optional {
+                /// Whether the tool failed. Absent means that it did not fail.
+                is_error: bool, "isError", bool;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// What the tool returns, as an object that its `outputSchema` describes.
+                structured_content: Object, "structuredContent", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The result of `resources/list`.
+        ///
+        /// `type ListResourcesResult`
+        ListResourcesResult {
+            required {
+                /// The resources of this page.
+                resources: Vec<Resource>, "resources", impl IntoIterator<Item = Resource>, each;
+            };
+            optional {
+                /// Where the next page begins. The last page has none.
+                next_cursor: String, "nextCursor", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// A resource that the server can read.
+        ///
+        /// `type Resource`
+        Resource {
+            required {
+                /// The URI of the resource.
+                uri: String, "uri", impl Into<String>;
+
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+
+                /// What the resource is, as text for people and models.
+                description: String, "description", impl Into<String>;
+
+                /// The MIME type of the resource, if it is known.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// The size of the contents in bytes, before any encoding, if it is known.
+                size: i64, "size", i64;
+
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `resources/templates/list`.
+        ///
+        /// `type ListResourceTemplatesResult`
+        ListResourceTemplatesResult {
+            required {
+                /// The resource templates of this page.
+                resource_templates: Vec<ResourceTemplate>, "resourceTemplates", impl IntoIterator<Item = ResourceTemplate>, each;
+            };
+            optional {
+                /// Where the next page begins. The last page has none.
+                next_cursor: String, "nextCursor", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// A pattern of the URIs of further resources.
+        ///
+        /// `type ResourceTemplate`
+        ResourceTemplate {
+            required {
+                /// The pattern, a URI template of RFC 6570.
+                uri_template: String, "uriTemplate", impl Into<String>;
+
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+
+                /// What the resources are, as text for people and models.
+                description: String, "description", impl Into<String>;
+
+                /// The MIME type of the resources, if all have the same.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `resources/read`, `resources/subscribe` and `resources/unsubscribe`.
+        ///
+        /// `type ResourceParams`
+        ResourceParams {
+            required {
+                /// The URI of the resource.
+                uri: String, "uri", impl Into<String>;
+            };
+            optional {
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `resources/read`.
+        ///
+        /// `type ReadResourceResult`
+        ReadResourceResult {
+            required {
+                /// The contents of the resource. A resource with parts has contents for each of them.
+                contents: Vec<ResourceContents>, "contents", impl IntoIterator<Item = ResourceContents>, each;
+            };
+            optional {
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The params of `notifications/resources/updated`.
+        ///
+        /// `type ResourceUpdatedParams`
+        ResourceUpdatedParams {
+            required {
+                /// The URI of what has changed: the resource, or a part of it.
+                uri: String, "uri", impl Into<String>;
+            };
+            optional {
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `prompts/list`.
+        ///
+        /// `type ListPromptsResult`
+        ListPromptsResult {
+            required {
+                /// The prompts of this page.
+                prompts: Vec<Prompt>, "prompts", impl IntoIterator<Item = Prompt>, each;
+            };
+            optional {
+                /// Where the next page begins. The last page has none.
+                next_cursor: String, "nextCursor", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// A prompt that the server offers, with the arguments that fill it in.
+        ///
+        /// `type Prompt`
+        Prompt {
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// Metadata of what is offered.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+
+                /// What the prompt is for, as text for people.
+                description: String, "description", impl Into<String>;
+
+                /// The arguments that the prompt takes.
+                arguments: Vec<PromptArgument>, "arguments", impl IntoIterator<Item = PromptArgument>, each;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// An argument of a prompt.
+        ///
+        /// `type PromptArgument`
+        PromptArgument {
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// What the argument means, as text for people.
+                description: String, "description", impl Into<String>;
+
+                /// Whether the prompt needs the argument.
+                required: bool, "required", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `prompts/get`.
+        ///
+        /// `type GetPromptParams`
+        GetPromptParams {
+            required {
+                /// The name of the prompt.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The arguments that fill the prompt in, by name.
+                arguments: BTreeMap<String, String>, "arguments", impl IntoIterator<Item = (String, String)>, each;
+
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `prompts/get`.
+        ///
+        /// `type GetPromptResult`
+        GetPromptResult {
+            required {
+                /// The prompt, with its arguments filled in.
+                messages: Vec<PromptMessage>, "messages", impl IntoIterator<Item = PromptMessage>, each;
+            };
+            optional {
+                /// What the prompt is for, as text for people.
+                description: String, "description", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// One message of a prompt.
+        ///
+        /// `type PromptMessage`
+        PromptMessage {
+            required {
+                /// The side that says it.
+                role: Role, "role", impl Into<Role>;
+
+                /// What is said.
+                content: ContentBlock, "content", impl Into<ContentBlock>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `completion/complete`.
+        ///
+        /// `type CompleteParams`
+        CompleteParams {
+            required {
+                /// The prompt or the resource template that has the argument.
+                r#ref: CompletionReference, "ref", impl Into<CompletionReference>;
+
+                /// The argument, with what the user has typed.
+                argument: CompletionArgument, "argument", impl Into<CompletionArgument>;
+            };
+            optional {
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+
+                /// What is known about the other arguments.
+                context: CompletionContext, "context", impl Into<CompletionContext>;
+            };
+        };
+    }
+
+    shapes::union! {
+        /// What has the argument that is to be completed.
+        ///
+        /// `type CompletionReference`
+        CompletionReference is super::tables::shapes::COMPLETION_REFERENCE, of super::PROTOCOL {
+            0 => RefPrompt(PromptReference);
+            1 => RefResource(ResourceTemplateReference);
+        };
+    }
+
+    shapes::record! {
+        /// A prompt, by name.
+        ///
+        /// `type PromptReference`
+        PromptReference {
+            literals {
+                "type" = "ref/prompt";
+            };
+            required {
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A resource template, by its pattern, or a resource, by its URI.
+        ///
+        /// `type ResourceTemplateReference`
+        ResourceTemplateReference {
+            literals {
+                "type" = "ref/resource";
+            };
+            required {
+                /// The pattern or the URI.
+                uri: String, "uri", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The argument that is to be completed.
+        ///
+        /// `type CompletionArgument`
+        CompletionArgument {
+            required {
+                /// The name of the argument.
+                name: String, "name", impl Into<String>;
+
+                /// What the user has typed so far.
+                value: String, "value", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `completion/complete`.
+        ///
+        /// `type CompleteResult`
+        CompleteResult {
+            required {
+                /// The suggestions.
+                completion: Completion, "completion", impl Into<Completion>;
+            };
+            optional {
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// Values for an argument.
+        ///
+        /// `type Completion`
+        Completion {
+            required {
+                /// The values, at most 100.
+                values: Vec<String>, "values", impl IntoIterator<Item = impl Into<String>>, texts;
+            };
+            optional {
+                /// How many values there are in all.
+                total: i64, "total", i64;
+
+                /// Whether there are more values than these.
+                has_more: bool, "hasMore", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `logging/setLevel`.
+        ///
+        /// `type SetLevelParams`
+        SetLevelParams {
+            required {
+                /// The lowest severity that the client wants to receive.
+                level: LoggingLevel, "level", impl Into<LoggingLevel>;
+            };
+            optional {
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// The severity of a log message, in the words of RFC 5424, the lowest first.
+        ///
+        /// `type LoggingLevel`
+        LoggingLevel, "\"debug\", \"info\", \"notice\", \"warning\", \"error\", \"critical\", \"alert\" or \"emergency\"" {
+            Debug = "debug";
+            Info = "info";
+            Notice = "notice";
+            Warning = "warning";
+            Error = "error";
+            Critical = "critical";
+            Alert = "alert";
+            Emergency = "emergency";
+        };
+    }
+
+    shapes::record! {
+        /// The params of `notifications/message`.
+        ///
+        /// `type LoggingMessageParams`
+        LoggingMessageParams {
+            required {
+                /// The severity of the message.
+                level: LoggingLevel, "level", impl Into<LoggingLevel>;
+
+                /// What is logged: a text or any other value.
+                data: Value, "data", impl Into<Value>;
+            };
+            optional {
+                /// The part of the server that logs.
+                logger: String, "logger", impl Into<String>;
+
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A recording.
+        ///
+        /// `type AudioContent`
+        AudioContent {
+            literals {
+                "type" = "audio";
+            };
+            required {
+                /// The recording in Base64.
+                data: String, "data", impl Into<String>;
+
+                /// The MIME type of the recording.
+                mime_type: String, "mimeType", impl Into<String>;
+            };
+            optional {
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// How a tool behaves, as its server says. All of these are hints: a client does not rely on them unless it trusts the
+        /// server.
+        ///
+        /// `type ToolAnnotations`
+        #[derive(Default)]
+        ToolAnnotations {
+            optional {
+                /// A name for people.
+                title: String, "title", impl Into<String>;
+
+                /// Whether the tool changes nothing. Absent means that it may change something.
+                read_only_hint: bool, "readOnlyHint", bool;
+
+                /// Whether a change may destroy something. Absent means that it may. A tool that changes nothing destroys nothing.
+                destructive_hint: bool, "destructiveHint", bool;
+
+                /// Whether a second call with the same arguments changes nothing more. Absent means that it may.
+                idempotent_hint: bool, "idempotentHint", bool;
+
+                /// Whether the tool reaches beyond a closed world, as a web search does and a notebook does not. Absent means that
+                /// it may.
+                open_world_hint: bool, "openWorldHint", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `elicitation/create` that show a form.
+        ///
+        /// `type ElicitFormParams`
+        ElicitFormParams {
+            required {
+                /// What the server asks for, as text for the user.
+                message: String, "message", impl Into<String>;
+
+                /// The fields of the form.
+                requested_schema: FormSchema, "requestedSchema", impl Into<FormSchema>;
+            };
+            optional {
+                mode: ElicitFormParamsMode, "mode", impl Into<ElicitFormParamsMode>;
+
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+
+                /// Asks the peer to run the request as a task.
+                task: TaskMetadata, "task", impl Into<TaskMetadata>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The fields of a form, as a JSON Schema. Keywords that are not listed here are kept.
+        ///
+        /// `type FormSchema`
+        FormSchema {
+            literals {
+                "type" = "object";
+            };
+            required {
+                /// The fields, by name.
+                properties: BTreeMap<String, FieldSchema>, "properties", impl IntoIterator<Item = (String, FieldSchema)>, each;
+            };
+            optional {
+                /// The names of the fields that the user must fill in.
+                required: Vec<String>, "required", impl IntoIterator<Item = impl Into<String>>, texts;
+
+                /// The dialect of JSON Schema. Absent means 2020-12.
+                schema: String, "$schema", impl Into<String>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::union! {
+        /// One field of a form. A field of text that lists choices is an `EnumSchema`.
+        ///
+        /// `type FieldSchema`
+        FieldSchema is super::tables::shapes::FIELD_SCHEMA, of super::PROTOCOL {
+            0 => TitledEnumSchema(TitledEnumSchema);
+            1 => EnumSchema(EnumSchema);
+            2 => StringSchema(StringSchema);
+            3 => NumberSchema(NumberSchema);
+            4 => BooleanSchema(BooleanSchema);
+            5 => MultiSelectEnumSchema(MultiSelectEnumSchema);
+        };
+    }
+
+    shapes::record! {
+        /// What every field of a form has.
+        ///
+        /// `type Labelled`
+        #[derive(Default)]
+        Labelled {
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A field for a text.
+        ///
+        /// `type StringSchema`
+        #[derive(Default)]
+        StringSchema {
+            literals {
+                "type" = "string";
+            };
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+
+                /// The lowest number of characters.
+                min_length: i64, "minLength", i64;
+
+                /// The highest number of characters.
+                max_length: i64, "maxLength", i64;
+
+                /// What kind of text it is.
+                format: StringFormat, "format", impl Into<StringFormat>;
+
+                /// What the field says before the user fills it in.
+                default: String, "default", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// A kind of text.
+        ///
+        /// `type StringFormat`
+        StringFormat, "\"email\", \"uri\", \"date\" or \"date-time\"" {
+            Email = "email";
+            Uri = "uri";
+            Date = "date";
+            DateTime = "date-time";
+        };
+    }
+
+    shapes::record! {
+        /// A field for a number.
+        ///
+        /// `type NumberSchema`
+        NumberSchema {
+            required {
+                /// Whether the number may have a fraction.
+                r#type: NumberKind, "type", impl Into<NumberKind>;
+            };
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+
+                /// The lowest number.
+                minimum: Number, "minimum", impl Into<Number>;
+
+                /// The highest number.
+                maximum: Number, "maximum", impl Into<Number>;
+
+                /// What the field says before the user fills it in.
+                default: Number, "default", impl Into<Number>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// A number of any kind, or a whole number.
+        ///
+        /// `type NumberKind`
+        NumberKind, "\"number\" or \"integer\"" {
+            Number = "number";
+            Integer = "integer";
+        };
+    }
+
+    shapes::record! {
+        /// A field for yes or no.
+        ///
+        /// `type BooleanSchema`
+        #[derive(Default)]
+        BooleanSchema {
+            literals {
+                "type" = "boolean";
+            };
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+
+                /// What the field says before the user fills it in.
+                default: bool, "default", bool;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A field for one of several choices.
+        ///
+        /// `type EnumSchema`
+        EnumSchema {
+            literals {
+                "type" = "string";
+            };
+            required {
+                /// The choices.
+                r#enum: Vec<String>, "enum", impl IntoIterator<Item = impl Into<String>>, texts;
+            };
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+
+                /// A label for each choice, in the order of the choices.
+                enum_names: Vec<String>, "enumNames", impl IntoIterator<Item = impl Into<String>>, texts;
+
+                /// What is chosen before the user chooses.
+                default: String, "default", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `elicitation/create`.
+        ///
+        /// `type ElicitResult`
+        ElicitResult {
+            required {
+                /// What the user did.
+                action: ElicitAction, "action", impl Into<ElicitAction>;
+            };
+            optional {
+                /// What the user filled in, by the name of the field. Absent unless the user accepted a form.
+                content: BTreeMap<String, FieldValue>, "content", impl IntoIterator<Item = (String, FieldValue)>, each;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::words! {
+        /// What a user did with a request: agreed, refused, or dismissed it without a choice.
+        ///
+        /// `type ElicitAction`
+        ElicitAction, "\"accept\", \"decline\" or \"cancel\"" {
+            Accept = "accept";
+            Decline = "decline";
+            Cancel = "cancel";
+        };
+    }
+
+    shapes::union! {
+        /// What a user filled into a field.
+        ///
+        /// `type FieldValue`
+        FieldValue is super::tables::shapes::FIELD_VALUE, of super::PROTOCOL {
+            0 => Text(String);
+            1 => Number(Number);
+            2 => Bool(bool);
+            3 => List(Vec<String>);
+        };
+    }
+
+    impl From<&str> for FieldValue {
+        fn from(text: &str) -> Self {
+            Self::from(text.to_owned())
+        }
+    }
+
+    shapes::record! {
+        /// A resource that the server can read, without its contents. `resources/list` need not list it.
+        ///
+        /// `type ResourceLink`
+        ResourceLink {
+            literals {
+                "type" = "resource_link";
+            };
+            required {
+                /// The URI of the resource.
+                uri: String, "uri", impl Into<String>;
+
+                /// The name, as programs use it.
+                name: String, "name", impl Into<String>;
+            };
+            optional {
+                /// The name, as people read it. Absent means that people read `name`.
+                title: String, "title", impl Into<String>;
+
+                /// Metadata of what is annotated.
+                meta: Object, "_meta", impl Into<Object>;
+
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+
+                /// What the resource is, as text for people and models.
+                description: String, "description", impl Into<String>;
+
+                /// The MIME type of the resource, if it is known.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// The size of the contents in bytes, before any encoding, if it is known.
+                size: i64, "size", i64;
+
+                /// The audience, and how much it matters.
+                annotations: Annotations, "annotations", impl Into<Annotations>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What is known about the other arguments of a prompt or of a resource template.
+        ///
+        /// `type CompletionContext`
+        #[derive(Default)]
+        CompletionContext {
+            optional {
+                /// The values of other arguments, by name.
+                arguments: BTreeMap<String, String>, "arguments", impl IntoIterator<Item = (String, String)>, each;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// Asks for a request to run as a task.
+        ///
+        /// `type TaskMetadata`
+        #[derive(Default)]
+        TaskMetadata {
+            optional {
+                /// For how many milliseconds after its creation the sender would like the task to be kept.
+                ttl: i64, "ttl", i64;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A task.
+        ///
+        /// `type Task`
+        Task {
+            required {
+                /// The id of the task. The peer that runs the task has chosen it.
+                task_id: String, "taskId", impl Into<String>;
+
+                /// How far the task has come.
+                status: TaskStatus, "status", impl Into<TaskStatus>;
+
+                /// When the task was created, as a timestamp of ISO 8601.
+                created_at: String, "createdAt", impl Into<String>;
+
+                /// When the task last changed, as a timestamp of ISO 8601.
+                last_updated_at: String, "lastUpdatedAt", impl Into<String>;
+
+                /// For how many milliseconds after its creation the task is kept. `null` means indefinitely.
+                ttl: Option<i64>, "ttl", impl Into<Option<i64>>;
+            };
+            optional {
+                /// What the status means, as text for people: why a task failed, for instance.
+                status_message: String, "statusMessage", impl Into<String>;
+
+                /// How many milliseconds to wait between two requests for the status.
+                poll_interval: i64, "pollInterval", i64;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// How far a task has come. A task that is `completed`, `failed` or `cancelled` has finished. One that is
+        /// `input_required` waits for a reply of the peer that created it.
+        ///
+        /// `type TaskStatus`
+        TaskStatus, "\"working\", \"input_required\", \"completed\", \"failed\" or \"cancelled\"" {
+            Working = "working";
+            InputRequired = "input_required";
+            Completed = "completed";
+            Failed = "failed";
+            Cancelled = "cancelled";
+        };
+    }
+
+    shapes::record! {
+        /// The result of a request that runs as a task.
+        ///
+        /// `type CreateTaskResult`
+        CreateTaskResult {
+            required {
+                /// The task.
+                task: Task, "task", impl Into<Task>;
+            };
+            optional {
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The params of `tasks/get`, `tasks/result` and `tasks/cancel`.
+        ///
+        /// `type TaskParams`
+        TaskParams {
+            required {
+                /// The id of the task.
+                task_id: String, "taskId", impl Into<String>;
+            };
+            optional {
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of `tasks/get` and of `tasks/cancel`.
+        ///
+        /// `type TaskResult`
+        TaskResult {
+            required {
+                /// The id of the task. The peer that runs the task has chosen it.
+                task_id: String, "taskId", impl Into<String>;
+
+                /// How far the task has come.
+                status: TaskStatus, "status", impl Into<TaskStatus>;
+
+                /// When the task was created, as a timestamp of ISO 8601.
+                created_at: String, "createdAt", impl Into<String>;
+
+                /// When the task last changed, as a timestamp of ISO 8601.
+                last_updated_at: String, "lastUpdatedAt", impl Into<String>;
+
+                /// For how many milliseconds after its creation the task is kept. `null` means indefinitely.
+                ttl: Option<i64>, "ttl", impl Into<Option<i64>>;
+            };
+            optional {
+                /// What the status means, as text for people: why a task failed, for instance.
+                status_message: String, "statusMessage", impl Into<String>;
+
+                /// How many milliseconds to wait between two requests for the status.
+                poll_interval: i64, "pollInterval", i64;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::union! {
+        /// The result of `tasks/result`: what the request that created the task would have returned.
+        ///
+        /// `type TaskPayload`
+        TaskPayload is super::tables::shapes::TASK_PAYLOAD, of super::PROTOCOL {
+            0 => CreateMessage(CreateMessageResult);
+            1 => Elicit(ElicitResult);
+            2 => CallTool(CallToolResult);
+            3 => Empty(EmptyResult);
+        };
+    }
+
+    shapes::record! {
+        /// The result of `tasks/list`.
+        ///
+        /// `type ListTasksResult`
+        ListTasksResult {
+            required {
+                /// The tasks of this page.
+                tasks: Vec<Task>, "tasks", impl IntoIterator<Item = Task>, each;
+            };
+            optional {
+                /// Where the next page begins. The last page has none.
+                next_cursor: String, "nextCursor", impl Into<String>;
+
+                /// Metadata of the result.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The params of `notifications/tasks/status`.
+        ///
+        /// `type TaskStatusParams`
+        TaskStatusParams {
+            required {
+                /// The id of the task. The peer that runs the task has chosen it.
+                task_id: String, "taskId", impl Into<String>;
+
+                /// How far the task has come.
+                status: TaskStatus, "status", impl Into<TaskStatus>;
+
+                /// When the task was created, as a timestamp of ISO 8601.
+                created_at: String, "createdAt", impl Into<String>;
+
+                /// When the task last changed, as a timestamp of ISO 8601.
+                last_updated_at: String, "lastUpdatedAt", impl Into<String>;
+
+                /// For how many milliseconds after its creation the task is kept. `null` means indefinitely.
+                ttl: Option<i64>, "ttl", impl Into<Option<i64>>;
+            };
+            optional {
+                /// What the status means, as text for people: why a task failed, for instance.
+                status_message: String, "statusMessage", impl Into<String>;
+
+                /// How many milliseconds to wait between two requests for the status.
+                poll_interval: i64, "pollInterval", i64;
+
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a client supports of sampling.
+        ///
+        /// `type SamplingCapability`
+        #[derive(Default)]
+        SamplingCapability {
+            optional {
+                /// The client adds context if `includeContext` asks for it.
+                context: Object, "context", impl Into<Object>;
+
+                /// The client lets its model use the server's tools.
+                tools: Object, "tools", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a client supports of elicitation. A client that announces neither shows forms.
+        ///
+        /// `type ElicitationCapability`
+        #[derive(Default)]
+        ElicitationCapability {
+            optional {
+                /// The client shows forms.
+                form: Object, "form", impl Into<Object>;
+
+                /// The client opens URLs.
+                url: Object, "url", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a peer supports of tasks.
+        ///
+        /// `type TasksCapability`
+        #[derive(Default)]
+        TasksCapability {
+            optional {
+                /// The peer lists its tasks.
+                list: Object, "list", impl Into<Object>;
+
+                /// The peer cancels tasks.
+                cancel: Object, "cancel", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a client supports of tasks.
+        ///
+        /// `type ClientTasksCapability`
+        #[derive(Default)]
+        ClientTasksCapability {
+            optional {
+                /// The peer lists its tasks.
+                list: Object, "list", impl Into<Object>;
+
+                /// The peer cancels tasks.
+                cancel: Object, "cancel", impl Into<Object>;
+
+                /// The requests that the client runs as tasks.
+                requests: ClientTaskRequests, "requests", impl Into<ClientTaskRequests>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The requests that a client runs as tasks.
+        ///
+        /// `type ClientTaskRequests`
+        #[derive(Default)]
+        ClientTaskRequests {
+            optional {
+                /// Requests of sampling.
+                sampling: SamplingTaskRequests, "sampling", impl Into<SamplingTaskRequests>;
+
+                /// Requests of elicitation.
+                elicitation: ElicitationTaskRequests, "elicitation", impl Into<ElicitationTaskRequests>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The requests of sampling that a client runs as tasks.
+        ///
+        /// `type SamplingTaskRequests`
+        #[derive(Default)]
+        SamplingTaskRequests {
+            optional {
+                /// `sampling/createMessage`.
+                create_message: Object, "createMessage", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The requests of elicitation that a client runs as tasks.
+        ///
+        /// `type ElicitationTaskRequests`
+        #[derive(Default)]
+        ElicitationTaskRequests {
+            optional {
+                /// `elicitation/create`.
+                create: Object, "create", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// What a server supports of tasks.
+        ///
+        /// `type ServerTasksCapability`
+        #[derive(Default)]
+        ServerTasksCapability {
+            optional {
+                /// The peer lists its tasks.
+                list: Object, "list", impl Into<Object>;
+
+                /// The peer cancels tasks.
+                cancel: Object, "cancel", impl Into<Object>;
+
+                /// The requests that the server runs as tasks.
+                requests: ServerTaskRequests, "requests", impl Into<ServerTaskRequests>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The requests that a server runs as tasks.
+        ///
+        /// `type ServerTaskRequests`
+        #[derive(Default)]
+        ServerTaskRequests {
+            optional {
+                /// Requests of tools.
+                tools: ToolsTaskRequests, "tools", impl Into<ToolsTaskRequests>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The requests of tools that a server runs as tasks.
+        ///
+        /// `type ToolsTaskRequests`
+        #[derive(Default)]
+        ToolsTaskRequests {
+            optional {
+                /// `tools/call`.
+                call: Object, "call", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// An icon.
+        ///
+        /// `type Icon`
+        Icon {
+            required {
+                /// The URI of the image: one of HTTP, or a `data:` URI.
+                src: String, "src", impl Into<String>;
+            };
+            optional {
+                /// The MIME type of the image, if its source does not say it well.
+                mime_type: String, "mimeType", impl Into<String>;
+
+                /// The sizes at which the icon looks well, such as `48x48`, or `any`. Absent means any size.
+                sizes: Vec<String>, "sizes", impl IntoIterator<Item = impl Into<String>>, texts;
+
+                /// The background for which the icon is made. Absent means any background.
+                theme: IconTheme, "theme", impl Into<IconTheme>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// The background for which an icon is made.
+        ///
+        /// `type IconTheme`
+        IconTheme, "\"light\" or \"dark\"" {
+            Light = "light";
+            Dark = "dark";
+        };
+    }
+
+    shapes::record! {
+        /// The icons of something that a client shows.
+        ///
+        /// `type Icons`
+        #[derive(Default)]
+        Icons {
+            optional {
+                /// The icons, in several sizes or for several backgrounds.
+                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of a request that may run as a task.
+        ///
+        /// `type TaskRequestParams`
+        #[derive(Default)]
+        TaskRequestParams {
+            optional {
+                /// Asks the peer to run the request as a task.
+                task: TaskMetadata, "task", impl Into<TaskMetadata>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// How calls of a tool run.
+        ///
+        /// `type ToolExecution`
+        #[derive(Default)]
+        ToolExecution {
+            optional {
+                /// Whether a call may run as a task. Absent means `forbidden`.
+                task_support: TaskSupport, "taskSupport", impl Into<TaskSupport>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// Whether calls of a tool must not, may or must run as tasks.
+        ///
+        /// `type TaskSupport`
+        TaskSupport, "\"forbidden\", \"optional\" or \"required\"" {
+            Forbidden = "forbidden";
+            Optional = "optional";
+            Required = "required";
+        };
+    }
+
+    shapes::record! {
+        /// Whether a model uses the tools that it is given.
+        ///
+        /// `type ToolChoice`
+        #[derive(Default)]
+        ToolChoice {
+            optional {
+                /// Whether the model uses them. Absent means `auto`.
+                mode: ToolChoiceMode, "mode", impl Into<ToolChoiceMode>;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// The model may, must or must not use a tool.
+        ///
+        /// `type ToolChoiceMode`
+        ToolChoiceMode, "\"auto\", \"required\" or \"none\"" {
+            Auto = "auto";
+            Required = "required";
+            None = "none";
+        };
+    }
+
+    shapes::record! {
+        /// The model wants to use a tool.
+        ///
+        /// `type ToolUseContent`
+        ToolUseContent {
+            literals {
+                "type" = "tool_use";
+            };
+            required {
+                /// The id of this use, which the result names.
+                id: String, "id", impl Into<String>;
+
+                /// The name of the tool.
+                name: String, "name", impl Into<String>;
+
+                /// The arguments of the tool.
+                input: Object, "input", impl Into<Object>;
+            };
+            optional {
+                /// Metadata of the use. A later request repeats it.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The result of a use of a tool.
+        ///
+        /// `type ToolResultContent`
+        ToolResultContent {
+            literals {
+                "type" = "tool_result";
+            };
+            required {
+                /// The id of the use.
+                tool_use_id: String, "toolUseId", impl Into<String>;
+
+                /// What the tool returned.
+                content: Vec<ContentBlock>, "content", impl IntoIterator<Item = ContentBlock>, each;
+            };
+            optional {
+                /// What the tool returned, as an object that its `outputSchema` describes.
+                structured_content: Object, "structuredContent", impl Into<Object>;
+
+                /// Whether the tool failed. Absent means that it did not fail.
+                is_error: bool, "isError", bool;
+
+                /// Metadata of the result. A later request repeats it.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::union! {
+        /// The params of `elicitation/create`.
+        ///
+        /// `type ElicitParams`
+        ElicitParams is super::tables::shapes::ELICIT_PARAMS, of super::PROTOCOL {
+            0 => Form(ElicitFormParams);
+            1 => Url(ElicitUrlParams);
+        };
+    }
+
+    shapes::record! {
+        /// The params of `elicitation/create` that open a URL.
+        ///
+        /// `type ElicitUrlParams`
+        ElicitUrlParams {
+            literals {
+                "mode" = "url";
+            };
+            required {
+                /// What the user is to do there, as text for the user.
+                message: String, "message", impl Into<String>;
+
+                /// The URL to open.
+                url: String, "url", impl Into<String>;
+
+                /// The id of the elicitation, which `notifications/elicitation/complete` names.
+                elicitation_id: String, "elicitationId", impl Into<String>;
+            };
+            optional {
+                /// Asks the peer to run the request as a task.
+                task: TaskMetadata, "task", impl Into<TaskMetadata>;
+
+                /// Metadata of the request.
+                meta: RequestMeta, "_meta", impl Into<RequestMeta>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// The params of `notifications/elicitation/complete`.
+        ///
+        /// `type ElicitationCompleteParams`
+        ElicitationCompleteParams {
+            required {
+                /// The id of the elicitation.
+                elicitation_id: String, "elicitationId", impl Into<String>;
+            };
+            optional {
+                /// Metadata of the notification.
+                meta: Object, "_meta", impl Into<Object>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A choice with a label.
+        ///
+        /// `type TitledChoice`
+        TitledChoice {
+            required {
+                /// The choice, as programs use it.
+                r#const: String, "const", impl Into<String>;
+
+                /// The choice, as people read it.
+                title: String, "title", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A field for one of several choices with labels.
+        ///
+        /// `type TitledEnumSchema`
+        TitledEnumSchema {
+            literals {
+                "type" = "string";
+            };
+            required {
+                /// The choices.
+                one_of: Vec<TitledChoice>, "oneOf", impl IntoIterator<Item = TitledChoice>, each;
+            };
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+
+                /// What is chosen before the user chooses.
+                default: String, "default", impl Into<String>;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// A field for any number of choices.
+        ///
+        /// `type MultiSelectEnumSchema`
+        MultiSelectEnumSchema {
+            literals {
+                "type" = "array";
+            };
+            required {
+                /// The choices.
+                items: EnumItems, "items", impl Into<EnumItems>;
+            };
+            optional {
+                /// The label of the field, as text for the user.
+                title: String, "title", impl Into<String>;
+
+                /// What the field means, as text for the user.
+                description: String, "description", impl Into<String>;
+
+                /// The lowest number of choices.
+                min_items: i64, "minItems", i64;
+
+                /// The highest number of choices.
+                max_items: i64, "maxItems", i64;
+
+                /// What is chosen before the user chooses.
+                default: Vec<String>, "default", impl IntoIterator<Item = impl Into<String>>, texts;
+            };
+        };
+    }
+
+    shapes::union! {
+        /// The choices of a field for any number of them.
+        ///
+        /// `type EnumItems`
+        EnumItems is super::tables::shapes::ENUM_ITEMS, of super::PROTOCOL {
+            0 => Untitled(UntitledEnumItems);
+            1 => Titled(TitledEnumItems);
+        };
+    }
+
+    shapes::record! {
+        /// Choices without labels.
+        ///
+        /// `type UntitledEnumItems`
+        UntitledEnumItems {
+            literals {
+                "type" = "string";
+            };
+            required {
+                /// The choices.
+                r#enum: Vec<String>, "enum", impl IntoIterator<Item = impl Into<String>>, texts;
+            };
+        };
+    }
+
+    shapes::record! {
+        /// Choices with labels.
+        ///
+        /// `type TitledEnumItems`
+        TitledEnumItems {
+            required {
+                /// The choices.
+                any_of: Vec<TitledChoice>, "anyOf", impl IntoIterator<Item = TitledChoice>, each;
+            };
+        };
+    }
+
+    shapes::words! {
+        /// Stands in [`ElicitFormParams`].
+        ///
+        /// `type ElicitFormParamsMode`
+        ElicitFormParamsMode, "\"form\"" {
+            Form = "form";
+        };
+    }
 }

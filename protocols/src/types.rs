@@ -1,143 +1,292 @@
-//! The payloads of all revisions: those of the crate `tower-mcp-types`, and the params of some requests in their place.
+//! The payloads of all revisions, generated from the shapes of the latest one, and what makes some of them easier to use.
 //!
-//! That crate writes `"arguments": null` for a call without arguments, which other implementations refuse. It also
-//! drops members of `_meta` that it does not know. The types below have the same fields under the same names, leave out
-//! absent fields, and keep all of `_meta`. They shadow those of the crate. There is one model for all revisions; fields
-//! that a revision does not have are left out.
+//! A program that is written against the latest revision also speaks the older ones, so all revisions share these types.
+//! What an older revision does not have is an optional field or an alternative of a union: leave it out there.
+//!
+//! ```
+//! use mcp_protocols::types::{CallToolParams, CallToolResult, ImageContent, TextContent};
+//!
+//! let params = CallToolParams::new("weather").with_argument("city", "Ulm");
+//! assert_eq!(serde_json::to_string(&params)?, r#"{"name":"weather","arguments":{"city":"Ulm"}}"#);
+//!
+//! let result = CallToolResult::new([
+//!     TextContent::new("Sunny.").into(),
+//!     ImageContent::new("aGk=", "image/png").into(),
+//! ]);
+//! assert_eq!(result.first_text(), Some("Sunny."));
+//! # Ok::<(), serde_json::Error>(())
+//! ```
+//!
+//! Each record has `new(…)` with what it must have, and a setter for each optional field. A union has `From` for each of
+//! its alternatives, so that `new` and the setters take any of them.
 
-use std::collections::HashMap;
+use std::cmp::Ordering;
 
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
-pub use tower_mcp_types::protocol::*;
+#[doc(inline)]
+pub use mcp_runtime::shapes::{Number, Object};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 
-/// The metadata of a request, in `_meta`.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RequestMeta {
-    /// The token that progress notifications of the request carry. A call with progress fills it in.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub progress_token: Option<ProgressToken>,
-    /// All other members: trace ids, the task of the request, anything that the two sides have agreed on.
-    #[serde(flatten)]
-    pub other: Map<String, Value>,
+#[doc(inline)]
+pub use crate::mcp_2025_11_25::types::*;
+
+impl CallToolParams {
+    /// Adds an argument.
+    #[must_use]
+    pub fn with_argument(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.arguments.get_or_insert_default().insert(name.into(), value.into());
+        self
+    }
+
+    /// The argument with a name, if the call has it.
+    pub fn argument(&self, name: &str) -> Option<&Value> {
+        self.arguments.as_ref()?.get(name)
+    }
+
+    /// Reads all arguments as a type. A call without arguments is read as an empty object.
+    ///
+    /// # Errors
+    /// The arguments do not fit the type. For the model that made the call, the text of the error is what it needs: return
+    /// it with [`CallToolResult::error`].
+    ///
+    /// ```
+    /// # use mcp_protocols::types::CallToolParams;
+    /// #[derive(serde::Deserialize)]
+    /// struct Place { city: String }
+    ///
+    /// let params = CallToolParams::new("weather").with_argument("city", "Ulm");
+    /// assert_eq!(params.read_arguments::<Place>()?.city, "Ulm");
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    pub fn read_arguments<T: DeserializeOwned>(&self) -> Result<T, serde_json::Error> {
+        T::deserialize(Value::Object(self.arguments.clone().unwrap_or_default()))
+    }
 }
 
-/// The params of `tools/call`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct CallToolParams {
-    /// The name of the tool.
-    pub name: String,
-    /// The arguments of the tool. Left out if `null`.
-    #[serde(default, skip_serializing_if = "Value::is_null")]
-    pub arguments: Value,
-    /// The metadata of the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
-    /// Asks the peer to run the call as a task.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<TaskRequestParams>,
+impl CallToolResult {
+    /// A result that is one text.
+    pub fn text(text: impl Into<String>) -> Self {
+        CallToolResult::new([TextContent::new(text).into()])
+    }
+
+    /// The result of a tool that failed, with what went wrong, as text for the model. An error reply would say that the
+    /// tool was not run.
+    pub fn error(text: impl Into<String>) -> Self {
+        CallToolResult::text(text).is_error(true)
+    }
+
+    /// The first text of the content.
+    pub fn first_text(&self) -> Option<&str> {
+        self.content.iter().find_map(ContentBlock::as_text)
+    }
 }
 
-/// The params of `resources/read`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ReadResourceParams {
-    /// The URI of the resource.
-    pub uri: String,
-    /// The metadata of the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
+impl GetPromptParams {
+    /// Adds an argument.
+    #[must_use]
+    pub fn with_argument(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.arguments.get_or_insert_default().insert(name.into(), value.into());
+        self
+    }
+
+    /// The argument with a name, if the request has it.
+    pub fn argument(&self, name: &str) -> Option<&str> {
+        self.arguments.as_ref()?.get(name).map(String::as_str)
+    }
 }
 
-/// The params of `prompts/get`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct GetPromptParams {
-    /// The name of the prompt.
-    pub name: String,
-    /// The arguments of the prompt. Left out if empty.
-    #[serde(default, skip_serializing_if = "HashMap::is_empty")]
-    pub arguments: HashMap<String, String>,
-    /// The metadata of the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
-}
-
-/// The params of `roots/list`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ListRootsParams {
-    /// The metadata of the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
-}
-
-/// Params of a request that asks for a page of a list.
-macro_rules! pages {
-    ($($name:ident $method:literal)*) => { $(
-        #[doc = concat!("The params of `", $method, "`.")]
-        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-        pub struct $name {
-            /// Where the page begins: the `nextCursor` of the previous page.
-            #[serde(default, skip_serializing_if = "Option::is_none")]
-            pub cursor: Option<String>,
-            /// The metadata of the request.
-            #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-            pub meta: Option<RequestMeta>,
+impl ContentBlock {
+    /// The text, if this is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            ContentBlock::Text(content) => Some(&content.text),
+            _ => None,
         }
-    )* };
+    }
 }
 
-pages! {
-    ListToolsParams "tools/list"
-    ListResourcesParams "resources/list"
-    ListResourceTemplatesParams "resources/templates/list"
-    ListPromptsParams "prompts/list"
-}
-
-/// The params of `tasks/list`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct ListTasksParams {
-    /// Lists only tasks with this status, if the peer supports it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<TaskStatus>,
-    /// Where the page begins: the `nextCursor` of the previous page.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cursor: Option<String>,
-    /// The metadata of the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
-}
-
-/// Params of a request about one task.
-macro_rules! tasks {
-    ($($name:ident $method:literal)*) => { $(
-        #[doc = concat!("The params of `", $method, "`.")]
-        #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-        #[serde(rename_all = "camelCase")]
-        pub struct $name {
-            /// The id of the task.
-            pub task_id: String,
-            /// The metadata of the request.
-            #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-            pub meta: Option<RequestMeta>,
+impl ResourceContents {
+    /// The text, if the contents are one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            ResourceContents::Text(contents) => Some(&contents.text),
+            ResourceContents::Blob(_) => None,
         }
-    )* };
+    }
 }
 
-tasks! {
-    GetTaskInfoParams "tasks/get"
-    GetTaskResultParams "tasks/result"
+impl SamplingContentBlock {
+    /// The text, if this is one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            SamplingContentBlock::Text(content) => Some(&content.text),
+            _ => None,
+        }
+    }
 }
 
-/// The params of `tasks/cancel`.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CancelTaskParams {
-    /// The id of the task.
-    pub task_id: String,
-    /// The reason, as text for people.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
-    /// The metadata of the request.
-    #[serde(rename = "_meta", default, skip_serializing_if = "Option::is_none")]
-    pub meta: Option<RequestMeta>,
+impl SamplingContent {
+    /// The first text of the content.
+    pub fn first_text(&self) -> Option<&str> {
+        match self {
+            SamplingContent::Block(block) => block.as_text(),
+            SamplingContent::List(blocks) => blocks.iter().find_map(SamplingContentBlock::as_text),
+        }
+    }
+}
+
+/// A message with one text is the common case, so a text needs no step between.
+impl From<TextContent> for SamplingContent {
+    fn from(content: TextContent) -> SamplingContent {
+        SamplingContentBlock::from(content).into()
+    }
+}
+
+impl ObjectSchema {
+    /// Adds a member that an object may have, with the keywords of its schema.
+    ///
+    /// ```
+    /// # use mcp_protocols::types::ObjectSchema;
+    /// let schema = ObjectSchema::new().required_property("city", [("type", "string")]);
+    /// let text = r#"{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}"#;
+    /// assert_eq!(serde_json::to_string(&schema)?, text);
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn property<K: Into<String>, V: Into<Value>>(
+        mut self,
+        name: impl Into<String>,
+        schema: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        let schema: Object =
+            schema.into_iter().map(|(keyword, value)| (keyword.into(), value.into())).collect();
+        self.properties.get_or_insert_default().insert(name.into(), schema.into());
+        self
+    }
+
+    /// Adds a member that an object must have, with the keywords of its schema.
+    #[must_use]
+    pub fn required_property<K: Into<String>, V: Into<Value>>(
+        mut self,
+        name: impl Into<String>,
+        schema: impl IntoIterator<Item = (K, V)>,
+    ) -> Self {
+        let name = name.into();
+        self.required.get_or_insert_default().push(name.clone());
+        self.property(name, schema)
+    }
+}
+
+impl FormSchema {
+    /// Adds a field that the user may leave empty.
+    ///
+    /// ```
+    /// # use mcp_protocols::types::{BooleanSchema, FormSchema, StringSchema};
+    /// let form = FormSchema::new([])
+    ///     .required_field("email", StringSchema::new().description("Where to write to"))
+    ///     .field("newsletter", BooleanSchema::new().default(false));
+    /// assert_eq!(form.required, Some(vec!["email".to_owned()]));
+    /// ```
+    #[must_use]
+    pub fn field(mut self, name: impl Into<String>, field: impl Into<FieldSchema>) -> Self {
+        self.properties.insert(name.into(), field.into());
+        self
+    }
+
+    /// Adds a field that the user must fill in.
+    #[must_use]
+    pub fn required_field(mut self, name: impl Into<String>, field: impl Into<FieldSchema>) -> Self {
+        let name = name.into();
+        self.required.get_or_insert_default().push(name.clone());
+        self.field(name, field)
+    }
+}
+
+impl FieldValue {
+    /// The text, if the user filled in one.
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            FieldValue::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+}
+
+/// The more severe of two levels is the greater one.
+impl Ord for LoggingLevel {
+    fn cmp(&self, other: &Self) -> Ordering {
+        // The revisions list the levels by their severity.
+        (*self as u8).cmp(&(*other as u8))
+    }
+}
+
+impl PartialOrd for LoggingLevel {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+/// The result of `tasks/get` or `tasks/cancel` is the task itself.
+impl From<Task> for TaskResult {
+    fn from(task: Task) -> TaskResult {
+        let Task { task_id, status, status_message, created_at, last_updated_at, ttl, poll_interval } = task;
+        TaskResult {
+            status_message,
+            poll_interval,
+            ..TaskResult::new(task_id, status, created_at, last_updated_at, ttl)
+        }
+    }
+}
+
+/// The params of `notifications/tasks/status` are the task itself.
+impl From<Task> for TaskStatusParams {
+    fn from(task: Task) -> TaskStatusParams {
+        let Task { task_id, status, status_message, created_at, last_updated_at, ttl, poll_interval } = task;
+        TaskStatusParams {
+            status_message,
+            poll_interval,
+            ..TaskStatusParams::new(task_id, status, created_at, last_updated_at, ttl)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn levels_are_ordered_by_severity() {
+        use LoggingLevel::*;
+        let all = [Debug, Info, Notice, Warning, Error, Critical, Alert, Emergency];
+        assert!(all.is_sorted());
+        assert!(Debug < Emergency);
+    }
+
+    #[test]
+    fn a_call_without_arguments_has_none() {
+        #[derive(serde::Deserialize)]
+        struct Any {}
+        let params = CallToolParams::new("now");
+        assert_eq!(serde_json::to_string(&params).unwrap(), r#"{"name":"now"}"#);
+        assert_eq!(params.argument("city"), None);
+        assert!(params.read_arguments::<Any>().is_ok());
+    }
+
+    #[test]
+    fn the_first_text_of_an_answer_may_stand_in_a_list() {
+        let text = SamplingContentBlock::from(TextContent::new("yes"));
+        let image = SamplingContentBlock::from(ImageContent::new("", "image/png"));
+        assert_eq!(SamplingContent::from(TextContent::new("yes")).first_text(), Some("yes"));
+        assert_eq!(SamplingContent::from(vec![image.clone(), text]).first_text(), Some("yes"));
+        assert_eq!(SamplingContent::from(image).first_text(), None);
+    }
+
+    #[test]
+    fn a_task_is_its_own_result_and_status() {
+        let task = Task::new("t", TaskStatus::Working, "2026", "2027", Some(5)).poll_interval(3);
+        let task = task.status_message("soon");
+        let written = serde_json::to_value(&task).unwrap();
+        assert_eq!(serde_json::to_value(TaskResult::from(task.clone())).unwrap(), written);
+        assert_eq!(serde_json::to_value(TaskStatusParams::from(task)).unwrap(), written);
+    }
 }

@@ -5,12 +5,15 @@ use std::process::Command;
 
 /// The folder of each crate with shipped protocols, its package, and how many `.session` files it has.
 const CRATES: [(&str, &str, usize); 3] =
-    [("protocols", "mcp-protocols", 4), ("acp", "acp-protocols", 1), ("lsp", "lsp-protocols", 1)];
+    [("protocols", "mcp-protocols", 5), ("acp", "acp-protocols", 1), ("lsp", "lsp-protocols", 1)];
 
 /// The feature that adds the types of a protocol: each revision of MCP has one.
 fn feature(protocol: &str) -> Option<&str> {
     protocol.strip_prefix("mcp-")
 }
+
+/// The revisions that use the payload types of the latest one with a handshake.
+const SHARING: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
 
 #[test]
 fn the_shipped_protocols_are_expanded_as_they_stand() {
@@ -25,6 +28,9 @@ fn the_shipped_protocols_are_expanded_as_they_stand() {
             command.current_dir(&root).args(["expand", &format!("{folder}/{file}"), "-o", &code, "--check"]);
             if let Some(feature) = feature(protocol) {
                 command.args(["--feature", feature]);
+                if SHARING.contains(&feature) {
+                    command.args(["--shapes", "::mcp_protocols::types"]);
+                }
             }
             let output = command.output().unwrap();
             let shown = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();

@@ -124,8 +124,6 @@ pub(super) enum FindingKind {
     },
     /// A `*` body that may do nothing.
     BodyMayBeEmpty,
-    /// A `*` body without a linear channel.
-    NoChannelInBody,
     /// A `*` body that may end without a message.
     BodyMayStop,
     /// Steps that nothing ties to their sub-session, with the keys that it has and what opened it.

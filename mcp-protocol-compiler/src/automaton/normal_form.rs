@@ -9,7 +9,7 @@ use super::finding::{Finding, FindingKind};
 use super::graph::{ActionNode, Branch, Graph, Marked, Node, NodeId};
 use crate::ast::Operator;
 use crate::declarations::Resolution;
-use crate::hash::Map;
+use crate::hash::{Map, Set};
 use crate::source::Span;
 
 /// What can happen first at a node.
@@ -294,7 +294,7 @@ impl<'a> Heads<'a> {
                     findings.push(FindingKind::NoFirstAction("several channels").at(at));
                 }
                 Node::Replicated(body, span) => {
-                    into.replicated.push((*body, *span));
+                    self.bodies(*body, *span, &mut into.replicated, findings);
                     // Its sub-sessions start with either side's action, so it fits under either operator.
                     if let Some(level) = level.and_then(|level| into.levels.get_mut(level)) {
                         level.both = true;
@@ -337,7 +337,9 @@ impl<'a> Heads<'a> {
                     // Channels that contain themselves have been refused as a loop across `( , )`.
                     waiting.extend(parts.iter().rev());
                 }
-                Node::Replicated(body, span) => result.replicated.push((*body, *span)),
+                Node::Replicated(body, span) => {
+                    self.bodies(*body, *span, &mut result.replicated, findings);
+                }
                 // The other channels are still looked at: they may have errors of their own.
                 Node::Broken | Node::Pending => {}
                 Node::Reference(_) => {
@@ -352,6 +354,53 @@ impl<'a> Heads<'a> {
 }
 
 impl Heads<'_> {
+    /// The bodies for which a `*` stands. Any number of times any number of instances is any number of them, so a body
+    /// that has nothing but `*` stands for what is in these.
+    fn bodies(
+        &mut self,
+        body: NodeId,
+        span: Span,
+        into: &mut Vec<(NodeId, Span)>,
+        findings: &mut Vec<Finding>,
+    ) {
+        // One that is there already adds nothing. None is in itself: that has been refused as a loop.
+        let mut opened = Set::default();
+        let mut waiting = vec![(body, span)];
+        while let Some((inner, span)) = waiting.pop() {
+            let Some(stars) = self.nothing_but_stars(inner, findings) else {
+                into.push((inner, span));
+                continue;
+            };
+            if opened.insert(self.end(inner)) {
+                waiting.extend(stars.into_iter().rev());
+            }
+        }
+    }
+
+    /// The `*` of which a body consists, if it has nothing else.
+    fn nothing_but_stars(
+        &mut self,
+        body: NodeId,
+        findings: &mut Vec<Finding>,
+    ) -> Option<Vec<(NodeId, Span)>> {
+        let mut stars = Vec::new();
+        let mut waiting = vec![body];
+        while let Some(node) = waiting.pop() {
+            let place = self.end(node);
+            self.channels += 1;
+            if self.channels > MOST_ACTIONS {
+                self.too_many_channels(body, findings);
+                return Some(Vec::new());
+            }
+            match self.graph.get(place) {
+                Node::Parallel(parts, _) => waiting.extend(parts.iter().rev()),
+                Node::Replicated(inner, span) => stars.push((*inner, *span)),
+                _ => return None,
+            }
+        }
+        Some(stars)
+    }
+
     fn too_many_channels(&mut self, node: NodeId, findings: &mut Vec<Finding>) {
         if !std::mem::replace(&mut self.full, true) {
             findings.push(FindingKind::TooManyChannels(MOST_ACTIONS).at(self.graph.span(node)));

@@ -148,7 +148,6 @@ impl Words<'_> {
                 channels::body_starts_with_reply(at, &written(*direction, name), request.as_deref())
             }
             FindingKind::BodyMayBeEmpty => channels::body_may_be_empty(at),
-            FindingKind::NoChannelInBody => channels::no_channel_in_body(at),
             FindingKind::BodyMayStop => channels::body_may_stop(at),
             FindingKind::KeylessSteps { action: step, others, held, opener } => {
                 let others: Vec<(Span, String)> =

@@ -3,6 +3,7 @@
 
 pub mod alternatives;
 pub mod announcements;
+pub mod during;
 pub mod gates;
 pub mod messages;
 pub mod names;

@@ -24,11 +24,20 @@ pub fn check(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
         .collect();
     let mut found = Vec::new();
     let declarations = &compiled.declarations;
+    // That one never runs is said where it is named.
+    let named: HashSet<&str> = declarations
+        .messages
+        .iter()
+        .flat_map(|message| &message.during)
+        .flat_map(|during| &during.names)
+        .map(|(name, _)| name.text.as_str())
+        .collect();
     for (index, message) in declarations.indices().zip(&declarations.messages) {
         let table = &message.table;
         let exempt = message.undeclared
             || table.cancels.is_some()
             || table.reports.is_some()
+            || named.contains(&*table.name)
             || message.span.file != first_file;
         if exempt || used.contains(&index) || !matches!(table.kind, Kind::Request | Kind::Notification) {
             continue;

@@ -122,8 +122,6 @@ pub(crate) enum Change {
     },
     /// Puts the message behind a fresh action: `text . ` before each way back of this name without one.
     Guard(String, String),
-    /// What stands in the body of this `*` stands there without the `*`.
-    DeleteStar(Span),
 }
 
 impl From<Edit> for Change {

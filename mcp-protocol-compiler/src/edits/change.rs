@@ -157,7 +157,6 @@ impl<'a, 't> Placing<'a, 't> {
             }
             Change::Replicate { used, variable } => self.replicate(*used, *variable)?,
             Change::Guard(name, text) => self.guard(name, text)?,
-            Change::DeleteStar(star) => self.delete_star(*star)?,
         }
         Some(())
     }
@@ -414,16 +413,6 @@ impl<'a, 't> Placing<'a, 't> {
             self.edits.push(Edit::before(sequence.span, text));
         }
         (self.edits.len() > before).then_some(())
-    }
-
-    fn delete_star(&mut self, star: Span) -> Option<()> {
-        let body = self.tree.sequences().find_map(|sequence| match &sequence.tail {
-            Tail::Replicated(body, span) if *span == star => Some(body.as_ref()),
-            _ => None,
-        })?;
-        let Tail::Group(body, _) = body else { return None };
-        self.edits.push(Edit::replace(star, self.tree.sources.slice(body.span).to_owned()));
-        Some(())
     }
 }
 

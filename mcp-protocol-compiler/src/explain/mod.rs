@@ -122,7 +122,7 @@ macro_rules! pages {
     };
 }
 
-static PAGES: [Page; 98] = pages! {
+static PAGES: [Page; 99] = pages! {
     diagnostic::encoding::NOT_UTF8, "S0001", "the file is not UTF-8";
     diagnostic::encoding::FILE_TOO_LARGE, "S0002", "the file is too large";
     diagnostic::limit::MORE_FINDINGS, "S0003", "there are more findings than are shown";
@@ -178,6 +178,8 @@ static PAGES: [Page; 98] = pages! {
     checks::gates::NEVER_OPEN, "S0120", "a gate that cannot open before its message";
     checks::gates::OWN_NOTIFICATION, "S0121", "a notification that needs what only requests announce";
     checks::gates::ANNOUNCED_BOTH_WAYS, "S0122", "capabilities in each request and somewhere else";
+    findings::during::NOT_A_REQUEST, "S0123", "`during` something that is not a request";
+    findings::during::NEVER_RUNS, "S0124", "`during` a request that the receiver never sends";
     findings::recursion::UNGUARDED, "S0201", "a loop that does nothing";
     findings::recursion::ACROSS, "S0202", "a loop that leaves its channel";
     findings::recursion::BRANCH_OF_LOOP, "S0203", "a branch that the loop has taken in";
@@ -201,7 +203,6 @@ static PAGES: [Page; 98] = pages! {
     findings::channels::OVERLAP, "S0401", "channels side by side that share a message";
     findings::channels::BODY_STARTS_WITH_REPLY, "S0402", "a `*` body that starts with a reply";
     findings::channels::BODY_MAY_BE_EMPTY, "S0403", "an instance that may do nothing";
-    findings::channels::NO_CHANNEL_IN_BODY, "S0404", "a `*` body without a linear channel";
     findings::channels::KEYLESS_STEP, "S0406", "a later step of a sub-session without a correlation key";
     findings::channels::COULD_BE_ANOTHER, "S0407", "a step that could be meant for the previous sub-session";
     findings::only::MISPLACED, "S0408", "`only` where sub-sessions are not suspended";

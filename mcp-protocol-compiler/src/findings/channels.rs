@@ -9,9 +9,6 @@ pub const OVERLAP: Code = Code("S0401");
 pub const BODY_STARTS_WITH_REPLY: Code = Code("S0402");
 /// A `*` body with a bare `End` branch.
 pub const BODY_MAY_BE_EMPTY: Code = Code("S0403");
-/// A `*` body without a linear channel.
-pub const NO_CHANNEL_IN_BODY: Code = Code("S0404");
-
 /// A later step of a sub-session that nothing ties to it.
 pub const KEYLESS_STEP: Code = Code("S0406");
 
@@ -82,14 +79,6 @@ pub fn body_may_be_empty(span: Span) -> Diagnostic {
         .label("this `End` has no event")
         .with_note("`*` already says any number of instances, none included")
         .changes("leave the bare `End` out", [Change::DeleteBranch(span)])
-}
-
-/// `*( (*A, *B) )`
-pub fn no_channel_in_body(span: Span) -> Diagnostic {
-    Diagnostic::error(NO_CHANNEL_IN_BODY, span, "the body of this `*` has no linear channel")
-        .label("an instance begins with the first message of a linear channel")
-        .changes("leave this `*` out, and keep those within it", [Change::DeleteStar(span)])
-        .otherwise("leave this `*` out, and keep those within it")
 }
 
 /// `*( !A . rec w . ( ?B . w & !C . End ) )` where something could end without a word.

@@ -7,6 +7,7 @@ pub mod channels;
 pub mod choices;
 pub mod declarations;
 pub mod defaults;
+pub mod during;
 pub mod exchanges;
 pub mod imports;
 pub mod only;

@@ -251,7 +251,8 @@ fn modifier_end(modifier: &Modifier) -> u32 {
         | Modifier::Reports { span, .. }
         | Modifier::Grants { span, .. }
         | Modifier::Revokes { span, .. }
-        | Modifier::Pages { span, .. } => span.end,
+        | Modifier::Pages { span, .. }
+        | Modifier::During { span, .. } => span.end,
         Modifier::Levels(all) => all.last().map_or(0, |last| last.span.end),
     }
 }

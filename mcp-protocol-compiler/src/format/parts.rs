@@ -26,6 +26,10 @@ pub(super) fn modifier(modifier: &Modifier) -> String {
         Modifier::Pages { cursor, next, .. } => {
             format!("pages {} from {}", json_path(cursor), json_path(next))
         }
+        Modifier::During { requests, condition: when, .. } => {
+            let requests: Vec<&str> = requests.iter().map(|name| name.text.as_str()).collect();
+            format!("during {}{}", requests.join(" | "), condition(when, "if"))
+        }
         Modifier::Levels(all) => levels(all),
     }
 }

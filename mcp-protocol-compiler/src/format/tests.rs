@@ -112,6 +112,8 @@ fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
             path().prop_map(|path| Modifier::Grants { path, span: span() }),
             path().prop_map(|path| Modifier::Revokes { path, span: span() }),
             (path(), path()).prop_map(|(cursor, next)| Modifier::Pages { cursor, next, span: span() }),
+            (prop::collection::vec(name(), 1..4), condition())
+                .prop_map(|(requests, condition)| { Modifier::During { requests, condition, span: span() } }),
             levels(1).prop_map(Modifier::Levels),
         ],
         0..4,

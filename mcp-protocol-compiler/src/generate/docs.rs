@@ -5,6 +5,7 @@ use proc_macro2::{Ident, TokenStream};
 use quote::quote;
 
 use super::types::Scope;
+use crate::declarations::During;
 use crate::plan::names::ident;
 use crate::plan::{MethodKind, Plan, RolePlan};
 use crate::source::{SourceMap, Span};
@@ -169,14 +170,38 @@ pub(crate) fn needs(plan: &Plan, index: MessageIndex, sender: Side) -> Option<St
             let gate = plan.declarations.gates.get(usize::from(requirement.gate.0))?;
             let holder = crate::plan::role_module(side);
             let when = requirement.when().map(|when| format!(" (`{when}`)"));
-            Some(format!("`{holder}.{}`{}", gate.path.join("."), when.unwrap_or_default()))
+            Some(format!("`{holder}.{}`{}", crate::findings::dotted(&gate.path), when.unwrap_or_default()))
         })
         .collect();
-    match gates.as_slice() {
+    let capabilities = match gates.as_slice() {
         [] => None,
         [one] => Some(format!("Needs the capability {one}.")),
         more => Some(format!("Needs the capabilities {}.", more.join(", "))),
+    };
+    let during = message.during.iter().map(|during| permitted_during(plan, during, sender.other()));
+    let sentences: Vec<String> = capabilities.into_iter().chain(during).collect();
+    if sentences.is_empty() { None } else { Some(sentences.join(" ")) }
+}
+
+/// The requests of a side during which a message may be sent, as a sentence.
+fn permitted_during(plan: &Plan, during: &During, asker: Side) -> String {
+    let requests = during.table.requests.iter().filter_map(|request| plan.message(*request));
+    let mut methods: Vec<String> = requests.map(|request| format!("`{}`", request.table.method)).collect();
+    methods.dedup();
+    let more = methods.len().saturating_sub(MOST_LINKS);
+    methods.truncate(MOST_LINKS);
+    let asker = crate::plan::role_module(asker);
+    let mut sentence = match methods.as_slice() {
+        [one] => format!("Only while {one} of the {asker} runs"),
+        some if more > 0 => {
+            format!("Only while one of {} and {more} more of the {asker} runs", some.join(", "))
+        }
+        some => format!("Only while one of {} of the {asker} runs", some.join(", ")),
+    };
+    if let Some(condition) = &during.table.condition {
+        sentence.push_str(&format!(" whose params fit `{condition}`"));
     }
+    sentence + "."
 }
 
 /// A step of the type as the author would write it.

@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
-use mcp_protocol_machine::protocol::{Advice, Edge, Protocol, Role, State, StateKind};
+use mcp_protocol_machine::protocol::{
+    self as machine, Advice, Edge, Gate, GateIndex, Protocol, Requirement, Role, State, StateKind,
+};
 
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
-use crate::declarations::DeclaredShape;
+use crate::declarations::{DeclaredShape, Message};
 
 /// The tables of a compiled protocol.
 ///
@@ -23,13 +25,14 @@ use crate::declarations::DeclaredShape;
 pub fn machine(compiled: &Compiled) -> Protocol {
     let declarations = &compiled.declarations;
     let name = declarations.name.as_ref().map(|name| name.text.clone()).unwrap_or_default();
-    let messages = declarations.messages.iter().map(|message| message.table.clone());
+    let mut gates = declarations.gates.clone();
+    let messages = declarations.messages.iter().map(|message| with_during(message, &mut gates));
     let mut protocol = Protocol::new(name.into(), messages.collect());
     protocol.version = declarations.version.clone().map(Cow::Owned);
     protocol.numeric_version = declarations.numeric_version;
     protocol.batch = declarations.batch;
     protocol.without_jsonrpc = declarations.without_jsonrpc;
-    protocol.gates = declarations.gates.clone().into();
+    protocol.gates = gates.into();
     protocol.shapes = declarations.shapes.iter().map(DeclaredShape::table).collect();
     protocol.keys = declarations.keys.iter().map(|key| key.table.clone()).collect();
     protocol.announcements =
@@ -38,6 +41,23 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     protocol.client = compiled.client.as_deref().map(role);
     protocol.server = compiled.server.as_deref().map(role);
     protocol
+}
+
+/// The table of a message. What it is permitted `during` is a gate, behind those of all capabilities.
+fn with_during(message: &Message, gates: &mut Vec<Gate>) -> machine::Message {
+    let mut table = message.table.clone();
+    for during in &message.during {
+        let gate = Gate::granted_by(during.table.clone());
+        let place = gates.iter().position(|known| *known == gate).unwrap_or_else(|| {
+            gates.push(gate);
+            gates.len() - 1
+        });
+        // Resolving has counted them.
+        if let Ok(place) = u16::try_from(place) {
+            table.requires.to_mut().push(Requirement::during(GateIndex(place)));
+        }
+    }
+    table
 }
 
 /// The tables of one role.

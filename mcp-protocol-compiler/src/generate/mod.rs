@@ -27,6 +27,7 @@ mod steps;
 pub mod stubs;
 mod tables;
 mod types;
+mod variants;
 
 use std::path::Path;
 

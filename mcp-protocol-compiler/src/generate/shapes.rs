@@ -6,9 +6,9 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
 use super::docs::{after, attributes};
-use super::tables;
+use super::{tables, variants};
 use crate::components::components;
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record, pascal};
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
 use crate::plan::names::{constant, ident, snake, try_ident};
 
 /// The module; nothing where the protocol declares no shape. With `elsewhere`, its types stand in another module.
@@ -120,6 +120,17 @@ impl<'a> ShapeWriter<'a> {
         let form = self.rust(&field.form, owner);
         let given = match &field.form {
             Form::Bool | Form::Int | Form::Uint | Form::Null => form.clone(),
+            Form::List(of) if matches!(**of, Form::String) => {
+                quote!(impl IntoIterator<Item = impl Into<String>>, texts)
+            }
+            Form::List(of) => {
+                let of = self.in_list(of, owner);
+                quote!(impl IntoIterator<Item = #of>, each)
+            }
+            Form::Map(of) => {
+                let of = self.in_list(of, owner);
+                quote!(impl IntoIterator<Item = (String, #of)>, each)
+            }
             _ => quote!(impl Into<#form>),
         };
         quote!(#documentation #name: #form, #key, #given;)
@@ -136,7 +147,7 @@ impl<'a> ShapeWriter<'a> {
         let mut texts = Vec::new();
         for (place, part) in parts.iter().enumerate() {
             if let Form::Literal(text) = &part.form {
-                texts.push((place, names.take(&variant_name(text)), text));
+                texts.push((place, names.take(&variants::of_text(text)), text));
             }
         }
         let others: Vec<&Alternative> =
@@ -165,13 +176,15 @@ impl<'a> ShapeWriter<'a> {
                 quote!(#place => #variant = #text;)
             })
             .collect();
+        let variants = variants::names(self.shapes, index, parts);
         let rows: Vec<TokenStream> = parts
             .iter()
+            .zip(variants)
             .enumerate()
-            .filter(|(_, part)| !matches!(part.form, Form::Literal(_)))
-            .map(|(place, part)| {
+            .filter(|(_, (part, _))| !matches!(part.form, Form::Literal(_)))
+            .map(|(place, (part, variant))| {
                 let place = proc_macro2::Literal::usize_unsuffixed(place);
-                let variant = names.take(&self.variant(&part.form));
+                let variant = names.take(&variant);
                 let form = self.rust(&part.form, index);
                 quote!(#place => #variant(#form);)
             })
@@ -194,28 +207,6 @@ impl<'a> ShapeWriter<'a> {
             }
             #from_str
         }
-    }
-
-    /// What the variant for an alternative is called.
-    fn variant(&self, form: &Form) -> String {
-        let name = match form {
-            Form::Named(index) => {
-                return self.shapes.get(*index).map_or_else(String::new, |shape| shape.name.text.clone());
-            }
-            Form::Any => "Any",
-            Form::Null => "Null",
-            Form::Bool => "Bool",
-            Form::Int => "Int",
-            Form::Uint => "Uint",
-            Form::Number => "Number",
-            // A variant `String` would make rustc write `std::string::String` in all its messages.
-            Form::String | Form::Literal(_) => "Text",
-            Form::Object | Form::Record(_) => "Object",
-            Form::List(_) => "List",
-            Form::Map(_) => "Map",
-            Form::Union(_) => "Value",
-        };
-        name.to_owned()
     }
 
     /// The Rust type of a form inside of a shape.
@@ -280,9 +271,11 @@ fn directly_inside(form: &Form, inside: &mut Vec<usize>) {
 struct FieldNames(HashSet<String>);
 
 impl FieldNames {
-    /// The name of a field with a key: `mimeType` is `mime_type`, and `_meta` is `meta`.
+    /// The name of a field with a key: `mimeType` is `mime_type`, `_meta` is `meta`, and `example.org/logLevel` is
+    /// `log_level`.
     fn take(&mut self, key: &str) -> Ident {
-        let words = snake(key);
+        let last = key.rsplit('/').next().filter(|last| last.chars().any(char::is_alphanumeric));
+        let words = snake(last.unwrap_or(key));
         let words: String =
             words.chars().map(|letter| if letter.is_alphanumeric() { letter } else { '_' }).collect();
         let mut name = words.trim_matches('_').to_owned();
@@ -311,15 +304,5 @@ impl VariantNames {
             free = format!("{name}{number}");
         }
         try_ident(&free).unwrap_or_else(|| ident(&format!("{free}_")))
-    }
-}
-
-/// A text as the name of a variant: `resource_link` is `ResourceLink`, and `2025-11-25` is `V20251125`.
-fn variant_name(text: &str) -> String {
-    let name = pascal(text);
-    match name.chars().next() {
-        None => "Empty".to_owned(),
-        Some(first) if first.is_numeric() => format!("V{name}"),
-        Some(_) => name,
     }
 }

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
-    Announcement, Cancels, Condition, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level,
-    Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, ShapeIndex, Side,
-    Strictness, Text,
+    Announcement, Cancels, Condition, During, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
+    Level, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, ShapeIndex,
+    Side, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -21,6 +21,8 @@ mod states;
 pub(super) struct ConstantNames {
     messages: Vec<Ident>,
     capabilities: Vec<Ident>,
+    /// Which of the capabilities are what requests grant.
+    during: Vec<bool>,
     keys: Vec<Ident>,
     shapes: Vec<Ident>,
 }
@@ -28,6 +30,9 @@ pub(super) struct ConstantNames {
 impl ConstantNames {
     pub(super) fn new(protocol: &Protocol) -> ConstantNames {
         let capability = |gate: &Gate| {
+            if gate.during.is_some() {
+                return "DURING".to_owned();
+            }
             let plain =
                 |part: &Text| snake(part).replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
             let name = gate.path.iter().map(plain).collect::<Vec<_>>().join("_").to_uppercase();
@@ -36,6 +41,7 @@ impl ConstantNames {
         ConstantNames {
             messages: protocol.messages.iter().map(|message| ident(&constant(&message.name))).collect(),
             capabilities: distinct(protocol.gates.iter().map(capability)),
+            during: protocol.gates.iter().map(|gate| gate.during.is_some()).collect(),
             keys: distinct(protocol.keys.iter().map(|key| constant(&key.name))),
             shapes: distinct(protocol.shapes.iter().map(|shape| constant(&shape.name))),
         }
@@ -144,15 +150,42 @@ pub(super) fn capabilities(
     let names = ConstantNames::new(protocol);
     let rows =
         (0..=u16::MAX).zip(protocol.gates.iter()).zip(&names.capabilities).map(|((index, gate), name)| {
+            if let Some(During { requests, condition: when, .. }) = &gate.during {
+                let requests = requests.iter().map(|request| names.message(*request));
+                let requests = quote!(const { &[#(messages::#requests),*] });
+                return match when.as_ref().map(condition) {
+                    Some(when) => quote!(@during #name = Gate::during_if(#requests, #when);),
+                    None => quote!(@during #name = Gate::during(#requests);),
+                };
+            }
             let documentation = documented(GateIndex(index));
             let (shown, parts) = (gate.to_string(), gate.path.iter().map(|part| &**part));
             quote!(#documentation #name = #shown, [#(#parts),*];)
         });
-    Some(quote! {
-        /// What a side can announce that it can do, and messages may require.
-        #allow
-        pub mod capabilities {
+    let during = |gate: &Gate| gate.during.is_some();
+    let imports = match protocol.gates.iter().any(during) {
+        true => quote!(
+            use super::{messages, typed};
+        ),
+        false => quote!(
             use super::typed;
+        ),
+    };
+    let head = match protocol.gates.iter().all(during) {
+        true => quote! {
+            /// What messages are permitted during.
+            #allow
+            mod capabilities
+        },
+        false => quote! {
+            /// What a side can announce that it can do, and messages may require.
+            #allow
+            pub mod capabilities
+        },
+    };
+    Some(quote! {
+        #head {
+            #imports
 
             typed::tables::capabilities! {
                 #(#rows)*
@@ -344,6 +377,9 @@ fn requirement(requirement: &Requirement, names: &ConstantNames) -> TokenStream 
         Holder::Receiver => format_ident!("peer"),
     };
     let capability = names.capability(requirement.gate);
+    if names.during.get(usize::from(requirement.gate.0)) == Some(&true) {
+        return quote!(Requirement::during(#capability));
+    }
     let when = requirement.condition.as_ref().map(|found| {
         let found = condition(found);
         if requirement.unless { quote!(.unless(#found)) } else { quote!(.only_if(#found)) }

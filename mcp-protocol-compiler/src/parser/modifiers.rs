@@ -197,6 +197,15 @@ impl Parser<'_> {
                 let path = self.json_path("write `revokes registrations.method`")?;
                 Some(Modifier::Revokes { path, span: start.to(self.previous()) })
             }
+            "during" => {
+                let help = "write `during Order`: a request of the receiver, which has to be running";
+                let mut requests = vec![self.name("a request", help)?];
+                while self.eat(Kind::Bar).is_some() {
+                    requests.push(self.name("a request", help)?);
+                }
+                let condition = self.condition_of_during();
+                Some(Modifier::During { requests, condition, span: start.to(self.previous()) })
+            }
             "requires" => {
                 let help = "write `requires server.tools`: who must have announced it, and what";
                 if self.kind() != Kind::Word || self.begins_line_of_item() {

@@ -213,6 +213,21 @@ impl Parser<'_> {
         (self.condition_behind(if unless { "unless" } else { "if" }), unless)
     }
 
+    /// The condition behind requests, which cannot be turned round.
+    pub(super) fn condition_of_during(&mut self) -> Option<Condition> {
+        if self.word() != "unless" {
+            return self.condition_behind("if");
+        }
+        let (index, start) = (self.index(), self.span());
+        self.condition_behind("unless");
+        let finding =
+            Diagnostic::error(MALFORMED_DECLARATION, start, "`unless` does not stand behind `during`");
+        let edit = Edit::delete(start.to(self.previous()));
+        let help = "delete the condition, or write `if …` for the params of the requests that count";
+        self.report_at(index, finding.suggest(help, [edit]));
+        None
+    }
+
     fn condition_behind(&mut self, word: &str) -> Option<Condition> {
         let help = format!("write `{word} path` or `{word} path = \"literal\"`");
         let word_span = self.eat_word(word)?;

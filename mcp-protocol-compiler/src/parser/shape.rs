@@ -89,7 +89,8 @@ impl Parser<'_> {
                 if self.eat(Kind::Close).is_none() {
                     self.expected(MALFORMED_SHAPE, "`)`", "close the parentheses behind the shape");
                 }
-                return inner;
+                // With the parentheses, so that a comment in them is not taken for one before them.
+                return Shape { kind: inner.kind, span: start.to(self.previous()) };
             }
             Kind::OpenBrace => {
                 let open = self.bump();

@@ -18,8 +18,18 @@ pub const ITEMS: [&str; 13] = [
 ];
 
 /// The words that may follow a declared message.
-pub const MODIFIERS: [&str; 9] =
-    ["as", "requires", "answered", "cancellable", "cancels", "reports", "grants", "revokes", "pages"];
+pub const MODIFIERS: [&str; 10] = [
+    "as",
+    "requires",
+    "answered",
+    "cancellable",
+    "cancels",
+    "reports",
+    "grants",
+    "revokes",
+    "pages",
+    "during",
+];
 
 /// The words inside items.
 const OTHERS: [&str; 22] = [

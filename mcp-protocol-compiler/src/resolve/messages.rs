@@ -188,6 +188,8 @@ impl Declare<'_> {
                     only_for(request, *span, "pages", "request");
                     message.pages = Some(Pages { cursor: path(cursor), next: path(next), span: *span });
                 }
+                // What it names is declared when all messages and groups are.
+                Modifier::During { .. } => {}
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),
                 Modifier::Requires { holder, path: field, condition: when, unless, span } => {
                     if let Some((holder, gate)) = self.gate(holder, field) {

@@ -5,6 +5,7 @@
 
 mod bare;
 mod defaults;
+mod during;
 mod groups;
 mod inner_shapes;
 mod items;
@@ -31,6 +32,7 @@ pub fn resolve(files: &[LoadedFile], diagnostics: &mut Vec<Diagnostic>) -> Resol
     resolution.declarations.shapes = inner_shapes::name(shapes::declare(&items, diagnostics));
     messages::declare(&items, &sides, &mut resolution, diagnostics);
     groups::flatten(&items, &mut resolution, diagnostics);
+    during::declare(&items, &mut resolution, diagnostics);
     items::announce(&items, &sides, &mut resolution, diagnostics);
     keys::declare(&items, &mut resolution, diagnostics);
     items::define(&items, &sides, &mut resolution, diagnostics);

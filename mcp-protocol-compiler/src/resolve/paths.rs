@@ -2,7 +2,7 @@
 //!
 //! A payload without a shape is not looked into, and neither is what is `any`, an `object`, or the value of a `map`.
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use super::items::Sides;
 use super::placed::Placed;
@@ -29,6 +29,7 @@ pub(super) fn check(
         return;
     }
     let mut paths = Paths { resolution, declarations: &resolution.declarations, diagnostics };
+    let mut announced = Vec::new();
     for placed in items {
         match &placed.item.kind {
             ItemKind::Request(request) => {
@@ -65,23 +66,31 @@ pub(super) fn check(
                     AnnouncedField::Message(field) => paths.field(field),
                     AnnouncedField::EachRequest { path, .. } => paths.of_some_request(path),
                 }
-                if let Some((owner, form)) = paths.announced(field) {
-                    let required = required(items, sides, side);
+                let what = paths.announced(field);
+                if let Some((owner, form)) = &what {
+                    let required = required(items, |holder| sides.side(holder) == Some(side));
                     for path in defaults.iter().chain(required) {
                         paths.walk(owner.clone(), form, path, Lists::End);
                     }
                 }
+                announced.push(what);
             }
             _ => {}
         }
     }
+    // Without a shape for what a side announces, anything may be in it.
+    if let Some(announced) = announced.into_iter().collect::<Option<Vec<_>>>() {
+        // `own` and `peer` mean either side.
+        for path in required(items, |holder| matches!(holder, "own" | "peer")) {
+            paths.of_some(announced.iter().cloned(), path);
+        }
+    }
 }
 
-/// The paths of the capabilities of a side that messages require.
+/// The paths of the capabilities that messages require of some holders.
 fn required<'i>(
     items: &'i [Placed<'_>],
-    sides: &'i Sides<'_>,
-    side: Side,
+    is_holder: impl Fn(&str) -> bool,
 ) -> impl Iterator<Item = &'i JsonPath> {
     let modifiers = items.iter().flat_map(|placed| match &placed.item.kind {
         ItemKind::Request(request) => request.modifiers.as_slice(),
@@ -89,7 +98,7 @@ fn required<'i>(
         _ => &[],
     });
     modifiers.filter_map(move |modifier| match modifier {
-        Modifier::Requires { holder, path, .. } if sides.side(&holder.text) == Some(side) => Some(path),
+        Modifier::Requires { holder, path, .. } if is_holder(&holder.text) => Some(path),
         _ => None,
     })
 }
@@ -188,22 +197,53 @@ impl<'a> Paths<'a, '_> {
             Modifier::Grants { path, .. } | Modifier::Revokes { path, .. } => {
                 self.of_message(message, path, Lists::Through);
             }
+            Modifier::During { requests, condition, .. } => self.during(requests, condition.as_ref()),
             Modifier::As(_) | Modifier::Answered(_) | Modifier::Cancellable { .. } | Modifier::Levels(_) => {}
         }
     }
 
     /// A path into the params of requests, of which at least one must have it.
     fn of_some_request(&mut self, path: &JsonPath) {
-        let mut wrong = None;
-        for index in self.declarations.indices() {
-            let Some(message) = self.declarations.message(index) else { continue };
-            if message.table.kind != Kind::Request || message.payload == PayloadType::None {
-                continue;
+        self.of_one_among(self.declarations.indices(), path);
+    }
+
+    /// A path into the params of those of some messages that are requests, of which at least one must have it.
+    fn of_one_among(&mut self, messages: impl Iterator<Item = MessageIndex>, path: &JsonPath) {
+        let params = messages.filter(|index| {
+            self.declarations.message(*index).is_some_and(|message| {
+                message.table.kind == Kind::Request && message.payload != PayloadType::None
+            })
+        });
+        // Without a shape, anything may be in the params of a request.
+        if let Some(params) = params.map(|index| self.payload_of(index)).collect::<Option<Vec<_>>>() {
+            self.of_some(params.into_iter(), path);
+        }
+    }
+
+    /// The condition behind `during`, which the params of one of the requests must be able to fit.
+    fn during(&mut self, requests: &[Name], condition: Option<&Condition>) {
+        let Some(condition) = condition else { return };
+        let [request] = requests else {
+            let meant = requests.iter().filter_map(|name| self.resolution.names.get(&name.text));
+            let meant: Vec<MessageIndex> = meant.flat_map(Meaning::messages).copied().collect();
+            return self.of_one_among(meant.into_iter(), &condition.path);
+        };
+        match self.resolution.names.get(&request.text) {
+            Some(Meaning::Group(members)) => {
+                self.of_one_among(members.iter().copied(), &condition.path);
             }
-            let Some((owner, form)) = self.payload_of(index) else { return };
+            Some(Meaning::Message(_)) => self.condition(request, Some(condition)),
+            None => {}
+        }
+    }
+
+    /// A path that one of several forms must have.
+    fn of_some(&mut self, forms: impl Iterator<Item = (String, &'a Form)>, path: &JsonPath) {
+        let mut wrong = None;
+        for (owner, form) in forms {
             match self.follow(owner, form, path, Lists::End) {
                 Ok(_) => return,
-                // The request that has the most of it says best what is wrong.
+                // The form that has the most of it says best what is wrong.
                 Err(found) => {
                     if wrong.as_deref().is_none_or(|deepest: &Wrong| found.depth > deepest.depth) {
                         wrong = Some(found);

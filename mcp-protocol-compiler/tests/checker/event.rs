@@ -22,6 +22,8 @@ pub(crate) struct Event {
     pub(crate) grants: Vec<GateIndex>,
     /// Whether the payload fits the conditions of gates.
     pub(crate) urgent: bool,
+    /// Whether the params of a request fit the conditions behind `during`.
+    pub(crate) logs: bool,
 }
 
 impl Event {
@@ -35,6 +37,7 @@ impl Event {
             keys: Vec::new(),
             grants: Vec::new(),
             urgent: false,
+            logs: false,
         }
     }
 
@@ -46,13 +49,17 @@ impl Event {
     /// Asks a checker.
     pub(crate) fn feed(&self, checker: &mut Checker, protocol: &Protocol) -> Result<Step, Violation> {
         let direction = self.direction(checker.side());
-        let announces = Capabilities::from_gates(self.grants.iter().copied());
+        let mut announces = Capabilities::from_gates(self.grants.iter().copied());
+        let during: Capabilities = protocol.granted_during(self.message, |_| self.logs).collect();
+        let is_request = protocol.message(self.message).unwrap().kind == Kind::Request;
         let in_each = protocol.announces_in_each_request(self.from);
         let table = protocol.message(self.message).unwrap();
         let (grants, revokes) = (table.grants.is_some(), table.revokes.is_some());
+        let changed = announces.clone();
+        announces = if in_each { announces.join(&during) } else { during };
         let correlation = Correlation::keys(&self.keys)
-            .announcing(in_each.then_some(&announces))
-            .changing(grants.then_some(&announces), revokes.then_some(&announces));
+            .announcing((in_each || is_request).then_some(&announces))
+            .changing(grants.then_some(&changed), revokes.then_some(&changed));
         let message = self.message;
         let applies = |_: &Condition| self.urgent;
         let kind = protocol.message(message).unwrap().kind;
@@ -113,6 +120,9 @@ impl Event {
         if self.urgent {
             parts.push("\"urgent\":true".to_owned());
         }
+        if self.logs {
+            parts.push("\"logs\":true".to_owned());
+        }
         for (key, value) in &self.keys {
             parts.push(format!("{:?}:{value}", protocol.key(*key).unwrap().name));
         }
@@ -144,6 +154,7 @@ impl Event {
             event.keys.extend(value.map(|value| (key, value)));
         }
         event.urgent = fields.remove("urgent").is_some();
+        event.logs = fields.remove("logs").is_some();
         let grants = fields.remove("capabilities").unwrap_or_default();
         let numbers = grants.as_array().into_iter().flatten().filter_map(Value::as_u64);
         event.grants = numbers.filter_map(|number| Some(GateIndex(u16::try_from(number).ok()?))).collect();

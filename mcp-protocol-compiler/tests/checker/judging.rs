@@ -12,7 +12,7 @@ use mcp_protocol_machine::{Checker, Step, StepKind};
 
 use crate::cases::MARK;
 use crate::event::Event;
-use crate::mistakes::{plant, plant_cancel};
+use crate::mistakes::{plant, plant_cancel, plant_during};
 use crate::parties::{Seat, talk};
 use crate::protocols;
 use crate::random::Random;
@@ -130,9 +130,12 @@ impl<'a> Pair<'a> {
             World::new(self.world.reading(), &self.source.protocol, self.checker.side(), HashSet::new());
         seen().any(|event| match (own.see(event), verdicts.next()) {
             (
-                Verdict::Fine | Verdict::Reported | Verdict::Late | Verdict::Wrong("NotNegotiated"),
+                Verdict::Fine
+                | Verdict::Reported
+                | Verdict::Late
+                | Verdict::Wrong("NotNegotiated" | "NotDuring"),
                 Some(Verdict::Wrong(kind)),
-            ) => kind != "NotNegotiated",
+            ) => !matches!(kind, "NotNegotiated" | "NotDuring"),
             // It is an uncorrelated one, for in a sub-session the other role does not say it there.
             (Verdict::Late, Some(Verdict::Fine | Verdict::Reported)) => true,
             // It is wrong by the other role's text, too, which says only that its sender may be far behind.
@@ -232,6 +235,9 @@ pub(crate) fn judge(
                 counts,
             )?;
             if let Some(run) = plant_cancel(random, &source.protocol, seen) {
+                role.mistaken(&run, counts)?;
+            }
+            if let Some(run) = plant_during(random, &source.protocol, seen) {
                 role.mistaken(&run, counts)?;
             }
             for _ in 0..MISTAKES {
@@ -377,6 +383,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
     assert!(counts.mistaken > 500, "{counts:?}");
     for kind in [
         "NotPermitted",
+        "NotDuring",
         "Suspended",
         "DuplicateId",
         "UnknownId",

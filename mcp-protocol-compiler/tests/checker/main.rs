@@ -19,6 +19,7 @@
 )]
 
 mod cases;
+mod during;
 mod event;
 mod granted;
 mod judging;

@@ -3,6 +3,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{KeyIndex, Kind, MessageIndex, Protocol, Side};
 
+use crate::during::may_log;
 use crate::event::{Event, keys_in_one_field};
 use crate::random::Random;
 
@@ -85,7 +86,10 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
             }
         }
         // The same with another payload, which may need a capability.
-        9 if place < run.len() => run[place].urgent = true,
+        9 if place < run.len() => {
+            run[place].urgent = true;
+            run[place].logs = false;
+        }
         // A cancel that names nothing, or one of a request whose id was used once more.
         10 => {
             let cancels: Vec<usize> = (0..run.len()).filter(|place| run[*place].about.is_some()).collect();
@@ -128,6 +132,7 @@ pub(crate) fn plant(random: &mut Random, protocol: &Protocol, seen: &[Event]) ->
             }
             event.keys = keys(random, protocol, seen, message);
             event.urgent = random.percent(30);
+            event.logs = may_log(protocol, message) && random.percent(50);
             run.insert(place, event);
         }
     }
@@ -164,6 +169,27 @@ pub(crate) fn plant_cancel(random: &Random, protocol: &Protocol, seen: &[Event])
         false => request + 1 + random.below(run.len() - request),
     };
     run.insert(place, event);
+    Some(run)
+}
+
+/// Adds a message that is permitted only during requests somewhere else. Nothing else of a seed depends on it.
+pub(crate) fn plant_during(random: &Random, protocol: &Protocol, seen: &[Event]) -> Option<Vec<Event>> {
+    let mut random = random.fork().fork();
+    let is_during = |event: &&Event| {
+        let mut requires = protocol.message(event.message).unwrap().requires.iter();
+        requires.any(|required| protocol.gate(required.gate).unwrap().during.is_some())
+    };
+    let said: Vec<&Event> = seen.iter().filter(is_during).collect();
+    let mut again = (*random.one(&said)?).clone();
+    if protocol.message(again.message).unwrap().kind == Kind::Request {
+        again.id = Some(fresh(&mut random));
+    }
+    let mut run = seen.to_vec();
+    // After a cancel it is late, until the reply to a later request: so mostly it comes behind both.
+    let is_cancel = |event: &Event| event.about.is_some() && event.from != again.from;
+    let cancel = run.iter().position(is_cancel).filter(|_| random.percent(80)).unwrap_or(0);
+    let place = if random.percent(40) { run.len() } else { cancel + random.below(run.len() + 1 - cancel) };
+    run.insert(place, again);
     Some(run)
 }
 

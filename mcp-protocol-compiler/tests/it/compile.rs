@@ -13,7 +13,7 @@ use std::path::Path;
 
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{Compilation, compile};
+use mcp_protocol_compiler::{Compilation, compile, generate};
 use mcp_protocol_machine::protocol::{Direction, Level};
 
 /// Compiles the first of some files.
@@ -256,5 +256,29 @@ fn written_types_are_compared_by_what_they_say() {
             "{text}{}",
             render_all(&compilation.sources, &compilation.diagnostics, Style::Plain)
         );
+    }
+}
+
+#[test]
+fn stars_in_a_star_are_stars() {
+    let code = |session: &str| {
+        let text = format!(
+            "notification Tip \"tip\"\nrequest Ask \"ask\" -> Answer\nclient Guest\nserver Host = dual Guest\n\
+             Guest = {session}\nTips = *( !Tip . End )\n"
+        );
+        let compilation = compile_files(&[("shop.session", &text)]);
+        let shown = render_all(&compilation.sources, &compilation.diagnostics, Style::Plain);
+        let protocol = compilation.protocol.unwrap_or_else(|| panic!("{session}: {shown}"));
+        let code = generate::signatures(&protocol, &compilation.sources).unwrap();
+        // The documentation quotes the text.
+        code.lines().filter(|line| !line.trim_start().starts_with("///")).collect::<Vec<_>>().join("\n")
+    };
+    let flat = code("(*( !Tip . End ), *( ?Ask . !reply . End ), !Ask . ?reply . End)");
+    for nested in [
+        "(*( (*( !Tip . End ), *( ?Ask . !reply . End )) ), !Ask . ?reply . End)",
+        "(*( *( *( !Tip . End ) ) ), *( *( ?Ask . !reply . End ) ), !Ask . ?reply . End)",
+        "(*Tips, *( *( ?Ask . !reply . End ) ), !Ask . ?reply . End)",
+    ] {
+        assert_eq!(code(nested), flat, "{nested}");
     }
 }

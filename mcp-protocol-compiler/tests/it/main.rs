@@ -9,6 +9,7 @@ mod gates;
 mod generate;
 mod helps;
 mod late;
+mod paths;
 mod proofs;
 mod renamed;
 mod shapes;

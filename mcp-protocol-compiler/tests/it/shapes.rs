@@ -94,6 +94,7 @@ fn files() -> impl Strategy<Value = (String, String)> {
     })
 }
 
+#[derive(Clone, Copy)]
 struct View<'a>(&'a Value);
 
 impl Json for View<'_> {

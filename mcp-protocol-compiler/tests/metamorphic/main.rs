@@ -29,6 +29,9 @@ mod transforms;
 mod tree;
 
 // What the checker's oracle has: its texts, and the programs whose sessions are judged.
+#[path = "../checker/during.rs"]
+#[allow(dead_code, reason = "the oracle uses the rest")]
+mod during;
 #[path = "../checker/event.rs"]
 #[allow(dead_code, reason = "the oracle uses the rest")]
 mod event;

@@ -18,6 +18,7 @@ pub(crate) enum Change {
     Refusal,
     Fold,
     Inline,
+    Star,
 }
 
 /// All of them; those that find most are there more than once.
@@ -32,6 +33,7 @@ pub(crate) const CHANGES: &[Change] = &[
     Change::Fold,
     Change::Inline,
     Change::Inline,
+    Change::Star,
 ];
 
 /// How large a text may become.
@@ -53,6 +55,7 @@ impl Change {
             Change::Refusal => refusal(files, random),
             Change::Fold => fold(files, random),
             Change::Inline => inline(files, random, room),
+            Change::Star => star(files, random),
         }
     }
 }
@@ -105,6 +108,21 @@ fn channels(files: &mut Files, random: &mut Random) -> bool {
             shuffle(parts, &mut order);
         }
         parts.len() > 1
+    })
+}
+
+/// `*A` is `*( *A )`.
+fn star(files: &mut Files, random: &mut Random) -> bool {
+    one(files, random, &mut |node, _, now| {
+        let Node::Tail(tail) = node else { return false };
+        if !matches!(tail, Tail::Replicated(..)) {
+            return false;
+        }
+        if now {
+            let inner = group(single(only(tail.clone())));
+            *tail = Tail::Replicated(Box::new(inner), Span::default());
+        }
+        true
     })
 }
 

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use mcp_protocol_compiler::ast::{File, Item, ItemKind};
+use mcp_protocol_compiler::ast::{File, Item, ItemKind, Member, Shape, ShapeKind};
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::dual::{Undefined, dual};
 use mcp_protocol_compiler::source::SourceMap;
@@ -80,11 +80,22 @@ pub(crate) fn flat(path: &str) -> String {
             }
             ItemKind::Request(request) => request.name.text.clone(),
             ItemKind::Types(_) => "the types".to_owned(),
+            ItemKind::Shape { name, .. } => format!("type {}", name.text),
             _ => String::new(),
         };
         match places.get(&name).filter(|_| !name.is_empty()) {
             Some(place) => {
                 item.overrides = None;
+                // In its new shape, the own name of a type means what is replaced, so that stays under another name.
+                if let ItemKind::Shape { name, body } = &mut item.kind {
+                    let mut replaced = flat.get(*place).unwrap().clone();
+                    let earlier = format!("{}Of{}", name.text, flat.len());
+                    rename(body, &name.text, &earlier);
+                    if let ItemKind::Shape { name, .. } = &mut replaced.kind {
+                        name.text = earlier;
+                    }
+                    flat.push(replaced);
+                }
                 *flat.get_mut(*place).unwrap() = item;
             }
             None => {
@@ -94,6 +105,21 @@ pub(crate) fn flat(path: &str) -> String {
         }
     }
     format::file(&File { items: flat, comments: Vec::new(), empty_lines: Vec::new() })
+}
+
+/// Has a shape name another one in the place of `old`.
+fn rename(shape: &mut Shape, old: &str, new: &str) {
+    match &mut shape.kind {
+        ShapeKind::Named(name) if name.text == old => name.text = new.to_owned(),
+        ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => {}
+        ShapeKind::List(of) | ShapeKind::Map(of) => rename(of, old, new),
+        ShapeKind::Union(parts) => parts.iter_mut().for_each(|part| rename(part, old, new)),
+        ShapeKind::Record(members) => members.iter_mut().for_each(|member| match member {
+            Member::Field(field) => rename(&mut field.shape, old, new),
+            Member::Spread { name, .. } if name.text == old => name.text = new.to_owned(),
+            Member::Spread { .. } | Member::Rest(_) => {}
+        }),
+    }
 }
 
 fn gather(path: &Path, imported: bool, seen: &mut BTreeSet<PathBuf>, items: &mut Vec<Item>) {

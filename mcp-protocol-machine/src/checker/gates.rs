@@ -58,7 +58,7 @@ impl Checker {
                 continue;
             }
             // What is part of one request needs what that announces.
-            let each = self.protocol.announces_in_each_request(holder);
+            let each = self.protocol.announces_in_each_request(holder) && !self.is_during(requirement.gate);
             if each && self.exchange_of(holder, during).is_some() {
                 return Err(self.not_negotiated(holder, requirement.gate));
             }
@@ -67,7 +67,11 @@ impl Checker {
                 let by = self.sent_by(closer);
                 (by != direction || !self.ordered) && !self.is_past(by, fence)
             };
-            match self.closed_gates.excuse(holder, requirement.gate, is_unaware) {
+            let closed_gates = match self.is_during(requirement.gate) {
+                true => &self.ended_during,
+                false => &self.closed_gates,
+            };
+            match closed_gates.excuse(holder, requirement.gate, is_unaware) {
                 Some(by) => closed = Some(ClosedGate { by }),
                 None => return Err(self.not_negotiated(holder, requirement.gate)),
             }
@@ -116,7 +120,8 @@ impl Checker {
             if !self.is_open(direction, holder, gate, tolerated, self.during(message)) {
                 return Err(self.not_negotiated(holder, gate));
             }
-            if !within.grants(gate) {
+            // What requests grant is not a capability, which a program could do without.
+            if !within.grants(gate) && !self.is_during(gate) {
                 return Err(ViolationKind::Restricted { capability: self.capability(gate) });
             }
         }
@@ -144,7 +149,18 @@ impl Checker {
     }
 
     fn not_negotiated(&self, holder: Side, gate: GateIndex) -> ViolationKind {
-        ViolationKind::NotNegotiated { holder, capability: self.capability(gate) }
+        match self.protocol.gate(gate).and_then(|gate| gate.during.as_ref()) {
+            None => ViolationKind::NotNegotiated { holder, capability: self.capability(gate) },
+            Some(during) => ViolationKind::NotDuring {
+                requests: during.requests.iter().filter_map(|request| self.expectation(*request)).collect(),
+                condition: during.condition.clone(),
+            },
+        }
+    }
+
+    /// Whether a gate is granted by requests, while they run, and not by an announcement.
+    fn is_during(&self, gate: GateIndex) -> bool {
+        self.protocol.gate(gate).is_some_and(|gate| gate.during.is_some())
     }
 
     fn capability(&self, gate: GateIndex) -> String {
@@ -162,6 +178,11 @@ impl Checker {
     ) -> bool {
         if direction == Direction::Receive && tolerated.grants(gate) {
             return true;
+        }
+        if self.is_during(gate) {
+            // It does not matter what the message is part of, nor what else is granted.
+            let asked = self.asked(self.sent_by(holder));
+            return asked.has_granted(gate) || asked.may_grant(gate);
         }
         if !self.protocol.announces_in_each_request(holder) {
             return self.capabilities(holder).grants(gate);
@@ -220,18 +241,24 @@ impl Checker {
         }
     }
 
-    /// After a message: what the running requests of each side grant now, where each request announces that.
+    /// After a message: what the running requests of each side grant now, by what each request announces or because
+    /// messages are permitted `during` it.
     pub(super) fn note_grants(&mut self, direction: Direction, message: MessageIndex) {
         for side in [Side::Client, Side::Server] {
+            let by = self.sent_by(side);
+            let released = self.asked_mut(by).take_released();
+            let is_crossed = direction == by || !self.ordered;
+            let during: Capabilities = released.each().filter(|gate| self.is_during(*gate)).collect();
+            if !during.is_none() && is_crossed {
+                self.note_ended(side, during, message);
+            }
             if !self.protocol.announces_in_each_request(side) {
                 continue;
             }
-            let by = self.sent_by(side);
-            let released = self.asked_mut(by).take_released();
             let after = self.asked(by).grants();
             // A reply has ended a request for its sender, who knows that. A side that has ended its own request does so
             // behind the back of the other one, also where another request still grants the same.
-            if !released.is_none() && (direction == by || !self.ordered) {
+            if !released.is_none() && is_crossed {
                 self.announce(side, released);
                 self.announced(side, message, Capabilities::none());
             }

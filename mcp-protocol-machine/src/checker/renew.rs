@@ -20,6 +20,7 @@ impl Checker {
         }
         self.received = Exchanges::default();
         self.closed_gates = ClosedGates::default();
+        self.ended_during = ClosedGates::default();
         let (sub_sessions, limits) = (&self.sub_sessions, self.limits);
         let kept = |id: &RequestId, exchange: &Exchange| match exchange.place {
             Place::Linear(_) => true,

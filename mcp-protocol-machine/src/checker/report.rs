@@ -281,7 +281,10 @@ impl Checker {
         }
         if !matches!(
             kind,
-            ViolationKind::NotPermitted | ViolationKind::Suspended | ViolationKind::NotNegotiated { .. }
+            ViolationKind::NotPermitted
+                | ViolationKind::Suspended
+                | ViolationKind::NotNegotiated { .. }
+                | ViolationKind::NotDuring { .. }
         ) {
             return None;
         }
@@ -363,7 +366,7 @@ impl Checker {
         messages.iter().filter_map(|message| self.expectation(*message)).collect()
     }
 
-    fn expectation(&self, message: MessageIndex) -> Option<Expected> {
+    pub(super) fn expectation(&self, message: MessageIndex) -> Option<Expected> {
         self.protocol.message(message).map(|table| Expected {
             message,
             name: table.name.clone(),

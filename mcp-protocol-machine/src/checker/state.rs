@@ -5,7 +5,7 @@ use crate::capability::Capabilities;
 use crate::channels::Channels;
 use crate::closed::ClosedGates;
 use crate::exchange::Exchanges;
-use crate::fence::Receipts;
+use crate::fence::{Fence, Receipts};
 use crate::grants::Grants;
 use crate::id::{Limits, RequestId, SubSessionNumber};
 use crate::protocol::{
@@ -68,6 +68,8 @@ pub struct Checker {
     granted: [Grants; 2],
     /// What the gates let through before they closed.
     pub(super) closed_gates: ClosedGates,
+    /// The same for what is permitted during requests which are over.
+    pub(super) ended_during: ClosedGates,
     /// What the peer may use though it was not announced.
     pub(super) tolerated: Capabilities,
     pub(super) limits: Limits,
@@ -139,6 +141,7 @@ impl Checker {
             client,
             server,
             closed_gates: ClosedGates::default(),
+            ended_during: ClosedGates::default(),
             tolerated: Capabilities::none(),
             limits: Limits::default(),
             closed: false,
@@ -263,14 +266,29 @@ impl Checker {
         before: Capabilities,
         message: Option<MessageIndex>,
     ) {
-        let receipts = self.asked(self.sent_by(closer)).receipts();
-        let kind = message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
-        let fence = if kind == Some(Kind::Request) { receipts.last() } else { receipts.next() };
+        let fence = self.fence_of(closer, message);
         let mut closed = std::mem::take(&mut self.closed_gates);
         closed.add((holder, closer), before, message, fence, |side, fence| {
             self.is_past(self.sent_by(side), fence)
         });
         self.closed_gates = closed;
+    }
+
+    /// Proves that the other side has received a message of this side, or what this side has just sent.
+    fn fence_of(&self, side: Side, message: Option<MessageIndex>) -> Fence {
+        let receipts = self.asked(self.sent_by(side)).receipts();
+        let kind = message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
+        if kind == Some(Kind::Request) { receipts.last() } else { receipts.next() }
+    }
+
+    /// A side has ended requests of its own, during which the other side may have sent what is on its way.
+    pub(super) fn note_ended(&mut self, side: Side, granted: Capabilities, message: MessageIndex) {
+        let fence = self.fence_of(side, Some(message));
+        let mut ended = std::mem::take(&mut self.ended_during);
+        ended.add((side, side), granted, Some(message), fence, |side, fence| {
+            self.is_past(self.sent_by(side), fence)
+        });
+        self.ended_during = ended;
     }
 
     /// Accepts messages of the peer that need these capabilities although they were not announced. What the followed

@@ -123,12 +123,24 @@ pub enum Holder {
 }
 
 /// A capability: granted iff the path exists in the announcement and is neither `false` nor `null`, or if it is a
-/// [default](super::Announcement::defaults).
+/// [default](super::Announcement::defaults). With `during`, it is granted by certain requests, while they run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Gate {
-    /// The path in the announced capabilities.
+    /// The path in the announced capabilities; empty if the gate is granted by requests.
     pub path: Path,
+    /// The requests that grant it, in place of an announcement.
+    pub during: Option<During>,
+}
+
+/// `during R | S if PATH`: which requests permit a message for as long as they run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct During {
+    /// The requests, sorted.
+    pub requests: List<MessageIndex>,
+    /// What their params fit, if not all of these requests count.
+    pub condition: Option<Condition>,
 }
 
 /// A value by which later messages of a sub-session find it: `key uri = Subscribe.uri | Updated.uri`.

@@ -6,7 +6,7 @@
 
 use super::json::{Json, JsonView};
 use super::whole::whole;
-use crate::protocol::{Protocol, Record, Shape, ShapeIndex};
+use crate::protocol::{Protocol, Record, RecordField, Shape, ShapeIndex};
 
 /// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record is left by its
 /// texts, the value is that record, even if required fields are missing.
@@ -19,15 +19,16 @@ pub(super) fn chosen<J: Json>(
     union: &[Shape],
     value: &JsonView<'_, J>,
 ) -> Option<usize> {
-    let possible = possible(protocol, union, value);
-    let first = possible.iter().find(|(_, leaf)| match leaf {
-        Shape::Record(record) => required(record).all(|name| value.member(name).is_some()),
-        _ => true,
+    let (mut first, mut several) = (None, false);
+    let complete = first_possible(protocol, union, value, |place, leaf| {
+        several = first.is_some();
+        first = first.or(Some(place));
+        match leaf {
+            Shape::Record(record) => required(record).all(|name| value.member(name).is_some()),
+            _ => true,
+        }
     });
-    match (first, possible.as_slice()) {
-        (Some((place, _)), _) | (None, [(place, _)]) => Some(*place),
-        _ => None,
-    }
+    complete.or(first.filter(|_| !several))
 }
 
 /// The alternatives that a value may be, without a look at which fields are missing.
@@ -37,34 +38,73 @@ pub(super) fn possible<'p, J: Json>(
     value: &JsonView<'_, J>,
 ) -> Vec<(usize, &'p Shape)> {
     let mut possible = Vec::new();
-    let mut seen = Vec::new();
+    first_possible(protocol, union, value, |place, leaf| {
+        possible.push((place, leaf));
+        false
+    });
+    possible
+}
+
+/// The place of the first alternative that a value may be and that is accepted.
+fn first_possible<'p, J: Json>(
+    protocol: &'p Protocol,
+    union: &'p [Shape],
+    value: &JsonView<'_, J>,
+    mut accepts: impl FnMut(usize, &'p Shape) -> bool,
+) -> Option<usize> {
+    let mut is_it = |place, leaf| is_possible(protocol, leaf, value) && accepts(place, leaf);
+    // Most unions are of names that are no unions. Nothing needs to be remembered for them.
+    if union.iter().all(|part| only_leaf(protocol, part).is_some()) {
+        return union.iter().enumerate().position(|(place, part)| {
+            let is_again = union.iter().take(place).any(|before| is_same_name(before, part));
+            !is_again && only_leaf(protocol, part).is_some_and(|leaf| is_it(place, leaf))
+        });
+    }
+    let (mut seen, mut found) = (Vec::new(), None);
     for (place, part) in union.iter().enumerate() {
         leaves(protocol, part, &mut seen, &mut |leaf| {
-            if is_possible(protocol, leaf, value) {
-                possible.push((place, leaf));
+            if found.is_none() && is_it(place, leaf) {
+                found = Some(place);
             }
         });
     }
-    possible
+    found
+}
+
+/// The one alternative that a shape has in the end; nothing for a union.
+fn only_leaf<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<&'p Shape> {
+    let named = match shape {
+        Shape::Named(index) => &protocol.shape(*index)?.shape,
+        other => other,
+    };
+    (!matches!(named, Shape::Named(_) | Shape::Union(_))).then_some(named)
+}
+
+fn is_same_name(one: &Shape, other: &Shape) -> bool {
+    matches!((one, other), (Shape::Named(one), Shape::Named(other)) if one == other)
 }
 
 fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &JsonView<'_, J>) -> bool {
     match (leaf, value) {
-        (Shape::Record(record), JsonView::Object(_)) => {
-            texts_of(protocol, record).all(|(name, required, texts)| match value.member(name) {
-                Some(member) => {
-                    matches!(member.view(), JsonView::Text(text) if texts.iter().any(|one| **one == *text))
-                }
-                None => !required,
-            })
-        }
+        (Shape::Record(record), JsonView::Object(_)) => record.fields.iter().all(|field| {
+            let is_text = |text: &str, texts: &[&str]| texts.contains(&text);
+            let has_one_of = |texts: &[&str]| match value.member(&field.name) {
+                Some(member) => matches!(member.view(), JsonView::Text(text) if is_text(&text, texts)),
+                None => !field.required,
+            };
+            match only_leaf(protocol, &field.shape) {
+                Some(Shape::Literal(text)) => has_one_of(&[text]),
+                Some(_) => true,
+                None => texts_of_field(protocol, field).is_none_or(|texts| has_one_of(&texts)),
+            }
+        }),
         (Shape::Object | Shape::Map(_), JsonView::Object(_)) | (Shape::List(_), JsonView::List(_)) => true,
         (leaf, value) => is_scalar(leaf, value),
     }
 }
 
 /// Whether a value is what a shape says that is neither made of others nor looks into objects and lists.
-pub(super) fn is_scalar<J>(shape: &Shape, value: &JsonView<'_, J>) -> bool {
+pub(super) fn is_scalar<J: Clone>(shape: &Shape, value: &JsonView<'_, J>) -> bool {
     match (shape, value) {
         (Shape::Any, _)
         | (Shape::Null, JsonView::Null)
@@ -125,15 +165,22 @@ pub(super) fn texts_of<'p>(
     protocol: &'p Protocol,
     record: &'p Record,
 ) -> impl Iterator<Item = (&'p str, bool, Vec<&'p str>)> {
-    let may_be = |shape: &Shape| matches!(shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_));
-    record.fields.iter().filter(move |field| may_be(&field.shape)).filter_map(|field| {
-        let (mut texts, mut only_texts) = (Vec::new(), true);
-        leaves(protocol, &field.shape, &mut Vec::new(), &mut |leaf| match leaf {
-            Shape::Literal(text) => texts.push(&**text),
-            _ => only_texts = false,
-        });
-        (only_texts && !texts.is_empty()).then_some((&*field.name, field.required, texts))
+    record.fields.iter().filter_map(|field| {
+        texts_of_field(protocol, field).map(|texts| (&*field.name, field.required, texts))
     })
+}
+
+/// The texts that a field may be, if it may be nothing else.
+fn texts_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<Vec<&'p str>> {
+    if !matches!(field.shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_)) {
+        return None;
+    }
+    let (mut texts, mut only_texts) = (Vec::new(), true);
+    leaves(protocol, &field.shape, &mut Vec::new(), &mut |leaf| match leaf {
+        Shape::Literal(text) => texts.push(&**text),
+        _ => only_texts = false,
+    });
+    (only_texts && !texts.is_empty()).then_some(texts)
 }
 
 /// The alternatives that a shape has in the end: names and unions are followed. An alternative that comes again changes

@@ -3,14 +3,14 @@
 use std::borrow::Cow;
 
 /// A JSON value that can be looked at, level by level.
-pub trait Json: Sized {
+pub trait Json: Clone {
     /// What the value is, with the values that are directly inside.
     fn view(&self) -> JsonView<'_, Self>;
 }
 
 /// What a JSON value is.
 #[derive(Clone, Debug)]
-pub enum JsonView<'a, J> {
+pub enum JsonView<'a, J: Clone> {
     /// `null`
     Null,
     /// `true` or `false`
@@ -20,12 +20,15 @@ pub enum JsonView<'a, J> {
     /// A text, without quotes and escapes.
     Text(Cow<'a, str>),
     /// A list.
-    List(Vec<J>),
+    List(Cow<'a, [J]>),
     /// An object, with its members in their order. Of several members with one key the last one counts.
-    Object(Vec<(Cow<'a, str>, J)>),
+    Object(Cow<'a, [JsonMember<'a, J>]>),
 }
 
-impl<J> JsonView<'_, J> {
+/// The key and the value of a member.
+pub type JsonMember<'a, J> = (Cow<'a, str>, J);
+
+impl<J: Clone> JsonView<'_, J> {
     /// The member of an object that has this key.
     pub fn member(&self, key: &str) -> Option<&J> {
         let JsonView::Object(members) = self else { return None };

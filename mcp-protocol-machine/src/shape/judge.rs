@@ -41,7 +41,7 @@ fn judge_at<J: Json>(
             Ok(())
         }
         (Shape::Map(of), JsonView::Object(members)) => {
-            for (key, member) in members {
+            for (key, member) in members.iter() {
                 let judged = judge_at(protocol, of, member, depth + 1);
                 judged.map_err(|mismatch| mismatch.in_member(key))?;
             }

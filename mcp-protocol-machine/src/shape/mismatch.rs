@@ -80,7 +80,7 @@ impl ShapeMismatch {
 }
 
 /// A value in a sentence.
-pub(super) fn found<J>(value: &JsonView<'_, J>) -> String {
+pub(super) fn found<J: Clone>(value: &JsonView<'_, J>) -> String {
     match value {
         JsonView::Null => "null".to_owned(),
         JsonView::Bool(value) => value.to_string(),

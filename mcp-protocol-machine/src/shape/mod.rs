@@ -10,6 +10,7 @@
 //! use mcp_protocol_machine::shape::{judge, sample};
 //! # use std::borrow::Cow;
 //! # use mcp_protocol_machine::shape::{Json, JsonView};
+//! # #[derive(Clone)]
 //! # struct Value(serde_json::Value);
 //! # impl Json for Value {
 //! #     fn view(&self) -> JsonView<'_, Value> {
@@ -41,7 +42,7 @@ mod tests;
 mod whole;
 
 pub use choose::{choose, hides};
-pub use json::{Json, JsonView};
+pub use json::{Json, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;
 pub use sample::{LONGEST_SAMPLE, sample};

@@ -43,7 +43,7 @@ impl<'p> Json for &Sample<'p> {
             Sample::False => JsonView::Bool(false),
             Sample::Zero => JsonView::Number(Cow::Borrowed("0")),
             Sample::Text(text) => JsonView::Text(Cow::Borrowed(text)),
-            Sample::List => JsonView::List(Vec::new()),
+            Sample::List => JsonView::List(Cow::Borrowed(&[])),
             Sample::Object(members) => {
                 JsonView::Object(members.iter().map(|(key, value)| (Cow::Borrowed(*key), value)).collect())
             }

@@ -51,6 +51,17 @@ impl Details {
                     "{got} needs the capability `{capability}`, which the {holder} has not announced"
                 )
             }
+            ViolationKind::NotDuring { requests, condition } => {
+                write!(formatter, "{got} is permitted only while ")?;
+                match requests.as_slice() {
+                    [] => formatter.write_str("a request is running that this revision does not have")?,
+                    requests => write!(formatter, "{} of the {other} is running", ExpectedList(requests))?,
+                }
+                if let Some(condition) = condition {
+                    write!(formatter, " with params that fit `{condition}`")?;
+                }
+                formatter.write_str(", and none is: send it before the reply to such a request")
+            }
             ViolationKind::Restricted { capability } => {
                 write!(formatter, "{got} needs the capability `{capability}`, which is left out here")
             }

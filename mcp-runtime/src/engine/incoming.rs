@@ -170,7 +170,7 @@ impl Engine {
         }
         let token = self.rules.token(params);
         let keys = Names::keys(self.rules.protocol(), message, Some(&id), params);
-        let announces = self.rules.announces(self.rules.side().other(), params);
+        let announces = self.rules.announces(self.rules.side().other(), message, params);
         let (grants, revokes) = self.rules.changes(self.rules.side().other(), message, params);
         let correlation = Correlation::keys(&keys)
             .announcing(announces.as_ref())

@@ -65,7 +65,7 @@ impl Engine {
         // A refused request has used its id up as far as the checker is concerned.
         self.calls.use_id();
         let keys = Names::keys(&protocol, message, Some(&id), params);
-        let announces = self.rules.announces(self.rules.side(), params);
+        let announces = self.rules.announces(self.rules.side(), message, params);
         let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
         let correlation = Correlation::meant(&keys, meant)
             .announcing(announces.as_ref())

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{
-    Cancels, Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Role, Side, State, StateIndex,
-    Text,
+    Cancels, Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Protocol, Role, Side, State,
+    StateIndex, Text,
 };
-use mcp_protocol_machine::{Capabilities, Checker, Limits, ProtocolRef, TableError, Token};
+use mcp_protocol_machine::{Checker, Limits, ProtocolRef, TableError, Token};
 
 use crate::jsonrpc::Dialect;
 use crate::options::Options;
@@ -43,6 +43,17 @@ fn limits(options: &Options) -> Limits {
     Limits { running: options.max_running, ..Limits::default() }
 }
 
+/// What messages are permitted `during` that are tolerated at any time, by their methods.
+fn tolerated_during<'a>(
+    protocol: &'a Protocol,
+    options: &'a Options,
+) -> impl Iterator<Item = GateIndex> + 'a {
+    let is_tolerated = |message: &&Message| options.tolerated().iter().any(|name| message.method == **name);
+    let gates = protocol.messages.iter().filter(is_tolerated).flat_map(|message| message.requires.iter());
+    let gates = gates.map(|requirement| requirement.gate);
+    gates.filter(|gate| protocol.gate(*gate).is_some_and(|gate| gate.during.is_some()))
+}
+
 impl Rules {
     /// Those of a session that begins.
     ///
@@ -52,8 +63,9 @@ impl Rules {
         let mut checker = Checker::new(&protocol, side)?.with_limits(limits(&options));
         let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
         let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
-        let tolerated = gates.filter(|(_, gate)| is_tolerated(gate)).map(|(index, _)| index);
-        checker.tolerate(Capabilities::from_gates(tolerated));
+        let named = gates.filter(|(_, gate)| gate.during.is_none() && is_tolerated(gate));
+        let tolerated = named.map(|(index, _)| index).chain(tolerated_during(&protocol, &options));
+        checker.tolerate(tolerated.collect());
         let names = Names::new(&protocol);
         Ok(Rules { protocol, side, options, names, checker, negotiation: Negotiation::default() })
     }

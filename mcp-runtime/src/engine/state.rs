@@ -290,6 +290,7 @@ impl Engine {
                 None,
                 ViolationKind::NotPermitted
                 | ViolationKind::NotNegotiated { .. }
+                | ViolationKind::NotDuring { .. }
                 | ViolationKind::Misshapen { .. }
                 | ViolationKind::DeclaredAs { .. },
             ) => inbound.refused(&violation),

@@ -23,5 +23,6 @@ pub(crate) use dialect::Dialect;
 pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, undecodable};
 pub use error::RpcError;
 pub(crate) use id::parse_id;
+pub(crate) use path::JsonKey;
 pub(crate) use raw::RawJson;
 pub(crate) use scan::{Scanner, Sketch};

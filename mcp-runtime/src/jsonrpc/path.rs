@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
 }
 
 /// A key, borrowed where it has no escapes.
-pub(super) struct JsonKey<'a>(pub(super) Cow<'a, str>);
+pub(crate) struct JsonKey<'a>(pub(crate) Cow<'a, str>);
 
 impl<'de> Deserialize<'de> for JsonKey<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonKey<'de>, D::Error> {

@@ -27,7 +27,7 @@ impl Json for RawJson<'_> {
                 JsonView::List(elements.into_iter().map(|element| RawJson(element.get())).collect())
             }
             Some(b'{') => JsonView::Object(Entries::of(text).map_or_else(
-                |_| Vec::new(),
+                |_| Cow::Owned(Vec::new()),
                 |members| members.map(|(key, value)| (key, RawJson(value))).collect(),
             )),
             _ => JsonView::Number(Cow::Borrowed(text)),

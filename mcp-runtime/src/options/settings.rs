@@ -225,7 +225,8 @@ impl Options {
 
     /// Accepts messages of the peer that need one of these capabilities although it was not announced, and reports each
     /// as [`Report::Tolerated`]. Messages that need any other capability that was not announced are refused. Messages
-    /// of this side need their capabilities as before. Adds to the capabilities tolerated before.
+    /// of this side need their capabilities as before. A message that is permitted only `during` requests is tolerated by
+    /// its method. Adds to the capabilities tolerated before.
     ///
     /// ```
     /// # use mcp_runtime::Options;

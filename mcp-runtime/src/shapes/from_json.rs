@@ -1,5 +1,6 @@
 //! Reads the shapes that the language has by itself.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
@@ -8,10 +9,8 @@ use serde::Deserializer;
 use serde::de::{Deserialize, Error as _};
 use serde_json::Value;
 
-use super::view::ValueView;
-
-/// An object whose members nothing is said about.
-pub type Object = serde_json::Map<String, Value>;
+use super::number::Number;
+use super::tree::{JsonTree, Object, object};
 
 /// A type that is read from JSON, piece by piece.
 pub trait FromJson: Sized {
@@ -22,12 +21,12 @@ pub trait FromJson: Sized {
     ///
     /// # Errors
     /// The first place where the value does not have the shape.
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch>;
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch>;
 
     /// What is wrong with a value that is something else altogether.
     #[doc(hidden)]
-    fn mismatch(value: &Value) -> ShapeMismatch {
-        ShapeMismatch::of_value(Self::EXPECTED, &ValueView(value))
+    fn mismatch(value: &JsonTree<'_>) -> ShapeMismatch {
+        ShapeMismatch::of_value(Self::EXPECTED, value)
     }
 }
 
@@ -36,7 +35,7 @@ macro_rules! from_json {
         impl FromJson for $type {
             const EXPECTED: &'static str = $expected;
 
-            fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
+            fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
                 match value {
                     $pattern => Ok($taken),
                     other => Err(Self::mismatch(&other)),
@@ -47,51 +46,50 @@ macro_rules! from_json {
 }
 
 from_json! {
-    String, "a string", Value::String(text) => text;
-    bool, "true or false", Value::Bool(value) => value;
-    Object, "an object", Value::Object(members) => members;
-    (), "null", Value::Null => ();
+    String, "a string", JsonTree::Text(text) => text.into_owned();
+    bool, "true or false", JsonTree::Bool(value) => value;
+    Object, "an object", JsonTree::Object(members) => object(members);
+    Number, "a number", JsonTree::Number(number) => number;
+    (), "null", JsonTree::Null => ();
 }
 
 impl FromJson for Value {
     const EXPECTED: &'static str = "any value";
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
-        Ok(value)
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
+        Ok(value.into())
     }
-}
-
-/// The largest whole number to which every whole number can be told from its neighbours as an `f64`.
-const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
-
-/// A whole number that is written like `1.0` or `1e3`.
-fn whole(value: &Value) -> Option<i64> {
-    let number = value.as_f64().filter(|_| value.is_f64())?;
-    (number.fract() == 0.0 && number.abs() <= LARGEST_EXACT).then_some(number as i64)
 }
 
 impl FromJson for i64 {
     const EXPECTED: &'static str = "a whole number";
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
-        value.as_i64().or_else(|| whole(&value)).ok_or_else(|| Self::mismatch(&value))
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
+        match &value {
+            JsonTree::Number(number) => number.as_i64(),
+            _ => None,
+        }
+        .ok_or_else(|| Self::mismatch(&value))
     }
 }
 
 impl FromJson for u64 {
     const EXPECTED: &'static str = "a whole number that is not negative";
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
-        let whole = || whole(&value).and_then(|number| u64::try_from(number).ok());
-        value.as_u64().or_else(whole).ok_or_else(|| Self::mismatch(&value))
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
+        match &value {
+            JsonTree::Number(number) => number.as_u64(),
+            _ => None,
+        }
+        .ok_or_else(|| Self::mismatch(&value))
     }
 }
 
 impl<T: FromJson> FromJson for Vec<T> {
     const EXPECTED: &'static str = "a list";
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
-        let Value::Array(elements) = value else { return Err(Self::mismatch(&value)) };
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
+        let JsonTree::List(elements) = value else { return Err(Self::mismatch(&value)) };
         let element = |(place, value)| T::from_json(value).map_err(|mismatch| mismatch.in_element(place));
         elements.into_iter().enumerate().map(element).collect()
     }
@@ -100,10 +98,10 @@ impl<T: FromJson> FromJson for Vec<T> {
 impl<T: FromJson> FromJson for BTreeMap<String, T> {
     const EXPECTED: &'static str = "an object";
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
-        let Value::Object(members) = value else { return Err(Self::mismatch(&value)) };
-        let member = |(key, value): (String, Value)| match T::from_json(value) {
-            Ok(value) => Ok((key, value)),
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
+        let JsonTree::Object(members) = value else { return Err(Self::mismatch(&value)) };
+        let member = |(key, value): (Cow<'_, str>, JsonTree<'_>)| match T::from_json(value) {
+            Ok(value) => Ok((key.into_owned(), value)),
             Err(mismatch) => Err(mismatch.in_member(&key)),
         };
         members.into_iter().map(member).collect()
@@ -114,9 +112,9 @@ impl<T: FromJson> FromJson for BTreeMap<String, T> {
 impl<T: FromJson> FromJson for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
         match value {
-            Value::Null => Ok(None),
+            JsonTree::Null => Ok(None),
             value => T::from_json(value).map(Some),
         }
     }
@@ -125,53 +123,61 @@ impl<T: FromJson> FromJson for Option<T> {
 impl<T: FromJson> FromJson for Box<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
+    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
         T::from_json(value).map(Box::new)
     }
 }
 
 /// Which alternative of a union a value is, by its place.
 #[doc(hidden)]
-pub fn chosen(protocol: &Protocol, union: ShapeIndex, value: &Value) -> Result<usize, ShapeMismatch> {
+pub fn chosen(protocol: &Protocol, union: ShapeIndex, value: &JsonTree<'_>) -> Result<usize, ShapeMismatch> {
     let shape = protocol.shape(union).map(|named| &named.shape);
     let parts: &[Shape] = match shape {
         Some(Shape::Union(parts)) => parts,
         Some(other) => std::slice::from_ref(other),
         None => &[],
     };
-    match choose(protocol, parts, &ValueView(value)) {
+    match choose(protocol, parts, value) {
         Some(place) => Ok(place),
-        None => Err(match judge(protocol, &Shape::Named(union), &ValueView(value)) {
+        None => Err(match judge(protocol, &Shape::Named(union), value) {
             Err(mismatch) => mismatch,
-            Ok(()) => ShapeMismatch::of_value("one of several shapes", &ValueView(value)),
+            Ok(()) => ShapeMismatch::of_value("one of several shapes", value),
         }),
+    }
+}
+
+impl<'de> Deserialize<'de> for Number {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserialize(deserializer)
     }
 }
 
 /// Reads a generated type from any JSON that serde reads.
 #[doc(hidden)]
 pub fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    T::from_json(Value::deserialize(deserializer)?).map_err(|mismatch| D::Error::custom(mismatch.rooted()))
+    T::from_json(JsonTree::deserialize(deserializer)?).map_err(|mismatch| D::Error::custom(mismatch.rooted()))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
+
+    fn read<T: FromJson>(text: &str) -> Result<T, String> {
+        T::from_json(serde_json::from_str(text).unwrap()).map_err(|mismatch| mismatch.rooted().to_string())
+    }
 
     #[test]
     fn a_mismatch_says_where() {
-        let error = |value| Vec::<BTreeMap<String, i64>>::from_json(value).unwrap_err().rooted().to_string();
-        assert_eq!(error(json!([{ "a": 1 }, { "b": "x" }])), "[1].b: expected a whole number, found \"x\"");
-        assert_eq!(error(json!({})), "expected a list, found an object");
+        let error = |text| read::<Vec<BTreeMap<String, i64>>>(text).unwrap_err();
+        assert_eq!(error(r#"[{ "a": 1 }, { "b": "x" }]"#), "[1].b: expected a whole number, found \"x\"");
+        assert_eq!(error("{}"), "expected a list, found an object");
     }
 
     #[test]
     fn whole_numbers_may_be_written_with_a_point() {
-        assert_eq!(i64::from_json(json!(2.0)).unwrap(), 2);
-        assert!(i64::from_json(json!(2.5)).is_err());
-        assert_eq!(u64::from_json(json!(u64::MAX)).unwrap(), u64::MAX);
-        assert!(u64::from_json(json!(-1.0)).is_err());
+        assert_eq!(read::<i64>("2.0"), Ok(2));
+        assert!(read::<i64>("2.5").is_err());
+        assert_eq!(read::<u64>(&u64::MAX.to_string()), Ok(u64::MAX));
+        assert!(read::<u64>("-1.0").is_err());
     }
 }

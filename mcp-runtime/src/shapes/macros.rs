@@ -8,8 +8,8 @@ macro_rules! __record {
         $(#[$meta:meta])*
         $name:ident {
             $(literals { $($text_key:literal = $text:literal;)* };)?
-            $(required { $($(#[$required_meta:meta])* $required:ident: $required_type:ty, $required_key:literal, $required_from:ty;)* };)?
-            $(optional { $($(#[$optional_meta:meta])* $optional:ident: $optional_type:ty, $optional_key:literal, $optional_from:ty;)* };)?
+            $(required { $($(#[$required_meta:meta])* $required:ident: $required_type:ty, $required_key:literal, $required_from:ty $(, $required_each:ident)?;)* };)?
+            $(optional { $($(#[$optional_meta:meta])* $optional:ident: $optional_type:ty, $optional_key:literal, $optional_from:ty $(, $optional_each:ident)?;)* };)?
             $(rest $rest:ident;)?
         };
     ) => {
@@ -38,7 +38,7 @@ macro_rules! __record {
             /// What must be there is given, and all else is absent.
             pub fn new($($($required: $required_from),*)?) -> Self {
                 Self {
-                    $($($required: $required.into(),)*)?
+                    $($($required: $crate::__given!($required $($required_each)?),)*)?
                     $($($optional: None,)*)?
                     $($rest: $crate::shapes::Object::new(),)?
                 }
@@ -49,7 +49,7 @@ macro_rules! __record {
                 #[doc = concat!("\n\nSets `", $optional_key, "`.")]
                 #[must_use]
                 pub fn $optional(mut self, $optional: $optional_from) -> Self {
-                    self.$optional = Some($optional.into());
+                    self.$optional = Some($crate::__given!($optional $($optional_each)?));
                     self
                 }
             )*)?
@@ -60,7 +60,7 @@ macro_rules! __record {
 
             #[allow(unused_mut, unused_variables)]
             fn from_json(
-                value: $crate::__private::Value,
+                value: $crate::shapes::JsonTree<'_>,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 let mut members = $crate::shapes::Members::of::<Self>(value)?;
                 $($(members.literal($text_key, $text)?;)*)?
@@ -96,6 +96,21 @@ macro_rules! __record {
         }
 
         $crate::__deserialize! { $name }
+    };
+}
+
+/// A field of what was given for it.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __given {
+    ($given:ident) => {
+        $given.into()
+    };
+    ($given:ident each) => {
+        $given.into_iter().collect()
+    };
+    ($given:ident texts) => {
+        $given.into_iter().map(Into::into).collect()
     };
 }
 
@@ -136,7 +151,7 @@ macro_rules! __union {
             const EXPECTED: &'static str = concat!("a `", stringify!($name), "`");
 
             fn from_json(
-                value: $crate::__private::Value,
+                value: $crate::shapes::JsonTree<'_>,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 match $crate::shapes::chosen(&$protocol, $index, &value)? {
                     $($($text_place => Ok(Self::$text_variant),)*)?
@@ -193,10 +208,10 @@ macro_rules! __words {
             const EXPECTED: &'static str = $expected;
 
             fn from_json(
-                value: $crate::__private::Value,
+                value: $crate::shapes::JsonTree<'_>,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 const ALL: &[$name] = &[$($name::$variant),*];
-                let found = value.as_str().and_then(|text| ALL.iter().find(|word| word.as_str() == text));
+                let found = value.text().and_then(|text| ALL.iter().find(|word| word.as_str() == text));
                 found.copied().ok_or_else(|| Self::mismatch(&value))
             }
         }
@@ -248,7 +263,7 @@ macro_rules! __words {
             const EXPECTED: &'static str = "a string";
 
             fn from_json(
-                value: $crate::__private::Value,
+                value: $crate::shapes::JsonTree<'_>,
             ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
                 String::from_json(value).map(Self::from)
             }

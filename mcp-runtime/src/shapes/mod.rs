@@ -4,27 +4,27 @@
 //! have, and a setter for each field that may be absent: `Tool::new("echo").title("Echo")`. A union becomes an enum. The
 //! types are `Serialize` and `Deserialize`. What does not fit says where: `content[2].text: expected a string, found 5`.
 //!
-//! A payload is read in two steps: JSON text becomes a [`Value`](serde_json::Value), and [`FromJson`] takes it apart. So what is generated
-//! for a type is short, is compiled once, and moves texts instead of copying them. Writing goes straight to text.
+//! A payload is read in two steps: JSON text becomes a [`JsonTree`], which borrows its texts, and [`FromJson`] takes it
+//! apart. So what is generated for a type is short and is compiled once. Writing goes straight to text.
 //!
 //! `from_json.rs` reads the shapes that the language has by itself, `members.rs` takes a record apart, `number.rs` is what
-//! `number` becomes, `view.rs` shows a value to the machine, and `macros.rs` has what generated code calls for a record, a
+//! `number` becomes, `tree.rs` is the tree, and `macros.rs` has what generated code calls for a record, a
 //! union, or a choice of words.
 
 mod from_json;
 mod macros;
 mod members;
 mod number;
-mod view;
+mod tree;
 
 pub use mcp_protocol_machine::shape::ShapeMismatch;
 
-pub use self::from_json::{FromJson, Object};
+pub use self::from_json::FromJson;
 #[doc(hidden)]
 pub use self::from_json::{chosen, deserialize};
 pub use self::members::Members;
 pub use self::number::Number;
-pub use self::view::ValueView;
+pub use self::tree::{JsonTree, Object};
 #[doc(hidden)]
 pub use crate::{__record as record, __union as union, __words as words};
 

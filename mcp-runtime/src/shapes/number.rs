@@ -2,11 +2,8 @@
 
 use std::fmt;
 
-use mcp_protocol_machine::shape::ShapeMismatch;
 use serde::{Serialize, Serializer};
 use serde_json::Value;
-
-use super::from_json::{FromJson, deserialize};
 
 /// A JSON number: whole numbers keep all their digits, and stay whole numbers on the wire.
 ///
@@ -38,6 +35,41 @@ impl Number {
             Kind::Int(number) => number as f64,
             Kind::Uint(number) => number as f64,
             Kind::Float(number) => number,
+        }
+    }
+}
+
+/// The largest whole number to which every whole number can be told from its neighbours as an `f64`.
+const LARGEST_EXACT: f64 = 9_007_199_254_740_992.0;
+
+impl Number {
+    /// The number, if it is whole and an `i64` can hold it: `1.0` and `1e3` are whole.
+    pub fn as_i64(self) -> Option<i64> {
+        match self.0 {
+            Kind::Int(number) => Some(number),
+            Kind::Uint(_) => None,
+            Kind::Float(number) => {
+                (number.fract() == 0.0 && number.abs() <= LARGEST_EXACT).then_some(number as i64)
+            }
+        }
+    }
+
+    /// The number, if it is whole and a `u64` can hold it.
+    pub fn as_u64(self) -> Option<u64> {
+        match self.0 {
+            Kind::Uint(number) => Some(number),
+            _ => u64::try_from(self.as_i64()?).ok(),
+        }
+    }
+}
+
+impl From<Number> for Value {
+    /// Infinity and NaN, which JSON does not have, become `null`.
+    fn from(number: Number) -> Value {
+        match number.0 {
+            Kind::Int(number) => number.into(),
+            Kind::Uint(number) => number.into(),
+            Kind::Float(number) => number.into(),
         }
     }
 }
@@ -121,25 +153,6 @@ impl Serialize for Number {
     }
 }
 
-impl<'de> serde::Deserialize<'de> for Number {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize(deserializer)
-    }
-}
-
-impl FromJson for Number {
-    const EXPECTED: &'static str = "a number";
-
-    fn from_json(value: Value) -> Result<Self, ShapeMismatch> {
-        let Value::Number(number) = &value else { return Err(Self::mismatch(&value)) };
-        let whole = number.as_i64().map(Kind::Int).or_else(|| number.as_u64().map(Kind::Uint));
-        match whole.or_else(|| number.as_f64().map(Kind::Float)) {
-            Some(kind) => Ok(Number(kind)),
-            None => Err(Self::mismatch(&value)),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -148,8 +161,9 @@ mod tests {
     fn numbers_keep_their_digits_and_their_form() {
         for text in ["0", "-3", "18446744073709551615", "9007199254740993", "0.1", "1.0", "1e300"] {
             let value: Value = serde_json::from_str(text).unwrap();
-            let number = Number::from_json(value.clone()).unwrap();
+            let number: Number = serde_json::from_str(text).unwrap();
             assert_eq!(serde_json::to_value(number).unwrap(), value, "{text}");
+            assert_eq!(Value::from(number), value, "{text}");
         }
         assert_eq!(Number::from(1), Number::from(1.0));
         assert!(Number::from(u64::MAX) > Number::from(i64::MAX));

@@ -122,13 +122,14 @@ macro_rules! __shapes {
     };
 }
 
-/// The capabilities that messages need: `RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];`.
+/// The capabilities that messages need: `RESOURCES_SUBSCRIBE = "resources.subscribe", ["resources", "subscribe"];`, and
+/// what messages are permitted during: `@during DURING = Gate::during(const { &[messages::PING] });`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __capabilities {
-    ($($(#[$meta:meta])* $name:ident = $shown:literal, [$($part:literal),* $(,)?];)*) => {
+    ($($(#[$meta:meta])* $name:ident = $shown:literal, [$($part:literal),* $(,)?];)* $(@during $during:ident = $entry:expr;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms, dead_code)]
-        enum GateNumber { $($name),* }
+        enum GateNumber { $($name,)* $($during),* }
         $(
             #[doc = concat!("`", $shown, "`, as it is announced.\n\n")]
             $(#[$meta])*
@@ -137,9 +138,16 @@ macro_rules! __capabilities {
                 $shown,
             );
         )*
+        $(
+            pub(super) const $during: $crate::__private::tables::GateIndex =
+                $crate::__private::tables::GateIndex(GateNumber::$during as u16);
+        )*
+        #[allow(unused_imports)]
+        use $crate::__private::tables::{Condition, Gate, path};
         #[allow(non_upper_case_globals)]
         pub(super) const rows: &[$crate::__private::tables::Gate] = &[
-            $($crate::__private::tables::Gate::at($crate::__private::tables::path![$($part),*])),*
+            $($crate::__private::tables::Gate::at($crate::__private::tables::path![$($part),*]),)*
+            $($entry),*
         ];
     };
 }

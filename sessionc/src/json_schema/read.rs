@@ -171,9 +171,10 @@ impl<'s> Reader<'s> {
                 parts.push(Written::union(alternatives));
             }
         }
-        for (key, _) in schema.members() {
-            let is_bound = BOUNDS.contains(&key.as_str()) && is_bounded_as_said(schema);
-            if !is_bound && !ANNOTATIONS.contains(&key.as_str()) && !READ.contains(&key.as_str()) {
+        for (key, value) in schema.members() {
+            let is_said = (BOUNDS.contains(&key.as_str()) && is_bounded_as_said(schema))
+                || (key == "propertyNames" && is_any_text(value));
+            if !is_said && !ANNOTATIONS.contains(&key.as_str()) && !READ.contains(&key.as_str()) {
                 self.leave_out(key);
             }
         }
@@ -360,6 +361,19 @@ fn is_bounded_as_said(schema: &Tree) -> bool {
             most.is_none_or(|most| most == u64::MAX.to_string()) && is_integer
         }
         bounds => bounds == signed && is_integer,
+    }
+}
+
+/// Whether a schema accepts every text, as each name of a member is one.
+fn is_any_text(schema: &Tree) -> bool {
+    let is_said = |(key, value): &(String, Tree)| match key.as_str() {
+        "type" => value.as_text() == Some("string"),
+        other => ANNOTATIONS.contains(&other),
+    };
+    match schema {
+        Tree::Bool(accepts) => *accepts,
+        Tree::Object(members) => members.iter().all(is_said),
+        _ => false,
     }
 }
 

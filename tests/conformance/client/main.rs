@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::McpClient;
+use mcp_protocols::types::*;
 use mcp_runtime::Options;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 
 use user::User;
 
@@ -33,11 +32,9 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Requests of the server are answered in parallel, until the session ends.
     tokio::spawn(client.incoming().serve(User));
 
-    let hello = read(json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": { "elicitation": { "form": {} } },
-        "clientInfo": { "name": "conformance-client", "version": env!("CARGO_PKG_VERSION") },
-    }));
+    let offered = ClientCapabilities::new().elicitation(ElicitationCapability::new().form(Object::new()));
+    let program = Implementation::new("conformance-client", env!("CARGO_PKG_VERSION"));
+    let hello = InitializeParams::new("2025-11-25", offered, program);
     let (welcome, client) = client.initialize(hello).await?;
     println!("{} speaks {}", welcome.server_info.name, welcome.protocol_version);
     let client = client.send_initialized().await?;
@@ -45,9 +42,4 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Over HTTP this deletes the session.
     client.close().await?;
     Ok(())
-}
-
-/// A payload that is written as JSON, in this program's own text.
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("what this program says fits its type")
 }

@@ -1,29 +1,39 @@
 //! The user: answers the requests of the server.
 
-use mcp_protocols::mcp_2025_11_25::client::{Context, Handler};
-use mcp_protocols::types::ElicitResult;
-use mcp_runtime::RpcError;
-use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 
-use crate::read;
+use mcp_protocols::mcp_2025_11_25::client::{Context, Handler};
+use mcp_protocols::types::*;
+use mcp_runtime::RpcError;
 
 /// A user who takes whatever a form proposes.
 pub(crate) struct User;
 
 impl Handler for User {
-    async fn elicit(&self, _: Context, params: Value) -> Result<ElicitResult, RpcError> {
-        let form = params.get("requestedSchema").cloned().unwrap_or_default();
-        let fields = form.get("properties").and_then(Value::as_object);
-        let proposed: Map<String, Value> = fields
-            .into_iter()
-            .flatten()
-            .filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())))
-            .collect();
+    async fn elicit(&self, _: Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        let ElicitParams::Form(form) = params else {
+            return Ok(ElicitResult::new(ElicitAction::Decline));
+        };
+        let form = form.requested_schema;
+        let proposed: BTreeMap<String, FieldValue> =
+            form.properties.into_iter().filter_map(|(name, field)| Some((name, proposed(field)?))).collect();
         // A required field without a default cannot be filled in.
-        let required = form.get("required").and_then(Value::as_array).into_iter().flatten();
-        if required.filter_map(Value::as_str).any(|name| !proposed.contains_key(name)) {
-            return Ok(ElicitResult::decline());
+        if form.required.iter().flatten().any(|name| !proposed.contains_key(name)) {
+            return Ok(ElicitResult::new(ElicitAction::Decline));
         }
-        Ok(read(json!({ "action": "accept", "content": proposed })))
+        Ok(ElicitResult::new(ElicitAction::Accept).content(proposed))
+    }
+}
+
+/// What a field says before the user fills it in.
+fn proposed(field: FieldSchema) -> Option<FieldValue> {
+    match field {
+        FieldSchema::StringSchema(field) => field.default.map(FieldValue::from),
+        FieldSchema::NumberSchema(field) => field.default.map(FieldValue::from),
+        FieldSchema::BooleanSchema(field) => field.default.map(FieldValue::from),
+        FieldSchema::EnumSchema(field) => field.default.map(FieldValue::from),
+        FieldSchema::TitledEnumSchema(field) => field.default.map(FieldValue::from),
+        FieldSchema::MultiSelectEnumSchema(field) => field.default.map(FieldValue::from),
+        _ => None,
     }
 }

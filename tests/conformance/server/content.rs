@@ -1,8 +1,7 @@
-//! What tools, prompts and resources have in common: pieces of content, and payloads that are written as JSON.
+//! What tools, prompts and resources have in common: pieces of content.
 
+use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 
 /// A picture of one red pixel, as PNG, in base64.
 pub(crate) const PIXEL: &str =
@@ -11,27 +10,21 @@ pub(crate) const PIXEL: &str =
 /// Silence, as WAV, in base64: a header, and no samples.
 pub(crate) const SILENCE: &str = "UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=";
 
-/// A payload that is written as JSON. All that is read so stands in this program's own text, so whether it fits its type
-/// is a matter of reading it, and of the tests.
-pub(crate) fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("what this program says fits its type")
+pub(crate) fn text(text: &str) -> ContentBlock {
+    TextContent::new(text).into()
 }
 
-pub(crate) fn text(text: &str) -> Value {
-    json!({ "type": "text", "text": text })
+pub(crate) fn image() -> ContentBlock {
+    ImageContent::new(PIXEL, "image/png").into()
 }
 
-pub(crate) fn image() -> Value {
-    json!({ "type": "image", "mimeType": "image/png", "data": PIXEL })
-}
-
-pub(crate) fn audio() -> Value {
-    json!({ "type": "audio", "mimeType": "audio/wav", "data": SILENCE })
+pub(crate) fn audio() -> ContentBlock {
+    AudioContent::new(SILENCE, "audio/wav").into()
 }
 
 /// A resource that comes with the message.
-pub(crate) fn embedded(uri: &str, mime_type: &str, text: &str) -> Value {
-    json!({ "type": "resource", "resource": { "uri": uri, "mimeType": mime_type, "text": text } })
+pub(crate) fn embedded(uri: &str, mime_type: &str, text: &str) -> ContentBlock {
+    EmbeddedResource::new(TextResourceContents::new(uri, text).mime_type(mime_type)).into()
 }
 
 /// The refusal of something that is not here.

@@ -3,7 +3,6 @@
 use mcp_protocols::mcp_2025_11_25::{Subscribing, server};
 use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
-use serde_json::Value;
 use server::Context;
 
 use crate::logging::Log;
@@ -18,7 +17,7 @@ pub(crate) struct ServerHandler {
 }
 
 impl server::Handler for ServerHandler {
-    async fn list_tools(&self, _: Context, _: Option<ListToolsParams>) -> Result<ListToolsResult, RpcError> {
+    async fn list_tools(&self, _: Context, _: Option<PaginatedParams>) -> Result<ListToolsResult, RpcError> {
         Ok(tools::list())
     }
 
@@ -29,7 +28,7 @@ impl server::Handler for ServerHandler {
     async fn list_resources(
         &self,
         _: Context,
-        _: Option<ListResourcesParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListResourcesResult, RpcError> {
         Ok(resources::list())
     }
@@ -37,7 +36,7 @@ impl server::Handler for ServerHandler {
     async fn list_resource_templates(
         &self,
         _: Context,
-        _: Option<ListResourceTemplatesParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
         Ok(resources::templates())
     }
@@ -45,25 +44,30 @@ impl server::Handler for ServerHandler {
     async fn read_resource(
         &self,
         _: Context,
-        params: ReadResourceParams,
+        params: ResourceParams,
     ) -> Result<ReadResourceResult, RpcError> {
         resources::read_at(&self.watched, &params.uri)
     }
 
     /// A subscription is a session type of its own: the value is the subscription, and lives as long as it.
-    async fn subscribe(&self, _: Context, params: Value, subscription: server::Subscription<Subscribing>) {
-        self.watched.tell(params, subscription).await;
+    async fn subscribe(
+        &self,
+        _: Context,
+        params: ResourceParams,
+        subscription: server::Subscription<Subscribing>,
+    ) {
+        self.watched.tell(&params.uri, subscription).await;
     }
 
     /// Somebody unsubscribes from what is not subscribed to. There is nothing to do about it.
-    async fn unsubscribe(&self, _: Context, _: Value) -> Result<(), RpcError> {
+    async fn unsubscribe(&self, _: Context, _: ResourceParams) -> Result<(), RpcError> {
         Ok(())
     }
 
     async fn list_prompts(
         &self,
         _: Context,
-        _: Option<ListPromptsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListPromptsResult, RpcError> {
         Ok(prompts::list())
     }
@@ -76,7 +80,8 @@ impl server::Handler for ServerHandler {
         Ok(completion::complete(&params))
     }
 
-    async fn set_level(&self, _: Context, params: Value) -> Result<(), RpcError> {
-        self.log.set_level(params)
+    async fn set_level(&self, _: Context, params: SetLevelParams) -> Result<(), RpcError> {
+        self.log.set_level(params.level);
+        Ok(())
     }
 }

@@ -3,30 +3,29 @@
 use std::sync::{Mutex, PoisonError};
 
 use mcp_protocols::mcp_2025_11_25::{McpError, server};
-use mcp_protocols::types::{LogLevel, LoggingMessageParams, SetLogLevelParams};
-use mcp_runtime::RpcError;
-use serde_json::Value;
+use mcp_protocols::types::{LoggingLevel, LoggingMessageParams};
 
 /// What the client wants to hear.
-#[derive(Default)]
 pub(crate) struct Log {
-    level: Mutex<LogLevel>,
+    least: Mutex<LoggingLevel>,
+}
+
+impl Default for Log {
+    fn default() -> Log {
+        Log { least: Mutex::new(LoggingLevel::Info) }
+    }
 }
 
 impl Log {
-    pub(crate) fn set_level(&self, params: Value) -> Result<(), RpcError> {
-        let params: SetLogLevelParams = serde_json::from_value(params)
-            .map_err(|error| RpcError::invalid_params(format!("this is not a severity: {error}")))?;
-        *self.level.lock().unwrap_or_else(PoisonError::into_inner) = params.level;
-        Ok(())
+    pub(crate) fn set_level(&self, least: LoggingLevel) {
+        *self.least.lock().unwrap_or_else(PoisonError::into_inner) = least;
     }
 
     /// Tells the client, if it wants to know. What is said by the context of a request takes the way of its answer.
     pub(crate) async fn info(&self, context: &server::Context, message: &str) -> Result<(), McpError> {
-        let least = *self.level.lock().unwrap_or_else(PoisonError::into_inner);
-        // The most severe comes first.
-        if LogLevel::Info <= least {
-            let line = LoggingMessageParams::new(LogLevel::Info, message).with_logger("desk");
+        let least = *self.least.lock().unwrap_or_else(PoisonError::into_inner);
+        if LoggingLevel::Info >= least {
+            let line = LoggingMessageParams::new(LoggingLevel::Info, message).logger("desk");
             context.peer().send_log_message(line).await?;
         }
         Ok(())

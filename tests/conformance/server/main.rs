@@ -19,14 +19,12 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_11_25::{Active, McpError, McpServer, Uninit};
-use mcp_protocols::types::InitializeResult;
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::http::{HttpServer, ServerOptions};
 use mcp_runtime::{Options, negotiate_version};
-use serde_json::json;
 use tokio::net::TcpListener;
 
-use content::read;
 use handler::ServerHandler;
 
 #[tokio::main]
@@ -69,15 +67,12 @@ async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpE
 }
 
 fn welcome(version: &str) -> InitializeResult {
-    read(json!({
-        "protocolVersion": version,
-        "serverInfo": { "name": "conformance-server", "version": env!("CARGO_PKG_VERSION") },
-        "capabilities": {
-            "tools": {},
-            "resources": { "subscribe": true },
-            "prompts": {},
-            "completions": {},
-            "logging": {},
-        },
-    }))
+    let offered = ServerCapabilities::new()
+        .tools(ToolsCapability::new())
+        .resources(ResourcesCapability::new().subscribe(true))
+        .prompts(PromptsCapability::new())
+        .completions(Object::new())
+        .logging(Object::new());
+    let program = Implementation::new("conformance-server", env!("CARGO_PKG_VERSION"));
+    InitializeResult::new(version, offered, program)
 }

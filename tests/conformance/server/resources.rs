@@ -2,12 +2,12 @@
 
 use mcp_protocols::mcp_2025_11_25::server::WatchedNext;
 use mcp_protocols::mcp_2025_11_25::{McpError, Subscribing, server};
-use mcp_protocols::types::{ListResourceTemplatesResult, ListResourcesResult, ReadResourceResult};
+use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::watch;
 
-use crate::content::{PIXEL, read};
+use crate::content::PIXEL;
 
 /// What a request for a resource is refused with that is not there.
 const NOT_FOUND: i64 = -32002;
@@ -15,33 +15,31 @@ const NOT_FOUND: i64 = -32002;
 const WATCHED: &str = "test://watched-resource";
 
 pub(crate) fn list() -> ListResourcesResult {
-    read(json!({ "resources": [
-        { "uri": "test://static-text", "name": "A text", "mimeType": "text/plain" },
-        { "uri": "test://static-binary", "name": "A picture", "mimeType": "image/png" },
-        { "uri": WATCHED, "name": "A counter, which can be watched", "mimeType": "text/plain" },
-    ] }))
+    ListResourcesResult::new([
+        Resource::new("test://static-text", "A text").mime_type("text/plain"),
+        Resource::new("test://static-binary", "A picture").mime_type("image/png"),
+        Resource::new(WATCHED, "A counter, which can be watched").mime_type("text/plain"),
+    ])
 }
 
 pub(crate) fn templates() -> ListResourceTemplatesResult {
-    read(json!({ "resourceTemplates": [
-        { "uriTemplate": "test://template/{id}/data", "name": "A record", "mimeType": "application/json" },
-    ] }))
+    let record = ResourceTemplate::new("test://template/{id}/data", "A record");
+    ListResourceTemplatesResult::new([record.mime_type("application/json")])
 }
 
 pub(crate) fn read_at(watched: &Watched, uri: &str) -> Result<ReadResourceResult, RpcError> {
-    let content = match uri {
-        "test://static-text" => json!({ "uri": uri, "mimeType": "text/plain", "text": "It never changes." }),
-        "test://static-binary" => json!({ "uri": uri, "mimeType": "image/png", "blob": PIXEL }),
-        WATCHED => {
-            json!({ "uri": uri, "mimeType": "text/plain", "text": watched.count().to_string() })
-        }
+    let text = |text: &str, mime_type| TextResourceContents::new(uri, text).mime_type(mime_type).into();
+    let contents = match uri {
+        "test://static-text" => text("It never changes.", "text/plain"),
+        "test://static-binary" => BlobResourceContents::new(uri, PIXEL).mime_type("image/png").into(),
+        WATCHED => text(&watched.count().to_string(), "text/plain"),
         other => {
             let id = other.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
             let id = id.ok_or_else(|| RpcError::new(NOT_FOUND, format!("no resource is at `{other}`")))?;
-            json!({ "uri": uri, "mimeType": "application/json", "text": json!({ "id": id }).to_string() })
+            text(&json!({ "id": id }).to_string(), "application/json")
         }
     };
-    Ok(read(json!({ "contents": [content] })))
+    Ok(ReadResourceResult::new([contents]))
 }
 
 /// A counter, and its subscribers.
@@ -60,9 +58,9 @@ impl Watched {
     }
 
     /// One subscription, from its beginning to its end.
-    pub(crate) async fn tell(&self, params: Value, subscription: server::Subscription<Subscribing>) {
-        let ended = match params.get("uri").and_then(Value::as_str) {
-            Some(WATCHED) => self.follow(params, subscription).await,
+    pub(crate) async fn tell(&self, uri: &str, subscription: server::Subscription<Subscribing>) {
+        let ended = match uri {
+            WATCHED => self.follow(subscription).await,
             _ => {
                 let refused = subscription.refuse(RpcError::new(NOT_FOUND, "this does not change"));
                 refused.await.map_err(McpError::from)
@@ -72,18 +70,14 @@ impl Watched {
         drop(ended);
     }
 
-    async fn follow(
-        &self,
-        params: Value,
-        subscription: server::Subscription<Subscribing>,
-    ) -> Result<(), McpError> {
+    async fn follow(&self, subscription: server::Subscription<Subscribing>) -> Result<(), McpError> {
         let mut counter = self.counter.subscribe();
         let mut subscription = subscription.send_subscribed().await?;
         loop {
             tokio::select! {
                 () = subscription.readable() => {}
                 _ = counter.changed() => {
-                    subscription.send_resource_updated(params.clone()).await?;
+                    subscription.send_resource_updated(ResourceUpdatedParams::new(WATCHED)).await?;
                     continue;
                 }
             }

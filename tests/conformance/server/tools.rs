@@ -2,22 +2,21 @@
 
 use mcp_protocols::mcp_2025_11_25::McpError;
 use mcp_protocols::mcp_2025_11_25::server::Context;
-use mcp_protocols::types::{CallToolParams, CallToolResult, ListToolsResult};
+use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
 use serde_json::{Value, json};
 
-use crate::content::{audio, embedded, image, read, text, unknown};
+use crate::content::{audio, embedded, image, text, unknown};
 use crate::elicitation;
 use crate::handler::ServerHandler;
 
 pub(crate) fn list() -> ListToolsResult {
-    let plain = |name, description| tool(name, description, json!({ "type": "object" }));
+    let plain = |name, description| Tool::new(name, ObjectSchema::new()).description(description);
     let with = |name, description, argument: &str| {
-        let properties = json!({ argument: { "type": "string" } });
-        let schema = json!({ "type": "object", "properties": properties, "required": [argument] });
-        tool(name, description, schema)
+        let schema = ObjectSchema::new().required_property(argument, [("type", "string")]);
+        Tool::new(name, schema).description(description)
     };
-    read(json!({ "tools": [
+    ListToolsResult::new([
         plain("test_simple_text", "Says something"),
         plain("test_image_content", "Shows a picture"),
         plain("test_audio_content", "Plays silence"),
@@ -32,12 +31,9 @@ pub(crate) fn list() -> ListToolsResult {
         with("test_elicitation", "Asks the user", "message"),
         plain("test_elicitation_sep1034_defaults", "Asks the user, and proposes answers"),
         plain("test_elicitation_sep1330_enums", "Has the user choose"),
-        tool("json_schema_2020_12_tool", "Sends a parcel; some arguments need others", parcel_schema()),
-    ] }))
-}
-
-fn tool(name: &str, description: &str, schema: Value) -> Value {
-    json!({ "name": name, "description": description, "inputSchema": schema })
+        Tool::new("json_schema_2020_12_tool", parcel_schema())
+            .description("Sends a parcel; some arguments need others"),
+    ])
 }
 
 pub(crate) async fn call(
@@ -45,16 +41,17 @@ pub(crate) async fn call(
     context: &Context,
     params: &CallToolParams,
 ) -> Result<CallToolResult, RpcError> {
-    let argument =
-        |name: &str| params.arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned();
+    let argument = |name| params.argument(name).and_then(Value::as_str).unwrap_or_default();
     Ok(match params.name.as_str() {
         "test_simple_text" => CallToolResult::text("A tool has spoken."),
-        "test_image_content" => result(&[image()]),
-        "test_audio_content" => result(&[audio()]),
-        "test_embedded_resource" => result(&[embedded("test://embedded", "text/plain", "A page.")]),
+        "test_image_content" => CallToolResult::new([image()]),
+        "test_audio_content" => CallToolResult::new([audio()]),
+        "test_embedded_resource" => {
+            CallToolResult::new([embedded("test://embedded", "text/plain", "A page.")])
+        }
         "test_multiple_content_types" => {
             let record = embedded("test://record", "application/json", r#"{"pages":1}"#);
-            result(&[text("A picture and a record:"), image(), record])
+            CallToolResult::new([text("A picture and a record:"), image(), record])
         }
         // That a tool fails is a result. An error as the reply means that it was not run.
         "test_error_handling" => CallToolResult::error("This tool fails, and that is what it is for."),
@@ -69,8 +66,8 @@ pub(crate) async fn call(
             handler.watched.change();
             CallToolResult::text("It is another now.")
         }
-        "test_sampling" => sample(context, &argument("prompt")).await,
-        "test_elicitation" => elicitation::ask(context, &argument("message"), elicitation::contact()).await,
+        "test_sampling" => sample(context, argument("prompt")).await,
+        "test_elicitation" => elicitation::ask(context, argument("message"), elicitation::contact()).await,
         "test_elicitation_sep1034_defaults" => {
             elicitation::ask(context, "Is this right?", elicitation::defaults()).await
         }
@@ -80,10 +77,6 @@ pub(crate) async fn call(
         "json_schema_2020_12_tool" => CallToolResult::text("It is on its way."),
         other => return Err(unknown("tool", other)),
     })
-}
-
-fn result(content: &[Value]) -> CallToolResult {
-    read(json!({ "content": content }))
 }
 
 /// What a tool says in the end that has told something meanwhile, or could not.
@@ -104,21 +97,17 @@ async fn log(handler: &ServerHandler, context: &Context) -> Result<(), McpError>
 async fn report(context: &Context) -> Result<(), McpError> {
     for percent in [0, 50, 100] {
         // Under which token is filled in.
-        let progress = json!({ "progressToken": 0, "progress": percent, "total": 100 });
-        context.send_progress(read(progress)).await?;
+        context.send_progress(ProgressParams::new(0, percent).total(100)).await?;
     }
     Ok(())
 }
 
 /// A request of this side, inside the client's. A client that has announced no model is not asked.
 async fn sample(context: &Context, prompt: &str) -> CallToolResult {
-    let question = json!({
-        "messages": [{ "role": "user", "content": text(prompt) }],
-        "maxTokens": 100,
-    });
-    match context.peer().create_message(read(question)).await {
+    let question = SamplingMessage::new(Role::User, TextContent::new(prompt));
+    match context.peer().create_message(CreateMessageParams::new([question], 100)).await {
         Ok(answer) => {
-            let said = answer.first_text().unwrap_or("nothing");
+            let said = answer.content.first_text().unwrap_or("nothing");
             CallToolResult::text(format!("the model `{}` says: {said}", answer.model))
         }
         Err(error) => CallToolResult::error(format!("the model was not asked: {error}")),
@@ -126,11 +115,9 @@ async fn sample(context: &Context, prompt: &str) -> CallToolResult {
 }
 
 /// A schema with what the draft of 2020-12 has: definitions and references, and arguments that depend on others.
-fn parcel_schema() -> Value {
+fn parcel_schema() -> ObjectSchema {
     let needs = |argument: &str| json!({ "required": [argument] });
-    json!({
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "type": "object",
+    let keywords = json!({
         "$defs": {
             "address": {
                 "$anchor": "address",
@@ -138,16 +125,18 @@ fn parcel_schema() -> Value {
                 "properties": { "street": { "type": "string" }, "town": { "type": "string" } },
             },
         },
-        "properties": {
-            "home": { "$ref": "#/$defs/address" },
-            "work": { "$ref": "#/$defs/address" },
-            "insured": { "const": true },
-            "value": { "type": "integer", "minimum": 1 },
-        },
         "allOf": [{ "anyOf": [needs("home"), needs("work")] }],
         "if": needs("insured"),
         "then": needs("value"),
         "else": { "properties": { "value": false } },
         "additionalProperties": false,
-    })
+    });
+    let mut schema = ObjectSchema::new()
+        .schema("https://json-schema.org/draft/2020-12/schema")
+        .property("home", [("$ref", "#/$defs/address")])
+        .property("work", [("$ref", "#/$defs/address")])
+        .property("insured", [("const", true)])
+        .property("value", [("type", json!("integer")), ("minimum", json!(1))]);
+    schema.rest.extend(keywords.as_object().cloned().unwrap_or_default());
+    schema
 }

@@ -5,34 +5,18 @@ use std::error::Error;
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_11_25::{AwaitingNotif, McpClient, McpError, McpServer, Uninit, server};
-use mcp_protocols::types::{
-    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ListToolsParams, ListToolsResult,
-};
+use mcp_protocols::types::*;
 use mcp_runtime::transport::http::{HttpClient, HttpError, HttpServer, ServerOptions};
 use mcp_runtime::{Options, RpcError};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// Reads a type of the payload crate from JSON, as it appears in MCP's pages.
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
-
 fn hello() -> InitializeParams {
-    read(json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": {},
-        "clientInfo": { "name": "guide", "version": "1.0.0" },
-    }))
+    InitializeParams::new("2025-11-25", ClientCapabilities::new(), Implementation::new("guide", "1.0.0"))
 }
 
 fn welcome() -> InitializeResult {
-    read(json!({
-        "protocolVersion": "2025-11-25",
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "echo", "version": "1.0.0" },
-    }))
+    let offered = ServerCapabilities::new().tools(ToolsCapability::new());
+    InitializeResult::new("2025-11-25", offered, Implementation::new("echo", "1.0.0"))
 }
 
 struct Tools;
@@ -41,9 +25,9 @@ impl server::Handler for Tools {
     async fn list_tools(
         &self,
         _context: server::Context,
-        _params: Option<ListToolsParams>,
+        _params: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        Ok(read(json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })))
+        Ok(ListToolsResult::new([Tool::new("echo", ObjectSchema::new())]))
     }
 
     async fn call_tool(
@@ -51,7 +35,8 @@ impl server::Handler for Tools {
         _context: server::Context,
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
-        Ok(CallToolResult::text(params.arguments["text"].as_str().unwrap_or_default()))
+        let text = params.argument("text").and_then(serde_json::Value::as_str);
+        Ok(CallToolResult::text(text.unwrap_or_default()))
     }
 }
 
@@ -86,7 +71,7 @@ async fn call(url: &str) -> Result<(), Box<dyn Error>> {
     let client = McpClient::with_options(HttpClient::new(url)?, options);
     let (welcome, client) = client.initialize(hello()).await?;
     let client = client.send_initialized().await?;
-    let said = client.call_tool(read(json!({ "name": "echo", "arguments": { "text": "hello" } }))).await?;
+    let said = client.call_tool(CallToolParams::new("echo").with_argument("text", "hello")).await?;
     assert_eq!((&*welcome.server_info.name, said.first_text()), ("echo", Some("hello")));
     client.close().await?;
     Ok(())

@@ -94,8 +94,8 @@ fn the_runtime() {
             "clock",
             "budget",
             "panics",
-            "shapes",
             "jsonrpc",
+            "shapes",
             "revisions",
             "error",
             "report",
@@ -131,7 +131,15 @@ fn the_command_line() {
 fn the_shipped_protocols() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../protocols"),
-        order: &["types", "related", "mcp_2024_11_05", "mcp_2025_03_26", "mcp_2025_06_18", "mcp_2025_11_25"],
+        order: &[
+            "mcp_2025_11_25",
+            "types",
+            "related",
+            "mcp_2024_11_05",
+            "mcp_2025_03_26",
+            "mcp_2025_06_18",
+            "mcp_2026_07_28",
+        ],
         ..Layers::default()
     }
     .check();

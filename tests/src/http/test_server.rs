@@ -16,18 +16,12 @@ use mcp_protocols::mcp_2025_03_26::{McpError, McpServer, server};
 use mcp_protocols::types::*;
 use mcp_runtime::transport::http::{HttpServer, HttpSession, ListenOptions, RequestHead, ServerOptions};
 use mcp_runtime::{Options, RpcError, batch};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, mpsc, oneshot};
 use tokio::task::JoinHandle;
 
 use super::wire::{Answer, Ask, Wire};
-
-/// A payload written as JSON.
-pub fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
 
 /// The tests do not depend on timing; this only keeps a bug from hanging them. A paused clock advances when no task can
 /// run, so a day passes at once if nothing else happens.
@@ -293,11 +287,9 @@ fn hello(version: &str) -> InitializeResult {
     if version == "refused" {
         panic!("this handshake fails");
     }
-    read(json!({
-        "protocolVersion": "2025-03-26",
-        "serverInfo": { "name": "desk", "version": "1" },
-        "capabilities": { "tools": { "listChanged": true }, "logging": {} },
-    }))
+    let offered =
+        ServerCapabilities::new().tools(ToolsCapability::new().list_changed(true)).logging(Object::new());
+    InitializeResult::new("2025-03-26", offered, Implementation::new("desk", "1"))
 }
 
 /// A handler that runs.
@@ -332,12 +324,12 @@ impl server::Handler for Tools {
     async fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        Ok(read(json!({ "tools": [{ "name": "echo", "inputSchema": { "type": "object" } }] })))
+        Ok(ListToolsResult::new([Tool::new("echo", ObjectSchema::new())]))
     }
 
-    async fn set_level(&self, _: server::Context, _: Value) -> Result<(), RpcError> {
+    async fn set_level(&self, _: server::Context, _: SetLevelParams) -> Result<(), RpcError> {
         Ok(())
     }
 
@@ -346,7 +338,7 @@ impl server::Handler for Tools {
         context: server::Context,
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
-        let message = params.arguments.get("message").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let message = params.argument("message").and_then(Value::as_str).unwrap_or_default().to_owned();
         match params.name.as_str() {
             "echo" => Ok(CallToolResult::text(message)),
             "hold" => {
@@ -365,7 +357,7 @@ impl server::Handler for Tools {
             // Tells something about the call, waits, and tells more.
             "talk" => {
                 for progress in 1..=2 {
-                    let report = read(json!({ "progressToken": 0, "progress": progress }));
+                    let report = ProgressParams::new(0, progress);
                     context.send_progress(report).await.unwrap();
                     self.gates.hold.acquire().await.unwrap().forget();
                 }
@@ -375,7 +367,7 @@ impl server::Handler for Tools {
             "slow" => {
                 for progress in 1..=3 {
                     tokio::time::sleep(Duration::from_secs(1)).await;
-                    let report = read(json!({ "progressToken": 0, "progress": progress }));
+                    let report = ProgressParams::new(0, progress);
                     drop(context.send_progress(report).await);
                 }
                 Ok(CallToolResult::text("slow"))
@@ -390,7 +382,7 @@ impl server::Handler for Tools {
             // Hangs up, after a report if one is wanted, and answers at once: the client has to come back for that.
             "leave" => {
                 if message == "told" {
-                    let report = read(json!({ "progressToken": 0, "progress": 1 }));
+                    let report = ProgressParams::new(0, 1);
                     context.send_progress(report).await.unwrap();
                 }
                 context.release_connection();

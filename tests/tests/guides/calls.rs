@@ -10,37 +10,22 @@ use mcp_runtime::error::{PaginationError, ReplyProblem};
 use mcp_runtime::session::first_readable;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{Error, Options, RateLimit, RpcError, TimeoutKind};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::json;
 use test_support::raw::raw;
 use tokio::sync::Notify;
 
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
-
 fn tool(name: &str) -> CallToolParams {
-    read(json!({ "name": name, "arguments": {} }))
+    CallToolParams::new(name)
 }
 
 fn hello() -> InitializeParams {
-    read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": { "sampling": {} },
-        "clientInfo": { "name": "this side", "version": "1" },
-    }))
+    let capabilities = ClientCapabilities::new().sampling(SamplingCapability::new());
+    InitializeParams::new("2025-03-26", capabilities, Implementation::new("this side", "1"))
 }
 
 fn welcome() -> InitializeResult {
-    read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "that side", "version": "1" },
-    }))
-}
-
-fn progress(step: f64) -> ProgressParams {
-    read(json!({ "progressToken": "filled in", "progress": step }))
+    let capabilities = ServerCapabilities::new().tools(ToolsCapability::new());
+    InitializeResult::new("2025-03-26", capabilities, Implementation::new("that side", "1"))
 }
 
 fn failed(error: Error) -> RpcError {
@@ -61,12 +46,11 @@ impl server::Handler for Tools {
     async fn list_tools(
         &self,
         _: server::Context,
-        params: Option<ListToolsParams>,
+        params: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
         let page: u32 = params.and_then(|params| params.cursor).map_or(1, |cursor| cursor.parse().unwrap());
-        let next = (page < 3).then(|| (page + 1).to_string());
-        let tool = json!({ "name": format!("tool {page}"), "inputSchema": { "type": "object" } });
-        Ok(read(json!({ "tools": [tool], "nextCursor": next })))
+        let result = ListToolsResult::new([Tool::new(format!("tool {page}"), ObjectSchema::new())]);
+        Ok(if page < 3 { result.next_cursor((page + 1).to_string()) } else { result })
     }
 
     async fn call_tool(
@@ -84,12 +68,12 @@ impl server::Handler for Tools {
             "long" => Ok(CallToolResult::text("x".repeat(2000))),
             "steps" => {
                 for step in 1..=4_u32 {
-                    context.send_progress(progress(f64::from(step))).await.map_err(failed)?;
+                    context.send_progress(ProgressParams::new(0, step)).await.map_err(failed)?;
                 }
                 Ok(CallToolResult::text("there"))
             }
             _ => {
-                let question = read(json!({ "messages": [], "maxTokens": 9 }));
+                let question = CreateMessageParams::new([], 9);
                 let answer = context.peer().create_message(question).timeout(Duration::from_secs(60)).await;
                 Ok(CallToolResult::text(answer.unwrap_err().to_string()))
             }
@@ -145,7 +129,7 @@ async fn reports() -> Result<(), McpError> {
         .call_tool(params)
         .on_progress(move |progress| seen.lock().unwrap().push(progress.progress))
         .await?;
-    assert_eq!((result.all_text().as_str(), heard.lock().unwrap().len()), ("there", 4));
+    assert_eq!((result.first_text(), heard.lock().unwrap().len()), (Some("there"), 4));
     Ok(())
 }
 
@@ -191,7 +175,8 @@ async fn written_and_not_answered() -> Result<(), McpError> {
         steps.push(progress.progress);
     }
     let result = call.await?;
-    assert_eq!((result.all_text().as_str(), steps), ("there", vec![1.0, 2.0, 3.0, 4.0]));
+    assert_eq!(result.first_text(), Some("there"));
+    assert_eq!(steps, [1.0, 2.0, 3.0, 4.0]);
     Ok(())
 }
 
@@ -219,7 +204,7 @@ async fn calling_back_and_closing() {
     let (client, server) = served(options).await;
     // The client does not take the request, and refuses it in time.
     let result = client.call_tool(tool("ask")).await.unwrap();
-    assert!(result.all_text().contains("method not found"), "{}", result.all_text());
+    assert!(result.first_text().unwrap().contains("method not found"), "{result:?}");
     client.close().await.unwrap();
     drop(server.await.unwrap());
 }

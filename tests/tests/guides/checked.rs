@@ -15,33 +15,23 @@ use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{
     Capabilities, CheckedSession, Error, Event, Options, RequestId, RpcError, StepError, negotiate_version,
 };
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 type Failure = Box<dyn std::error::Error>;
 
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
-
 fn hello() -> InitializeParams {
-    read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": { "sampling": {} },
-        "clientInfo": { "name": "this side", "version": "1" },
-    }))
+    let capabilities = ClientCapabilities::new().sampling(SamplingCapability::new());
+    InitializeParams::new("2025-03-26", capabilities, Implementation::new("this side", "1"))
 }
 
 fn welcome(version: &str) -> InitializeResult {
-    read(json!({
-        "protocolVersion": version,
-        "capabilities": { "tools": {}, "resources": {} },
-        "serverInfo": { "name": "that side", "version": "1" },
-    }))
+    let capabilities =
+        ServerCapabilities::new().tools(ToolsCapability::new()).resources(ResourcesCapability::new());
+    InitializeResult::new(version, capabilities, Implementation::new("that side", "1"))
 }
 
-fn model(_: CreateMessageParams) -> Value {
-    json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": "hi" } })
+fn model(_: CreateMessageParams) -> CreateMessageResult {
+    CreateMessageResult::new(Role::Assistant, SamplingContentBlock::from(TextContent::new("hi")), "m")
 }
 
 struct Tools;
@@ -50,13 +40,13 @@ impl server::Handler for Tools {
     async fn list_tools(
         &self,
         context: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        let question = read(json!({ "messages": [], "maxTokens": 1 }));
+        let question = CreateMessageParams::new([], 1);
         if let Err(error) = context.peer().create_message(question).await {
             println!("{error}");
         }
-        Ok(read(json!({ "tools": [] })))
+        Ok(ListToolsResult::new([]))
     }
 }
 
@@ -177,8 +167,8 @@ async fn a_sub_session() -> Result<(), Failure> {
     let mut server = CheckedSession::start(far, &PROTOCOL, Side::Server, Options::new());
     session.request("initialize", &hello()).await?;
     let Event::Request { id, .. } = server.next().await? else { panic!() };
-    let mut offers = serde_json::to_value(welcome("2025-03-26"))?;
-    offers["capabilities"] = json!({ "resources": { "subscribe": true } });
+    let capabilities = ServerCapabilities::new().resources(ResourcesCapability::new().subscribe(true));
+    let offers = InitializeResult::new("2025-03-26", capabilities, Implementation::new("that side", "1"));
     server.respond(&id, &offers).await?;
     session.next().await?;
     session.notify(messages::INITIALIZED, &()).await?;

@@ -10,8 +10,7 @@ use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, RpcError, Transport, negotiate_version};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 
 async fn serve(transport: impl Transport, notes: Notes) -> Result<(), McpError> {
@@ -24,17 +23,13 @@ async fn serve(transport: impl Transport, notes: Notes) -> Result<(), McpError> 
 
 async fn handshake(session: McpServer<Uninit>) -> Result<McpServer<Active>, McpError> {
     let (params, session) = session.recv_initialize().await?;
-    let welcome = read(json!({
-        "protocolVersion": negotiate_version(&VERSIONS, &params.protocol_version),
-        "serverInfo": { "name": "notes", "version": "1.0.0" },
-        "capabilities": { "tools": {}, "resources": { "subscribe": true }, "logging": {} },
-    }));
+    let version = negotiate_version(&VERSIONS, &params.protocol_version);
+    let offered = ServerCapabilities::new()
+        .tools(ToolsCapability::new())
+        .resources(ResourcesCapability::new().subscribe(true))
+        .logging(Object::new());
+    let welcome = InitializeResult::new(version, offered, Implementation::new("notes", "1.0.0"));
     session.send_initialize_result(welcome).await?.recv_initialized().await
-}
-
-/// Reads a payload from JSON that stands in this program.
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).expect("the JSON fits its type")
 }
 
 /// The notes, which all sessions share.
@@ -52,15 +47,13 @@ impl server::Handler for Notes {
     async fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        let schema = json!({
-            "type": "object", "properties": { "text": { "type": "string" } }, "required": ["text"],
-        });
-        Ok(read(json!({ "tools": [
-            { "name": "add", "description": "Adds a note", "inputSchema": schema },
-            { "name": "import", "description": "Imports many notes", "inputSchema": { "type": "object" } },
-        ] })))
+        let note = ObjectSchema::new().required_property("text", [("type", "string")]);
+        Ok(ListToolsResult::new([
+            Tool::new("add", note).description("Adds a note"),
+            Tool::new("import", ObjectSchema::new()).description("Imports many notes"),
+        ]))
     }
 
     async fn call_tool(
@@ -69,14 +62,14 @@ impl server::Handler for Notes {
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
         match &*params.name {
-            "add" => {
-                let Add { text } = arguments(params)?;
-                if text.is_empty() {
-                    return Ok(CallToolResult::error("an empty note is not kept"));
+            "add" => match params.read_arguments() {
+                Ok(Add { text }) if text.is_empty() => Ok(CallToolResult::error("an empty note is not kept")),
+                Ok(Add { text }) => {
+                    self.list.send_modify(|list| list.push(text));
+                    Ok(CallToolResult::text("added"))
                 }
-                self.list.send_modify(|list| list.push(text));
-                Ok(CallToolResult::text("added"))
-            }
+                Err(error) => Ok(CallToolResult::error(error.to_string())),
+            },
             "import" => self.import(context).await,
             other => Err(RpcError::invalid_params(format!("there is no tool `{other}`"))),
         }
@@ -85,31 +78,25 @@ impl server::Handler for Notes {
     async fn read_resource(
         &self,
         _: server::Context,
-        params: ReadResourceParams,
+        params: ResourceParams,
     ) -> Result<ReadResourceResult, RpcError> {
         let text = self.list.borrow().join("\n");
-        Ok(read(json!({ "contents": [{ "uri": params.uri, "text": text }] })))
+        Ok(ReadResourceResult::new([TextResourceContents::new(params.uri, text).into()]))
     }
 
     async fn subscribe(
         &self,
         _: server::Context,
-        params: Value,
+        params: ResourceParams,
         subscription: server::Subscription<Subscribing>,
     ) {
         // It fails only if the session ends.
         let _ = self.watch(params, subscription).await;
     }
 
-    async fn set_level(&self, _: server::Context, _: Value) -> Result<(), RpcError> {
+    async fn set_level(&self, _: server::Context, _: SetLevelParams) -> Result<(), RpcError> {
         Ok(())
     }
-}
-
-/// Reads the arguments of a tool as the type that the tool has for them.
-fn arguments<T: DeserializeOwned>(params: CallToolParams) -> Result<T, RpcError> {
-    serde_json::from_value(params.arguments)
-        .map_err(|error| RpcError::invalid_params(format!("`{}`: {error}", params.name)))
 }
 
 impl Notes {
@@ -119,17 +106,17 @@ impl Notes {
                 return Err(RpcError::internal_error("cancelled")); // is not sent
             }
             self.list.send_modify(|list| list.push(format!("imported {step}")));
-            let progress = json!({ "progressToken": 0, "progress": step, "total": 3 });
-            context.send_progress(read(progress)).await.map_err(failed)?;
+            let progress = ProgressParams::new(0, step).total(3);
+            context.send_progress(progress).await.map_err(failed)?;
         }
-        let line = LoggingMessageParams::new(LogLevel::Info, "imported three notes");
+        let line = LoggingMessageParams::new(LoggingLevel::Info, "imported three notes");
         context.peer().send_log_message(line).await.map_err(failed)?;
         Ok(CallToolResult::text("imported"))
     }
 
     async fn watch(
         &self,
-        params: Value,
+        params: ResourceParams,
         subscription: server::Subscription<Subscribing>,
     ) -> Result<(), McpError> {
         let mut changes = self.list.subscribe();
@@ -140,7 +127,10 @@ impl Notes {
                     WatchedNext::ResourcesSubscribe(_, again) => subscription = again.send_subscribed().await?,
                     WatchedNext::ResourcesUnsubscribe(_, leaving) => return Ok(leaving.send_unsubscribed().await?),
                 },
-                Ok(()) = changes.changed() => subscription.send_resource_updated(params.clone()).await?,
+                Ok(()) = changes.changed() => {
+                    let changed = ResourceUpdatedParams::new(&params.uri);
+                    subscription.send_resource_updated(changed).await?;
+                }
             }
         }
     }
@@ -172,10 +162,9 @@ async fn connected(notes: &Notes) -> Result<(McpClient<Active>, Log), Box<dyn Er
     tokio::spawn(serve(far, notes.clone()));
     let (client, log) = (McpClient::new(near), Log::default());
     tokio::spawn(client.incoming().serve(log.clone()));
-    let hello = json!({
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "test", "version": "1" },
-    });
-    let (_, client) = client.initialize(read(hello)).await?;
+    let program = Implementation::new("test", "1");
+    let hello = InitializeParams::new("2025-11-25", ClientCapabilities::new(), program);
+    let (_, client) = client.initialize(hello).await?;
     Ok((client.send_initialized().await?, log))
 }
 
@@ -184,18 +173,18 @@ async fn a_tool_reads_its_arguments_and_a_subscription_tells_of_the_change() -> 
     let notes = Notes::default();
     let (client, _) = connected(&notes).await?;
     assert_eq!(client.list_tools(None).await?.tools.len(), 2);
-    let mut subscription = client.subscribe(json!({ "uri": "notes:all" })).await?;
-    let add = |arguments: Value| client.call_tool(read(json!({ "name": "add", "arguments": arguments })));
-    assert_eq!(add(json!({ "text": "buy milk" })).await?.first_text(), Some("added"));
-    assert_eq!(subscription.recv_resource_updated().await?, json!({ "uri": "notes:all" }));
-    assert!(add(json!({ "text": "" })).await?.is_error);
-    let refused = add(json!({ "txt": "" })).await.unwrap_err().to_string();
-    assert!(refused.contains("`add`: missing field `text`"), "{refused}");
-    let unknown = client.call_tool(read(json!({ "name": "remove" }))).await.unwrap_err().to_string();
+    let all = ResourceParams::new("notes:all");
+    let mut subscription = client.subscribe(all.clone()).await?;
+    let add = |name, text| client.call_tool(CallToolParams::new("add").with_argument(name, text));
+    assert_eq!(add("text", "buy milk").await?.first_text(), Some("added"));
+    assert_eq!(subscription.recv_resource_updated().await?, ResourceUpdatedParams::new("notes:all"));
+    assert_eq!(add("text", "").await?, CallToolResult::error("an empty note is not kept"));
+    assert_eq!(add("txt", "").await?, CallToolResult::error("missing field `text`"));
+    let unknown = client.call_tool(CallToolParams::new("remove")).await.unwrap_err().to_string();
     assert!(unknown.contains("there is no tool `remove`"), "{unknown}");
-    let contents = client.read_resource(read(json!({ "uri": "notes:all" }))).await?.contents;
-    assert_eq!(contents[0].text.as_deref(), Some("buy milk"));
-    subscription.unsubscribe(json!({ "uri": "notes:all" })).await?;
+    let contents = client.read_resource(all.clone()).await?.contents;
+    assert_eq!(contents[0].as_text(), Some("buy milk"));
+    subscription.unsubscribe(all).await?;
     client.close().await?;
     Ok(())
 }
@@ -203,9 +192,9 @@ async fn a_tool_reads_its_arguments_and_a_subscription_tells_of_the_change() -> 
 #[tokio::test]
 async fn progress_and_the_log_arrive_before_the_result() -> Result<(), Box<dyn Error>> {
     let (client, log) = connected(&Notes::default()).await?;
-    client.set_level(json!({ "level": "info" })).await?;
+    client.set_level(SetLevelParams::new(LoggingLevel::Info)).await?;
     let mut steps = Vec::new();
-    let mut call = client.call_tool(read(json!({ "name": "import" }))).with_progress().send().await?;
+    let mut call = client.call_tool(CallToolParams::new("import")).with_progress().send().await?;
     while let Some(progress) = call.progress().await {
         steps.push(progress.progress);
     }
@@ -230,5 +219,5 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 6);
+    assert_eq!(examples, 5);
 }

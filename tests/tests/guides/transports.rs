@@ -11,8 +11,6 @@ use mcp_runtime::protocol::Side;
 use mcp_runtime::session::Outcome;
 use mcp_runtime::transport::{ByteStream, Child, Framing, Transport, stdio};
 use mcp_runtime::{CheckedSession, Options, RpcError};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use tokio::process::Command;
@@ -20,8 +18,9 @@ use tokio::sync::mpsc;
 
 type Failure = Box<dyn std::error::Error>;
 
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
+/// What the client says first.
+fn hello() -> InitializeParams {
+    InitializeParams::new("2025-03-26", ClientCapabilities::new(), Implementation::new("this side", "1"))
 }
 
 struct Tools;
@@ -30,20 +29,17 @@ impl server::Handler for Tools {
     async fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListToolsResult, RpcError> {
-        Ok(read(json!({ "tools": [{ "name": "add", "inputSchema": { "type": "object" } }] })))
+        Ok(ListToolsResult::new([Tool::new("add", ObjectSchema::new())]))
     }
 }
 
 /// Serves one session to its end.
 async fn serve(session: McpServer<Uninit>) {
     let serving = tokio::spawn(session.incoming().serve(Tools));
-    let welcome = read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": { "tools": {} },
-        "serverInfo": { "name": "that side", "version": "1" },
-    }));
+    let capabilities = ServerCapabilities::new().tools(ToolsCapability::new());
+    let welcome = InitializeResult::new("2025-03-26", capabilities, Implementation::new("that side", "1"));
     let (_, session) = session.recv_initialize().await.unwrap();
     let session = session.send_initialize_result(welcome).await.unwrap().recv_initialized().await.unwrap();
     serving.await.unwrap();
@@ -52,12 +48,7 @@ async fn serve(session: McpServer<Uninit>) {
 
 /// Shakes hands, asks for the tools, and closes the session.
 async fn ask(client: McpClient<Uninit>) -> usize {
-    let hello = read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": {},
-        "clientInfo": { "name": "this side", "version": "1" },
-    }));
-    let (_, client) = client.initialize(hello).await.unwrap();
+    let (_, client) = client.initialize(hello()).await.unwrap();
     let client = client.send_initialized().await.unwrap();
     let tools = client.list_tools(None).await.unwrap().tools.len();
     client.close().await.unwrap();
@@ -159,12 +150,7 @@ async fn many_calls_over_narrow_channels() {
     let ((near, incoming), (far, outgoing)) = (mpsc::channel(1), mpsc::channel(1));
     tokio::spawn(serve(McpServer::new(Channels { incoming: outgoing, outgoing: near })));
     let client = McpClient::new(Channels { incoming, outgoing: far });
-    let hello = read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": {},
-        "clientInfo": { "name": "this side", "version": "1" },
-    }));
-    let (_, client) = client.initialize(hello).await.unwrap();
+    let (_, client) = client.initialize(hello()).await.unwrap();
     let client = client.send_initialized().await.unwrap();
     let calls: Vec<_> = (0..200).map(|_| tokio::spawn(client.handle().list_tools(None))).collect();
     for call in calls {
@@ -179,12 +165,7 @@ async fn a_session_over_channels_that_are_dropped_ends() {
     let ((near, incoming), (far, outgoing)) = (mpsc::channel(1), mpsc::channel(1));
     let client = McpClient::new(Channels { incoming, outgoing: far });
     drop((near, outgoing));
-    let hello = read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": {},
-        "clientInfo": { "name": "this side", "version": "1" },
-    }));
-    assert!(client.initialize(hello).await.unwrap_err().to_string().contains("ended"));
+    assert!(client.initialize(hello()).await.unwrap_err().to_string().contains("ended"));
 }
 
 fn squeezed(code: &str) -> String {

@@ -5,5 +5,5 @@ mod raw_json;
 mod replay;
 mod revisions;
 mod several;
-mod shapes;
+mod stateless;
 mod two_sides;

@@ -3,6 +3,7 @@
 mod announced_tokens;
 mod cancelling;
 mod conversations;
+mod during;
 mod generated;
 mod handle_steps;
 mod inner;

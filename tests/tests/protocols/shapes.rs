@@ -93,7 +93,7 @@ fn a_union_is_told_apart_by_its_json_type_its_texts_and_what_it_must_have() {
     assert_eq!(
         read.content,
         [
-            Some(ContentValue::TextContent(TextContent::new("a"))),
+            Some(ContentValue::Text(TextContent::new("a"))),
             Some(ImageContent::new("b").size(3).into()),
             Some(vec![TextContent::new("c")].into()),
             Some(ContentValue::Nothing),
@@ -105,7 +105,17 @@ fn a_union_is_told_apart_by_its_json_type_its_texts_and_what_it_must_have() {
     assert_eq!(to_value(content).unwrap(), Value::Null);
     assert_eq!(from_value::<Order>(json!({ "name": "x" })).unwrap(), Dish::new("x").into());
     let menu = json!({ "name": "x", "courses": ["y"] });
-    assert_eq!(from_value::<Order>(menu).unwrap(), Menu::new("x", ["y".to_owned()]).into());
+    assert_eq!(from_value::<Order>(menu).unwrap(), Menu::new("x", ["y"]).into());
+}
+
+#[test]
+fn a_list_is_given_as_anything_that_yields_its_elements() {
+    let menu = json!({ "name": "x", "courses": ["a", "b"] });
+    assert_eq!(to_value(Menu::new("x", vec!["a".to_owned(), "b".to_owned()])).unwrap(), menu);
+    assert_eq!(to_value(Menu::new("x", "a,b".split(','))).unwrap(), menu);
+    let contents = ["a", "b"].map(TextContent::new);
+    let listed = RunResult::new(contents.iter().map(|content| Some(content.clone().into())));
+    assert_eq!(listed, RunResult::new(contents.map(|content| Some(content.into()))));
 }
 
 #[test]

@@ -2,8 +2,7 @@
 
 use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
 use mcp_protocols::types::{
-    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
-    ReadResourceResult,
+    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceResult, ResourceParams,
 };
 use mcp_runtime::Transport;
 
@@ -14,7 +13,7 @@ pub(crate) async fn correct_usage(
     transport: impl Transport,
     init_params: InitializeParams,
     tool_params: CallToolParams,
-    resource_params: ReadResourceParams,
+    resource_params: ResourceParams,
 ) -> Result<Said, McpError> {
     let client = McpClient::new(transport);
     let client = client.send_initialize(init_params).await?;

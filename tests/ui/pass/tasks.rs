@@ -4,7 +4,7 @@ use mcp_protocols::mcp_2025_11_25::{
     Active, AwaitingNotif, AwaitingResult, McpClient, McpError, McpServer, Uninit, client, server,
 };
 use mcp_protocols::types::{
-    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ReadResourceParams,
+    CallToolParams, CallToolResult, InitializeParams, InitializeResult, ResourceParams,
 };
 use mcp_runtime::call::{Canceller, Responder};
 use mcp_runtime::session::Closing;
@@ -99,7 +99,7 @@ pub(crate) async fn spawned(client: McpClient<Active>, server: McpServer<Active>
 pub(crate) async fn side_by_side(
     client: McpClient<Active>,
     tool: CallToolParams,
-    resource: ReadResourceParams,
+    resource: ResourceParams,
 ) -> Result<(), McpError> {
     let (one, another, read) =
         tokio::join!(client.call_tool(tool.clone()), client.call_tool(tool), client.read_resource(resource),);

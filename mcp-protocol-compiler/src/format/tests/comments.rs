@@ -84,6 +84,13 @@ proptest! {
 }
 
 #[test]
+fn a_comment_in_parentheses_stays_in_them() {
+    let once = formatted("type A = \"\" | string | (( -- inside\nstring | int) | bool)\n");
+    assert_eq!(once, "type A = \"\" | string | ((  -- inside\n            string | int) | bool)\n");
+    assert_eq!(formatted(&once), once);
+}
+
+#[test]
 fn layouts_with_comments() {
     insta::assert_snapshot!(formatted(
         "-- The head of the file.

@@ -67,6 +67,7 @@ const PIECES: &[&str] = &[
     "capabilities ",
     "version ",
     "requires ",
+    "during ",
     "cancels ",
     "reports ",
     " of ",

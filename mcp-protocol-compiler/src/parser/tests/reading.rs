@@ -169,6 +169,7 @@ fn item_words_are_keys_of_json_paths() {
     correct(
         "notification A \"a\" requires client.unless.default unless unless requires own.if if if = \"x\"",
     );
+    correct("notification A \"a\" during R | S if during.if = \"x\" during T requires own.during");
     correct("request R \"r\" -> A\n | B [should \"L1\"]\nrequest Q \"q\" -> A |\n  B [should \"L1\"]");
 }
 

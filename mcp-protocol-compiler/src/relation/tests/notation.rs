@@ -42,6 +42,7 @@ fn message(name: &str, method: &str, kind: Kind, cancellable: bool) -> Message {
         table,
         span: Span::default(),
         requires: Vec::new(),
+        during: Vec::new(),
         documentation: Vec::new(),
         payload: PayloadType::None,
         call_name: None,

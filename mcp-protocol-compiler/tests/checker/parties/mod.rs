@@ -16,6 +16,7 @@ use mcp_protocol_machine::protocol::{
     Direction, GateIndex, Holder, KeyIndex, KeyPlace, Kind, MessageIndex, Protocol, Side,
 };
 
+use crate::during::{announceable, may_log};
 use crate::event::{Event, keys_in_one_field};
 use crate::granted::Granted;
 use crate::random::Random;
@@ -84,8 +85,8 @@ struct Party<'a> {
     /// Requests that came too late for their sub-session: the answer is an error, which ends what they have opened.
     dead: Vec<(usize, RequestId, MessageIndex)>,
     granted: Granted,
-    /// What each request of the other side announced that it has received.
-    announced: HashMap<RequestId, Vec<GateIndex>>,
+    /// Each request of the other side that it has received, unless that was late.
+    announced: HashMap<RequestId, Event>,
     /// Its requests that it has cancelled and that still get their reply.
     cancelled: HashSet<RequestId>,
     /// The body that each message opened where it last could: an opening may cross what left the choice.
@@ -321,19 +322,22 @@ impl Session<'_> {
         let announces =
             self.protocol.announcements.iter().any(|announced| announced.message == Some(message));
         if announces || table.grants.is_some() || table.revokes.is_some() {
-            let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
+            let gates = announceable(self.protocol);
             // Where capabilities are announced again and again, gates close as often as they open.
             let again = self.protocol.announcements.len() > 2;
             event.grants = gates.filter(|_| random.percent(if again { 50 } else { 70 })).collect();
         }
         if table.kind == Kind::Request && self.protocol.announces_in_each_request(side) {
-            let gates = (0_u16..).take(self.protocol.gates.len()).map(GateIndex);
+            let gates = announceable(self.protocol);
             let needs = |gate: &GateIndex| {
                 let is_own = |holder: Holder| [Holder::Sender, Holder::Side(side)].contains(&holder);
                 let mut own = table.requires.iter().filter(|required| is_own(required.holder));
                 own.any(|required| required.gate == *gate)
             };
             event.grants = gates.filter(|gate| needs(gate) || random.percent(50)).collect();
+        }
+        if table.kind == Kind::Request && may_log(self.protocol, message) {
+            event.logs = random.percent(60);
         }
         let reported = match &choice {
             Choice::Report(_, token) => {

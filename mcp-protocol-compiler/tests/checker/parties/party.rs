@@ -3,9 +3,12 @@
 use std::collections::VecDeque;
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{Direction, GateIndex, Holder, Kind, MessageIndex, Protocol, Side};
+use mcp_protocol_machine::protocol::{
+    Direction, GateIndex, Holder, Kind, MessageIndex, Protocol, Requirement, Side,
+};
 
 use super::{Choice, Copied, Item, Owed, Party};
+use crate::during::permits;
 use crate::event::Event;
 use crate::reading::{Asked, Move, Program, way};
 
@@ -24,26 +27,41 @@ impl Party<'_> {
         within: Option<usize>,
         reported: Option<&RequestId>,
     ) -> bool {
-        protocol.message(message).unwrap().requires.iter().all(|required| {
-            let holder = match required.holder {
-                Holder::Side(side) => side,
-                Holder::Sender => self.side,
-                Holder::Receiver => self.side.other(),
-            };
-            let granted = match protocol.announces_in_each_request(holder) {
-                // Its own requests announce what they need; a notification has none to do that.
-                true if holder == self.side => {
-                    protocol.message(message).is_some_and(|table| table.kind != Kind::Notification)
-                }
-                true => match reported {
-                    // A report is permitted by what its own request announces.
-                    Some(id) => self.announced.get(id).is_some_and(|gates| gates.contains(&required.gate)),
-                    None => self.is_announced(required.gate, within),
-                },
-                false => self.granted.has(holder, required.gate),
-            };
-            required.condition.is_some() && urgent == required.unless || granted
-        })
+        let is_announced = |required: &&Requirement| protocol.gate(required.gate).unwrap().during.is_none();
+        let mut requires = protocol.message(message).unwrap().requires.iter().filter(is_announced);
+        let running = self.running().filter_map(|id| self.announced.get(&id));
+        let running: Vec<&Event> = running.collect();
+        permits(self.reading.resolution(), message, running.into_iter())
+            && requires.all(|required| {
+                let holder = match required.holder {
+                    Holder::Side(side) => side,
+                    Holder::Sender => self.side,
+                    Holder::Receiver => self.side.other(),
+                };
+                let granted = match protocol.announces_in_each_request(holder) {
+                    // Its own requests announce what they need; a notification has none to do that.
+                    true if holder == self.side => {
+                        protocol.message(message).is_some_and(|table| table.kind != Kind::Notification)
+                    }
+                    true => match reported {
+                        // A report is permitted by what its own request announces.
+                        Some(id) => {
+                            self.announced.get(id).is_some_and(|asked| asked.grants.contains(&required.gate))
+                        }
+                        None => self.is_announced(required.gate, within),
+                    },
+                    false => self.granted.has(holder, required.gate),
+                };
+                required.condition.is_some() && urgent == required.unless || granted
+            })
+    }
+
+    /// The requests of the other side that go on.
+    fn running(&self) -> impl Iterator<Item = RequestId> {
+        let going_on = self.sub_sessions.values().filter(|copied| copied.program.is_some());
+        let theirs = going_on.filter_map(|copied| copied.opener.as_ref());
+        let theirs = theirs.filter(|(side, ..)| *side != self.side).map(|(_, id, _)| id.clone());
+        theirs.chain(self.owed.iter().map(|owed| owed.id.clone()))
     }
 
     /// Whether the request announces a gate that opened a sub-session, or else one that goes on.
@@ -54,14 +72,11 @@ impl Party<'_> {
         };
         let around = std::iter::successors(within, |number| self.sub_sessions[number].outer);
         let opener = around.filter_map(|number| theirs(&self.sub_sessions[&number])).next();
-        let announces = |id: &RequestId| self.announced.get(id).is_some_and(|gates| gates.contains(&gate));
+        let announces =
+            |id: &RequestId| self.announced.get(id).is_some_and(|asked| asked.grants.contains(&gate));
         match opener {
             Some(id) => announces(&id),
-            None => {
-                let going_on = self.sub_sessions.values().filter(|copied| copied.program.is_some());
-                let mut ids = going_on.filter_map(theirs).chain(self.owed.iter().map(|owed| owed.id.clone()));
-                ids.any(|id| announces(&id))
-            }
+            None => self.running().any(|id| announces(&id)),
         }
     }
 
@@ -204,7 +219,7 @@ impl Party<'_> {
         }
         if table.kind == Kind::Request {
             let (id, token) = (event.id.clone().unwrap(), event.token.clone());
-            self.announced.insert(id.clone(), event.grants.clone());
+            self.announced.insert(id.clone(), event.clone());
             self.owed.push(Owed { id, token, sub_session: *sub_session });
         }
         match sub_session {
@@ -250,6 +265,7 @@ impl Party<'_> {
         let goes_on = body.is_none_or(|body| self.reading.is_keyed(*body));
         // What opens an instance of its own behind a gate that has closed is dropped.
         let needed = protocol.message(event.message).unwrap().requires.iter();
+        let needed = needed.filter(|required| protocol.gate(required.gate).unwrap().during.is_none());
         let mut needed = needed.filter(|required| match required.holder {
             Holder::Side(side) => side == self.side,
             Holder::Sender => false,

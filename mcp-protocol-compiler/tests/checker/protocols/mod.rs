@@ -5,6 +5,7 @@
 //! out.
 
 mod channels;
+mod during;
 mod nesting;
 
 use std::collections::HashSet;
@@ -166,6 +167,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         inner: HashSet::new(),
     };
     let main = draft.top();
+    let during_random = draft.keys_random.fork().fork().fork();
     let grants = changing && each == [false; 2] && gates_random.percent(60);
     let start = match gated {
         true if changing && grants => format!("( {main}, {ANNOUNCED_AGAIN}, {GRANTED} )"),
@@ -238,7 +240,7 @@ pub(crate) fn write(random: &mut Random) -> String {
             writeln!(text, "{}{only} = {}", definition.name, lay_out(&definition.branches)).unwrap();
         }
     }
-    text
+    during::add(during_random, text)
 }
 
 fn lay_out(branches: &[(Option<bool>, String)]) -> String {

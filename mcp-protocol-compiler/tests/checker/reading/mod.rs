@@ -123,6 +123,11 @@ struct View {
 }
 
 impl<'a> Reading<'a> {
+    /// What the text declares.
+    pub(crate) fn resolution(&self) -> &'a Resolution {
+        self.resolution
+    }
+
     pub(crate) fn new(resolution: &'a Resolution, side: Side) -> Reading<'a> {
         let mut reading = Reading {
             resolution,

@@ -24,10 +24,10 @@ impl World<'_> {
             let asker = direction.flip();
             if let Some(id) = self.holder_of(asker, token).cloned() {
                 let part = Part::Request(asker, &id);
-                if !self.gates(event, part) {
+                if let Err(kind) = self.gates(event, part) {
                     // It may be meant for a sub-session that is over, by who has not heard of that.
                     let meant = self.meant_for_one_that_is_over(event, direction);
-                    return meant.unwrap_or(Verdict::Wrong("NotNegotiated"));
+                    return meant.unwrap_or(Verdict::Wrong(kind));
                 }
                 self.behind_gates += u64::from(self.is_behind_gate(event, part));
                 return Verdict::Reported;
@@ -168,8 +168,8 @@ impl World<'_> {
         if is_step && after.is_empty() {
             return Verdict::Wrong("NotPermitted");
         }
-        if !self.gates(event, Part::Session) {
-            return Verdict::Wrong("NotNegotiated");
+        if let Err(kind) = self.gates(event, Part::Session) {
+            return Verdict::Wrong(kind);
         }
         self.behind_gates += u64::from(self.is_behind_gate(event, Part::Session));
         if reply_follows {

@@ -20,6 +20,7 @@ use mcp_protocol_machine::protocol::{
     Direction, GateIndex, Holder, KeyIndex, Kind, MessageIndex, Protocol, Side,
 };
 
+use crate::during::permits;
 use crate::event::Event;
 use crate::granted::Granted;
 use crate::reading::{Place, Program, Reading, way};
@@ -122,6 +123,8 @@ struct Exchange {
     cancelled: bool,
     /// What its sender announced for as long as it goes on.
     announces: Vec<GateIndex>,
+    /// The request as it was sent.
+    asked: Event,
     /// Once nothing of it goes on: which way the message went that ended it, and which of all messages that was.
     ended: Option<(Direction, u64)>,
 }
@@ -150,7 +153,7 @@ pub(crate) struct World<'a> {
     /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
     /// What late requests announce: they may not be late any more where they arrive.
-    perhaps: HashMap<(Direction, RequestId), Vec<GateIndex>>,
+    perhaps: HashMap<(Direction, RequestId), Event>,
     tokens: HashSet<(Direction, RequestId)>,
     /// What each side may be asked for, and what it could be before it closed gates: which of all messages did that.
     granted: Granted,
@@ -309,18 +312,40 @@ impl<'a> World<'a> {
         self.written[other].iter().rev().take_while(|at| **at > self.answered[other]).count() > STATES_KEPT
     }
 
-    fn gates(&self, event: &Event, part: Part<'_>) -> bool {
-        self.needed(event).all(|(holder, gate)| self.may_take_for_granted(event, holder, gate, part, false))
+    /// Whether the gates of a message are open, and what is wrong if one is not.
+    fn gates(&self, event: &Event, part: Part<'_>) -> Result<(), &'static str> {
+        let mut needed = self.needed(event);
+        if !needed.all(|(holder, gate)| self.may_take_for_granted(event, holder, gate, part, false)) {
+            return Err("NotNegotiated");
+        }
+        if self.is_during(event, false) { Ok(()) } else { Err("NotDuring") }
     }
 
     /// Whether a message came through a gate that has closed behind it.
     fn is_behind_gate(&self, event: &Event, part: Part<'_>) -> bool {
         self.needed(event).any(|(holder, gate)| !self.may_take_for_granted(event, holder, gate, part, true))
+            || !self.is_during(event, true)
+    }
+
+    /// Whether the sender of a message may take requests of the other side to be running that permit it; `now` looks at
+    /// what was said last.
+    fn is_during(&self, event: &Event, now: bool) -> bool {
+        let by = event.direction(self.side).flip();
+        let unheard = |at: u64| !now && self.answered[index(by)] < at;
+        let exchanges = self.exchanges.iter().filter(|((direction, _), exchange)| {
+            *direction == by && exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at))
+        });
+        let perhaps =
+            self.perhaps.iter().filter(|(place, _)| place.0 == by && self.refused.get(place) == Some(&true));
+        let running = exchanges.map(|(_, exchange)| &exchange.asked).chain(perhaps.map(|(_, asked)| asked));
+        permits(self.reading.resolution(), event.message, running)
     }
 
     /// What a message needs, and of whom.
     fn needed(&self, event: &Event) -> impl Iterator<Item = (Side, GateIndex)> {
         let requires = self.protocol.message(event.message).unwrap().requires.iter();
+        let requires =
+            requires.filter(|required| self.protocol.gate(required.gate).unwrap().during.is_none());
         let needed =
             requires.filter(|required| required.condition.is_none() || event.urgent != required.unless);
         needed.map(|required| {
@@ -381,7 +406,7 @@ impl<'a> World<'a> {
             None => {
                 let mut perhaps =
                     self.perhaps.iter().filter(|(place, _)| self.refused.get(place) == Some(&true));
-                perhaps.any(|((direction, _), gates)| *direction == by && gates.contains(&gate))
+                perhaps.any(|((direction, _), asked)| *direction == by && asked.grants.contains(&gate))
                     || self.exchanges.iter().any(|((direction, _), exchange)| {
                         let goes_on =
                             exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at));
@@ -423,14 +448,13 @@ impl<'a> World<'a> {
                     reply_at,
                     cancelled,
                     announces,
+                    asked: event.clone(),
                     ended,
                 };
                 self.exchanges.insert(place, exchange);
             }
             Verdict::Late | Verdict::Stale => {
-                if self.protocol.announces_in_each_request(event.from) {
-                    self.perhaps.insert(place.clone(), event.grants.clone());
-                }
+                self.perhaps.insert(place.clone(), event.clone());
                 self.refused.insert(place, true);
             }
             _ => {}
@@ -452,8 +476,8 @@ impl<'a> World<'a> {
         };
         let after = self.sent(&self.main, &item);
         if !after.is_empty() {
-            if !self.gates(event, Part::Session) {
-                return (Verdict::Wrong("NotNegotiated"), None);
+            if let Err(kind) = self.gates(event, Part::Session) {
+                return (Verdict::Wrong(kind), None);
             }
             self.behind_gates += u64::from(self.is_behind_gate(event, Part::Session));
             let late = self.crosses(&self.main, &item);
@@ -509,11 +533,12 @@ impl<'a> World<'a> {
         let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
         let free = if keyed { self.free(event, body, None, outer) } else { Ok(()) };
         let part = outer.map_or(Part::Session, Part::SubSession);
-        match free {
-            Err(kind) if outer.is_some() => return (Verdict::Wrong(kind), None),
-            _ if !self.gates(event, part) => return (Verdict::Wrong("NotNegotiated"), None),
-            Err(kind) => return (Verdict::Wrong(kind), None),
-            Ok(()) => {}
+        let free = match outer {
+            Some(_) => free.and_then(|()| self.gates(event, part)),
+            None => self.gates(event, part).and(free),
+        };
+        if let Err(kind) = free {
+            return (Verdict::Wrong(kind), None);
         }
         let sender = index(direction);
         let late = configs.iter().all(|config| {
@@ -604,7 +629,7 @@ impl<'a> World<'a> {
             let opening = self.opening(&self.sub_sessions[number].configs, direction, event.message);
             if let Some(opening) = opening {
                 let (mut verdict, opened) = self.open(event, item.clone(), opening, Some(number));
-                if matches!(verdict, Verdict::Wrong("KeyInUse" | "NotNegotiated")) {
+                if matches!(verdict, Verdict::Wrong("KeyInUse" | "NotNegotiated" | "NotDuring")) {
                     // It may be meant for one before this one.
                     verdict = self.late_for(&fitting, event, &item).unwrap_or(verdict);
                 }
@@ -632,13 +657,13 @@ impl<'a> World<'a> {
                 };
             }
             let part = Part::SubSession(number);
-            if !self.gates(event, part) {
+            if let Err(kind) = self.gates(event, part) {
                 // The gate may be open for what it was meant for, by who has not heard of this sub-session.
                 if let Some(uncorrelated) = uncorrelated.filter(|_| unheard) {
                     return self.open(event, item, uncorrelated, None);
                 }
                 let late = self.late_for(&fitting, event, &item);
-                return (late.unwrap_or(Verdict::Wrong("NotNegotiated")), None);
+                return (late.unwrap_or(Verdict::Wrong(kind)), None);
             }
             self.behind_gates += u64::from(self.is_behind_gate(event, part));
             let goes_on = !self.stays(number, &item);

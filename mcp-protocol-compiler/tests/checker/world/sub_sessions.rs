@@ -89,8 +89,8 @@ impl World<'_> {
             return (stale || !unheard.is_empty()).then_some(Verdict::Stale);
         }
         // Lateness does not excuse a message whose capability was never negotiated.
-        if !self.gates(event, Part::Over) {
-            return Some(Verdict::Wrong("NotNegotiated"));
+        if let Err(kind) = self.gates(event, Part::Over) {
+            return Some(Verdict::Wrong(kind));
         }
         let sure = after.len() == 1;
         for (number, past) in after {

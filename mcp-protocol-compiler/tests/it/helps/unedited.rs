@@ -8,6 +8,9 @@ use super::corpus;
 const WITHOUT: &[(&str, &str)] = &[
     ("delete one of the `capabilities", "which of the two is meant is the author's choice"),
     ("name a message that the", "no message that the side sends has a payload"),
+    ("name a request, or a group that has requests", "which request is meant is the author's choice"),
+    ("write `during Order`", "the request is missing"),
+    ("write `if path` or `if path = ", "the path is missing"),
     ("start a name with a letter", "which letter is the author's choice"),
     ("write at most 255 characters", "what is left out is the author's choice"),
     ("an item is a definition", "what stands there is not known"),

@@ -6,8 +6,8 @@ use super::tables::{EdgeTo, Tables, To, level, small};
 use super::*;
 use crate::ViolationKind;
 use crate::protocol::{
-    Announcement, Field, Gate, GateIndex, Holder, NamedShape, Protocol, Shape, ShapeIndex, StateKind,
-    Strictness,
+    Announcement, During, Field, Gate, GateIndex, Holder, NamedShape, Protocol, Requirement, Shape,
+    ShapeIndex, StateKind, Strictness,
 };
 use Direction::{Receive, Send};
 
@@ -49,7 +49,7 @@ fn the_numbers_stay_and_what_the_revision_has_remains() {
     };
     assert_eq!(names(&governed), names(&small.protocol));
     // The capability that only the revision knows has a number behind the others.
-    let known = Gate { path: Cow::Owned(vec!["calls".into()]) };
+    let known = Gate::new(Cow::Owned(vec!["calls".into()]));
     assert_eq!(governed.gates.last(), Some(&known));
     assert_eq!(governed.gates[..small.protocol.gates.len()], small.protocol.gates[..]);
     // The same governed by itself is the same.
@@ -98,6 +98,27 @@ fn what_is_announced_by_default_is_what_the_revision_says() {
     // A revision without announcements says nothing about capabilities.
     older.announcements = vec![].into();
     assert_eq!(own.governed_by(&older).announcements, own.announcements);
+}
+
+#[test]
+fn what_is_permitted_during_requests_is_what_the_revision_says() {
+    let (own, mut older) = (small().protocol, older());
+    let place = |protocol: &Protocol, name: &str| protocol.by_name(name).unwrap().0;
+    // The older revision permits `log` while a call runs.
+    let during = During::new(vec![place(&older, "tools/call")].into(), None);
+    older.gates.to_mut().push(Gate::granted_by(during));
+    let gate = GateIndex(u16::try_from(older.gates.len() - 1).unwrap());
+    let log = place(&older, "log");
+    older.messages.to_mut()[usize::from(log.0)].requires = vec![Requirement::during(gate)].into();
+    let governed = own.governed_by(&older);
+    let log = governed.message(place(&governed, "log")).unwrap();
+    let [required] = &*log.requires else { panic!("{:?}", log.requires) };
+    let during = governed.gate(required.gate).unwrap().during.clone().unwrap();
+    assert_eq!(*during.requests, [place(&governed, "tools/call")]);
+    // A revision without that permits it at any time, and one governed by itself stays as it is.
+    let back = governed.governed_by(&own);
+    assert!(back.message(place(&back, "log")).unwrap().requires.is_empty());
+    assert_eq!(older.governed_by(&older), older);
 }
 
 #[test]

@@ -112,7 +112,7 @@ impl Tables {
     }
 
     pub(super) fn gate(&mut self, path: &[&'static str]) -> GateIndex {
-        self.gates.push(Gate { path: path.iter().map(|key| Text::Borrowed(*key)).collect() });
+        self.gates.push(Gate::new(path.iter().map(|key| Text::Borrowed(*key)).collect()));
         GateIndex(u16::try_from(self.gates.len() - 1).unwrap())
     }
 

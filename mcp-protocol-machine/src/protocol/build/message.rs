@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::put;
 use crate::protocol::Capability;
 use crate::protocol::{
-    Cancels, Condition, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message,
+    Cancels, Condition, During, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message,
     MessageIndex, MessageKey, Path, Payload, Reports, Requirement, ShapeIndex, Side, Text,
 };
 
@@ -221,6 +221,11 @@ impl Requirement {
         Requirement::new(Holder::Receiver, capability.gate)
     }
 
+    /// Requests of the side that receives the message must be running that grant this gate.
+    pub const fn during(gate: GateIndex) -> Requirement {
+        Requirement::new(Holder::Receiver, gate)
+    }
+
     /// The capability is needed only where the payload fits a condition.
     #[must_use]
     pub const fn only_if(mut self, condition: Condition) -> Requirement {
@@ -241,12 +246,34 @@ impl Requirement {
 impl Gate {
     /// A capability by its path in the announcement.
     pub const fn new(path: Path) -> Gate {
-        Gate { path }
+        Gate { path, during: None }
+    }
+
+    /// What these requests grant while they run, or those of them whose params fit a condition.
+    pub const fn granted_by(during: During) -> Gate {
+        Gate { path: Cow::Borrowed(&[]), during: Some(during) }
+    }
+
+    /// A constant gate that these requests grant while they run.
+    pub const fn during(requests: &'static [MessageIndex]) -> Gate {
+        Gate::granted_by(During::new(Cow::Borrowed(requests), None))
+    }
+
+    /// The same for those of these requests whose params fit a condition.
+    pub const fn during_if(requests: &'static [MessageIndex], condition: Condition) -> Gate {
+        Gate::granted_by(During::new(Cow::Borrowed(requests), Some(condition)))
     }
 
     /// A constant capability by its path in the announcement.
     pub const fn at(path: &'static [Text]) -> Gate {
         Gate::new(Cow::Borrowed(path))
+    }
+}
+
+impl During {
+    /// These requests, or those of them whose params fit a condition.
+    pub const fn new(requests: List<MessageIndex>, condition: Option<Condition>) -> During {
+        During { requests, condition }
     }
 }
 

@@ -1,10 +1,10 @@
 //! Replicated inputs that no task has taken.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
-use mcp_protocol_machine::{RequestId, SubSessionNumber, Token};
+use mcp_protocol_machine::{IdTable, RequestId, SubSessionNumber, Token};
 
 use super::wakers::Waiting;
 use crate::budget::Permit;
@@ -57,7 +57,7 @@ pub(crate) struct ReplicatedQueue {
     /// Dispatchers that have no room for more handlers at the moment.
     room_waiting: Waiting,
     /// How many attend to each scope, and to all of them.
-    attendants: HashMap<Scope, usize>,
+    attendants: IdTable<Scope, usize>,
     all_attendants: usize,
     /// The time for an attendant of the session to come has passed once. Cleared when one comes.
     unattended: bool,

@@ -2,11 +2,11 @@
 
 use mcp_protocol_machine::Capabilities;
 use mcp_protocol_machine::protocol::{
-    Announcement, GateIndex, Holder, Kind, Message, MessageIndex, Path, Side, Text,
+    Announcement, Gate, GateIndex, Holder, Kind, Message, MessageIndex, Path, Side, Text,
 };
 
 use super::Rules;
-use super::names::announced;
+use super::names::{announced, applies};
 use crate::error::Error;
 use crate::jsonrpc::path::{find, holds, texts};
 
@@ -64,17 +64,29 @@ impl Rules {
         true
     }
 
-    /// What a request of a side announces for as long as it runs; nothing if that side announces in other messages.
-    pub(in crate::engine) fn announces(&self, side: Side, params: Option<&str>) -> Option<Capabilities> {
+    /// What a request of a side grants for as long as it runs: what it announces, if each request of that side does, and
+    /// what is permitted during it.
+    pub(in crate::engine) fn announces(
+        &self,
+        side: Side,
+        request: MessageIndex,
+        params: Option<&str>,
+    ) -> Option<Capabilities> {
         let mut places = self.protocol.announcements.iter();
-        let place = places.find(|place| place.side == side && place.message.is_none())?;
-        Some(announced(&self.protocol, place, params))
+        let place = places.find(|place| place.side == side && place.message.is_none());
+        let announced = place.map(|place| announced(&self.protocol, place, params));
+        let during = Capabilities::from_gates(self.protocol.granted_during(request, applies(params)));
+        match announced {
+            Some(announced) if !during.is_none() => Some(announced.join(&during)),
+            None if !during.is_none() => Some(during),
+            announced => announced,
+        }
     }
 
     /// The gate that is written so.
     fn gate(&self, written: &str) -> Option<GateIndex> {
         let mut gates = (0..=u16::MAX).map(GateIndex).zip(self.protocol.gates.iter());
-        gates.find(|(_, gate)| gate.to_string() == written).map(|(index, _)| index)
+        gates.find(|(_, gate)| gate.during.is_none() && gate.to_string() == written).map(|(index, _)| index)
     }
 
     /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not
@@ -103,7 +115,8 @@ impl Rules {
             return None;
         }
         let mut last = None;
-        for requirement in own {
+        let is_announced = |gate: &Gate| gate.during.is_none();
+        for requirement in own.filter(|own| self.protocol.gate(own.gate).is_some_and(is_announced)) {
             if !granted.grants(requirement.gate) {
                 return None;
             }

@@ -121,10 +121,10 @@ impl Rules {
     ) -> Result<(), Error> {
         let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
         let announces = self.message(field.message).map(|table| table.kind);
-        let versions = self.options.accepted_versions(&self.protocol);
-        let (Some(versions), true) = (versions, announces == Some(Kind::Reply { request: message })) else {
+        if announces != Some(Kind::Reply { request: message }) {
             return Ok(());
-        };
+        }
+        let Some(versions) = self.options.accepted_versions(&self.protocol) else { return Ok(()) };
         match self.version_at(field, params).as_deref() {
             Some(version) if !is_among(&versions, Some(version)) => {
                 let accepted = versions.iter().map(ToString::to_string).collect();

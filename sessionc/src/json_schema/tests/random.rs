@@ -32,7 +32,7 @@ pub(super) fn value(random: &mut Random, protocol: &Protocol, shape: &Shape, dep
         Shape::Int => Tree::Number(["-7", "0", "3.0"][random.below(3)].to_owned()),
         Shape::Uint => Tree::Number(["7", "0", "30"][random.below(3)].to_owned()),
         Shape::Number => Tree::Number(["0.5", "1", "0.25"][random.below(3)].to_owned()),
-        Shape::Text => Tree::text(["text", "a", "user"][random.below(3)]),
+        Shape::Text => Tree::text(["text", "a", "user", "file:///a"][random.below(4)]),
         Shape::Literal(text) => Tree::text(&**text),
         Shape::Object => Tree::Object(vec![("any".to_owned(), any(random))]),
         Shape::List(of) => {
@@ -65,13 +65,17 @@ pub(super) fn value(random: &mut Random, protocol: &Protocol, shape: &Shape, dep
     }
 }
 
+/// Any value. Some are what a reader that converts values takes for others.
 fn any(random: &mut Random) -> Tree {
-    match random.below(6) {
+    match random.below(9) {
         0 => Tree::Null,
-        1 => Tree::Bool(true),
-        2 => Tree::Number("12".to_owned()),
-        3 => Tree::List(vec![Tree::text("x")]),
-        4 => Tree::Object(vec![("x".to_owned(), Tree::Null)]),
+        1 => Tree::Bool(random.below(2) == 0),
+        2 => Tree::Number(["12", "1", "0", "-3"][random.below(4)].to_owned()),
+        3 => Tree::Number(["0.5", "7.0", "1e30"][random.below(3)].to_owned()),
+        4 => Tree::List([Tree::text("x")][..random.below(2)].to_vec()),
+        5 => Tree::Object([("x".to_owned(), Tree::Null)][..random.below(2)].to_vec()),
+        6 => Tree::text(["12", "1.5", "true", ""][random.below(4)]),
+        7 => Tree::text(["user", "image", "resource", "object", "url"][random.below(5)]),
         _ => Tree::text("text"),
     }
 }

@@ -109,6 +109,8 @@ fn what_no_shape_says_is_named() {
         "Short": { "type": "object", "properties": {
             "a": { "type": "string", "maxLength": 5 }, "b": { "type": "integer", "minimum": 1, "maximum": 9 }
         }, "additionalProperties": false },
+        "Keyed": { "type": "object", "propertyNames": { "type": "string" } },
+        "Spelt": { "type": "object", "propertyNames": { "type": "string", "pattern": "^a" } },
         "Elsewhere": { "$ref": "https://example.org/other.json" },
         "Never": { "not": {}, "\nno": 1 },
         "Numbers": { "enum": [1, "two"] },
@@ -123,6 +125,11 @@ type Short = {
 a?: string,
 b?: uint
 }
+
+type Keyed = object
+
+-- The schema says more: `propertyNames`
+type Spelt = object
 
 -- The schema says more: `$ref https://example.org/other.json`
 type Elsewhere = any

@@ -2,18 +2,12 @@
 
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, client};
-use mcp_protocols::types::{CallToolResult, LoggingMessageParams};
+use mcp_protocols::types::*;
 use mcp_runtime::transport::http::HttpClient;
 use mcp_runtime::{Error, Options};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::running::{Server, guarded};
-
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
 
 /// Hears the server's log, and offers nothing.
 struct Listener(mpsc::UnboundedSender<String>);
@@ -30,18 +24,15 @@ async fn session(server: &Server, version: &str) -> (McpClient<Active>, mpsc::Un
     let session = McpClient::with_options(HttpClient::new(&server.url).unwrap(), options);
     let (told, heard) = mpsc::unbounded_channel();
     tokio::spawn(session.incoming().serve(Listener(told)));
-    let hello = read(json!({
-        "protocolVersion": version,
-        "capabilities": {},
-        "clientInfo": { "name": "session", "version": "1" },
-    }));
+    let hello =
+        InitializeParams::new(version, ClientCapabilities::new(), Implementation::new("session", "1"));
     let (welcome, session) = session.initialize(hello).await.unwrap();
     assert_eq!(welcome.protocol_version, version);
     (session.send_initialized().await.unwrap(), heard)
 }
 
 async fn call(session: &McpClient<Active>, name: &str) -> Result<CallToolResult, Error> {
-    session.call_tool(read(json!({ "name": name, "arguments": {} }))).await
+    session.call_tool(CallToolParams::new(name).arguments(Object::new())).await
 }
 
 #[tokio::test]
@@ -49,17 +40,17 @@ async fn a_resource_changes_under_watch() {
     guarded(async {
         let server = Server::start(&[]).await;
         let (session, _) = session(&server, "2025-11-25").await;
-        let watched = json!({ "uri": "test://watched-resource" });
+        let watched = ResourceParams::new("test://watched-resource");
         let mut subscription = session.subscribe(watched.clone()).await.unwrap();
         for count in 1..=3 {
             call(&session, "test_change_watched_resource").await.unwrap();
-            assert_eq!(subscription.recv_resource_updated().await.unwrap(), watched);
-            let contents = session.read_resource(read(watched.clone())).await.unwrap().contents;
-            assert_eq!(contents[0].text.as_deref(), Some(count.to_string().as_str()));
+            assert_eq!(subscription.recv_resource_updated().await.unwrap().uri, watched.uri);
+            let contents = session.read_resource(watched.clone()).await.unwrap().contents;
+            assert_eq!(contents[0].as_text(), Some(count.to_string().as_str()));
         }
         subscription.subscribe(watched.clone()).await.unwrap();
         subscription.unsubscribe(watched).await.unwrap();
-        session.subscribe(json!({ "uri": "test://static-text" })).await.unwrap_err();
+        session.subscribe(ResourceParams::new("test://static-text")).await.unwrap_err();
         session.close().await.unwrap();
     })
     .await;
@@ -71,11 +62,10 @@ async fn the_log_is_as_loud_as_the_client_wants_it() {
         let server = Server::start(&[]).await;
         let (session, mut log) = session(&server, "2025-11-25").await;
         call(&session, "test_tool_with_logging").await.unwrap();
-        session.set_level(json!({ "level": "warning" })).await.unwrap();
+        session.set_level(SetLevelParams::new(LoggingLevel::Warning)).await.unwrap();
         call(&session, "test_tool_with_logging").await.unwrap();
-        session.set_level(json!({ "level": "debug" })).await.unwrap();
+        session.set_level(SetLevelParams::new(LoggingLevel::Debug)).await.unwrap();
         call(&session, "test_tool_with_logging").await.unwrap();
-        session.set_level(json!({ "level": "loud" })).await.unwrap_err();
         let said = ["the tool begins", "the tool works", "the tool is done"];
         for line in [said, said].concat() {
             assert_eq!(log.recv().await.unwrap(), line);
@@ -95,11 +85,11 @@ async fn a_client_that_offers_nothing_is_not_asked() {
             for tool in ["test_sampling", "test_elicitation"] {
                 let result = call(&session, tool).await.unwrap();
                 assert!(
-                    result.is_error && result.first_text().unwrap().contains("was not asked"),
+                    result.is_error == Some(true) && result.first_text().unwrap().contains("was not asked"),
                     "{result:?}"
                 );
             }
-            assert!(!call(&session, "test_simple_text").await.unwrap().is_error);
+            assert_eq!(call(&session, "test_simple_text").await.unwrap().is_error, None);
             let Err(Error::Refused(refused)) = call(&session, "nothing").await else { panic!() };
             assert_eq!(refused.code, -32602);
             session.close().await.unwrap();

@@ -35,7 +35,7 @@ async fn a_whole_session() {
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
             let progress: mcp_protocols::types::ProgressParams = progress;
-            told.send(progress.progress).unwrap();
+            told.send(progress.progress.as_f64()).unwrap();
         });
         assert_eq!(said(&talk.await.unwrap()), "talked");
         assert_eq!((heard.recv().await, heard.recv().await), (Some(1.0), Some(2.0)));
@@ -96,7 +96,7 @@ async fn an_answer_that_is_cut_is_taken_up_where_it_was() {
         let (told, mut heard) = mpsc::unbounded_channel();
         let talk = session.call_tool(call("talk")).on_progress(move |progress| {
             let progress: mcp_protocols::types::ProgressParams = progress;
-            told.send(progress.progress).unwrap();
+            told.send(progress.progress.as_f64()).unwrap();
         });
         let cutting = async {
             assert_eq!(heard.recv().await, Some(1.0));

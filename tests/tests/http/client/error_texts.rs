@@ -182,8 +182,7 @@ async fn this_library_s_server_names_the_setting_that_a_request_was_refused_by()
         let options = ServerOptions::default().max_body_bytes(10_000);
         let host = TestServer::listening_with(options, ListenOptions::default()).await;
         let (session, _) = ready(transport(&host.url())).await.unwrap();
-        let mut long = call("echo");
-        long.arguments["message"] = json!("x".repeat(20_000));
+        let long = call("echo").with_argument("message", "x".repeat(20_000));
         assert_eq!(
             session.call_tool(long).await.unwrap_err().to_string(),
             "the message could not be delivered: the server answered with status 413 (Payload Too Large): the \

@@ -340,8 +340,7 @@ async fn a_message_that_is_too_long_for_the_server_fails_with_its_words() {
         let host = TestServer::listening_with(options, ListenOptions::default()).await;
         let (session, _) = ready(transport(&host.url())).await.unwrap();
         for length in [100_000, 1_000_000, 20_000_000] {
-            let mut params = call("echo");
-            params.arguments["message"] = json!("x".repeat(length));
+            let params = call("echo").with_argument("message", "x".repeat(length));
             let error = session.call_tool(params).await.unwrap_err();
             let HttpError::Status { status: 413, body, .. } = cause(&error) else {
                 panic!("{length}: {error:?}")
@@ -366,9 +365,8 @@ async fn a_slow_long_call_does_not_delay_others() {
         })
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
-        let mut long = call("long");
         // More than a session lets lie about unwritten.
-        long.arguments["message"] = json!("x".repeat(1_900_000));
+        let long = call("long").with_argument("message", "x".repeat(1_900_000));
         let handle = session.handle();
         let running = tokio::spawn(async move { handle.call_tool(long).await.map(drop) });
         fake::until(&mut seen, "tools/call").await;

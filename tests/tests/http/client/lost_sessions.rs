@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{McpError, client};
-use mcp_protocols::types::{ListRootsParams, ListRootsResult};
+use mcp_protocols::types::{ListRootsResult, RequestParams, ResourceParams};
 use mcp_runtime::error::ReconnectError;
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, ListenOptions, ServerOptions};
 use mcp_runtime::{DisconnectReason, Error, RpcError};
@@ -233,7 +233,7 @@ impl client::Handler for Slow {
     async fn list_roots(
         &self,
         context: client::Context,
-        params: Option<ListRootsParams>,
+        params: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
         let _ = self.begun.send(());
         if self.may.try_acquire().map(tokio::sync::SemaphorePermit::forget).is_err() {
@@ -282,10 +282,10 @@ async fn sub_sessions_of_it_are_over_and_may_be_opened_again() {
     guarded(async {
         let (server, _) = asking().await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
-        let mut old = session.subscribe(json!({ "uri": "file:///a" })).await.unwrap();
+        let mut old = session.subscribe(ResourceParams::new("file:///a")).await.unwrap();
         session.call_tool(call("echo")).await.unwrap();
         assert!(matches!(old.recv_resource_updated().await, Err(Error::SessionReplaced)));
-        let new = session.subscribe(json!({ "uri": "file:///a" })).await.unwrap();
+        let new = session.subscribe(ResourceParams::new("file:///a")).await.unwrap();
         drop(old);
         session.call_tool(call("echo")).await.unwrap();
         session.close().await.unwrap();

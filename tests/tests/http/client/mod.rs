@@ -53,8 +53,8 @@ fn watched(reports: &Reports) -> Options {
 }
 
 fn initialize() -> InitializeParams {
-    let mut message = test_server::initialize(0);
-    test_server::read(message["params"].take())
+    let capabilities = ClientCapabilities::new().roots(RootsCapability::new().list_changed(true));
+    InitializeParams::new("2025-03-26", capabilities, Implementation::new("wire", "1"))
 }
 
 /// A session that is ready.
@@ -65,7 +65,7 @@ async fn ready(transport: HttpClient) -> Result<(McpClient<Active>, Reports), Mc
 }
 
 fn call(tool: &str) -> CallToolParams {
-    test_server::read(json!({ "name": tool, "arguments": { "message": "hello" } }))
+    CallToolParams::new(tool).with_argument("message", "hello")
 }
 
 fn said(result: &CallToolResult) -> &str {
@@ -79,9 +79,9 @@ impl client::Handler for Roots {
     async fn list_roots(
         &self,
         _: client::Context,
-        _: Option<ListRootsParams>,
+        _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
-        Ok(test_server::read(json!({ "roots": [{ "uri": "file:///a" }, { "uri": "file:///b" }] })))
+        Ok(ListRootsResult::new([Root::new("file:///a"), Root::new("file:///b")]))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Handlers that release the client's connection; the client resumes the answer.
 
 use mcp_protocols::mcp_2025_03_26::McpClient;
+use mcp_protocols::types::{CallToolParams, ClientCapabilities, Implementation, InitializeParams};
 use mcp_runtime::transport::http::{HttpClient, ListenOptions, ServerOptions};
 use serde_json::{Value, json};
 
-use super::test_server::{TestServer, call, guarded, read};
+use super::test_server::{TestServer, call, guarded};
 use super::wire::Ask;
 
 /// The call of the tool that hangs up, with what it is to do before.
@@ -69,11 +70,12 @@ async fn our_client_comes_back_without_the_programs_doing() {
         let options = ServerOptions::default().retry(std::time::Duration::from_millis(5));
         let host = TestServer::listening_with(options, ListenOptions::default()).await;
         let client = McpClient::new(HttpClient::new(&host.url()).unwrap());
-        let (_, client) =
-            client.initialize(read(super::test_server::initialize(0)["params"].take())).await.unwrap();
+        let capabilities = ClientCapabilities::new();
+        let hello = InitializeParams::new("2025-03-26", capabilities, Implementation::new("wire", "1"));
+        let (_, client) = client.initialize(hello).await.unwrap();
         let client = client.send_initialized().await.unwrap();
-        let params = json!({ "name": "leave", "arguments": { "message": "told" } });
-        let answer = client.call_tool(read(params)).with_progress().send().await.unwrap();
+        let params = CallToolParams::new("leave").with_argument("message", "told");
+        let answer = client.call_tool(params).with_progress().send().await.unwrap();
         assert_eq!(answer.await.unwrap().first_text(), Some("left"));
         client.close().await.unwrap();
     })

@@ -21,7 +21,7 @@ async fn an_answer_is_json_unless_there_is_more_to_say() {
         assert_eq!((&*primed.retry, primed.data), ("1000", None), "older clients see no event here");
         for progress in 1..=2 {
             let event = stream.message().await.unwrap();
-            assert_eq!(event.json()["params"], json!({"progress": f64::from(progress), "progressToken": 2}));
+            assert_eq!(event.json()["params"], json!({"progress": progress, "progressToken": 2}));
         }
         let last = stream.message().await.unwrap();
         assert_eq!(last.json()["result"]["content"][0]["text"], "talked");

@@ -103,13 +103,15 @@ impl Player {
             "resources/templates/list" => call!(asks.list_resource_templates(params.map(read))),
             "resources/read" => call!(asks.read_resource(read(needed()))),
             "resources/subscribe" => {
-                let (asks, params) = (asks.clone(), needed());
-                let uri = params["uri"].to_string();
-                Running::Subscribe(uri, tokio::spawn(async move { asks.subscribe(params).await }))
+                let (asks, params) = (asks.clone(), read::<ResourceParams>(needed()));
+                Running::Subscribe(
+                    params.uri.clone(),
+                    tokio::spawn(async move { asks.subscribe(params).await }),
+                )
             }
             "resources/unsubscribe" => {
-                let params = needed();
-                match self.subscriptions.remove(&params["uri"].to_string()) {
+                let params: ResourceParams = read(needed());
+                match self.subscriptions.remove(&params.uri) {
                     Some(subscription) => Running::Unsubscribe(tokio::spawn(async move {
                         Ok(subscription.unsubscribe(params).await?)
                     })),
@@ -119,7 +121,7 @@ impl Player {
             "prompts/list" => call!(asks.list_prompts(params.map(read))),
             "prompts/get" => call!(asks.get_prompt(read(needed()))),
             "completion/complete" => call!(asks.complete(read(needed()))),
-            "logging/setLevel" => call!(asks.set_level(needed())),
+            "logging/setLevel" => call!(asks.set_level(read(needed()))),
             _ => return None,
         })
     }
@@ -140,8 +142,9 @@ impl Player {
 
     /// The server notifies the subscriber of a change.
     pub(crate) async fn updated(&mut self, params: &Value) {
-        if let Some(subscription) = self.subscriptions.get_mut(&params["uri"].to_string()) {
-            assert_eq!(subscription.recv_resource_updated().await.unwrap(), *params);
+        let params: ResourceUpdatedParams = read(params.clone());
+        if let Some(subscription) = self.subscriptions.get_mut(&params.uri) {
+            assert_eq!(subscription.recv_resource_updated().await.unwrap(), params);
         }
     }
 
@@ -191,7 +194,7 @@ impl client::Handler for Script {
     async fn list_roots(
         &self,
         _: client::Context,
-        _: Option<ListRootsParams>,
+        _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
         self.next("roots/list").map(read)
     }

@@ -8,13 +8,9 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, RpcError, batch};
 use serde_json::{Value, json};
 
-use super::{active_in, everything, guarded, hello, read, welcome};
+use super::{active_in, call, everything, guarded, hello, welcome};
 use integration_tests::tap::{Line, tap};
 use test_support::raw::{Raw, raw};
-
-fn call(name: &str) -> CallToolParams {
-    read(json!({ "name": name, "arguments": {} }))
-}
 
 /// A client of the revision with batches, and its peer in raw text.
 async fn client() -> (mcp_2025_03_26::McpClient<mcp_2025_03_26::Active>, Raw) {

@@ -6,7 +6,7 @@ use mcp_runtime::{Error, RpcError, ViolationKind};
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
-use super::{Reports, active_in, everything, guarded, hello, read, welcome};
+use super::{Reports, active_in, everything, guarded, hello, welcome};
 use test_support::raw::raw;
 
 /// A user who fills in every form with a name, goes to every address but `https://elsewhere`, and hears of what is
@@ -14,15 +14,19 @@ use test_support::raw::raw;
 struct User(mpsc::UnboundedSender<String>);
 
 impl client::Handler for User {
-    async fn elicit(&self, _: client::Context, params: Value) -> Result<ElicitResult, RpcError> {
-        match (params["mode"].as_str(), params["message"].as_str(), params["url"].as_str()) {
-            (None | Some("form"), Some("leave"), _) => Ok(ElicitResult::cancel()),
-            (None | Some("form"), _, _) => {
-                Ok(read(json!({ "action": "accept", "content": { "name": "Ada" } })))
+    async fn elicit(&self, _: client::Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        match params {
+            ElicitParams::Form(form) if form.message == "leave" => {
+                Ok(ElicitResult::new(ElicitAction::Cancel))
             }
-            (Some("url"), _, Some("https://elsewhere")) => Ok(ElicitResult::decline()),
-            (Some("url"), _, _) => Ok(read(json!({ "action": "accept" }))),
-            (Some(other), _, _) => Err(RpcError::invalid_params(format!("no mode is called `{other}`"))),
+            ElicitParams::Form(_) => {
+                Ok(ElicitResult::new(ElicitAction::Accept).content([("name".to_owned(), "Ada".into())]))
+            }
+            ElicitParams::Url(address) if address.url == "https://elsewhere" => {
+                Ok(ElicitResult::new(ElicitAction::Decline))
+            }
+            ElicitParams::Url(_) => Ok(ElicitResult::new(ElicitAction::Accept)),
+            other => Err(RpcError::invalid_params(format!("{other:?} is of no known mode"))),
         }
     }
 
@@ -31,13 +35,12 @@ impl client::Handler for User {
     }
 }
 
-fn form(message: &str) -> Value {
-    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
-    json!({ "message": message, "requestedSchema": schema })
+fn form(message: &str) -> ElicitFormParams {
+    ElicitFormParams::new(message, FormSchema::new([]).field("name", StringSchema::new()))
 }
 
-fn address(url: &str) -> Value {
-    json!({ "mode": "url", "elicitationId": "e1", "message": "sign in", "url": url })
+fn address(url: &str) -> ElicitParams {
+    ElicitUrlParams::new("sign in", url, "e1").into()
 }
 
 /// Both sides, with this as the client's capabilities.
@@ -59,12 +62,12 @@ async fn asked(
 async fn the_user_accepts_declines_and_leaves() {
     guarded(async {
         let (_client, server, reports, mut heard) = asked(everything().0).await;
-        let accepted = server.elicit(form("who")).await.unwrap();
+        let accepted = server.elicit(form("who").into()).await.unwrap();
         assert_eq!(accepted.action, ElicitAction::Accept);
-        assert_eq!(serde_json::to_value(&accepted).unwrap()["content"]["name"], json!("Ada"));
-        assert_eq!(server.elicit(form("leave")).await.unwrap().action, ElicitAction::Cancel);
+        assert_eq!(accepted.content.unwrap()["name"], FieldValue::from("Ada"));
+        assert_eq!(server.elicit(form("leave").into()).await.unwrap().action, ElicitAction::Cancel);
         assert_eq!(server.elicit(address("https://here")).await.unwrap().action, ElicitAction::Accept);
-        server.send_elicitation_complete(read(json!({ "elicitationId": "e1" }))).await.unwrap();
+        server.send_elicitation_complete(ElicitationCompleteParams::new("e1")).await.unwrap();
         assert_eq!(heard.recv().await.as_deref(), Some("e1"));
         assert_eq!(server.elicit(address("https://elsewhere")).await.unwrap().action, ElicitAction::Decline);
         assert_eq!(reports.take(), [""; 0]);
@@ -96,9 +99,8 @@ async fn the_user_is_asked_in_the_modes_that_the_client_announced() {
     ] {
         guarded(async {
             let (client, server, reports, mut heard) = asked(can.clone()).await;
-            let mut named = form("who");
-            named["mode"] = json!("form");
-            for params in [form("who"), named.clone()] {
+            let named = form("who").mode(ElicitFormParamsMode::Form);
+            for params in [form("who"), named].map(ElicitParams::from) {
                 match form_lacks {
                     None => {
                         assert_eq!(
@@ -110,7 +112,7 @@ async fn the_user_is_asked_in_the_modes_that_the_client_announced() {
                     Some(lacks) => assert_eq!(missing(server.elicit(params).await), lacks, "{can}"),
                 }
             }
-            let done = || read(json!({ "elicitationId": "e1" }));
+            let done = || ElicitationCompleteParams::new("e1");
             match url_lacks {
                 None => {
                     let went = server.elicit(address("https://here")).await.unwrap();
@@ -141,7 +143,7 @@ async fn the_user_is_asked_in_the_modes_that_the_client_announced() {
 #[tokio::test]
 async fn what_a_server_asks_in_another_mode_is_refused() {
     for (can, params, lacks) in [
-        (json!({ "elicitation": { "url": {} } }), form("who"), "elicitation.form"),
+        (json!({ "elicitation": { "url": {} } }), form("who").into(), "elicitation.form"),
         (json!({ "elicitation": {} }), address("https://here"), "elicitation.url"),
     ] {
         guarded(async {
@@ -183,10 +185,10 @@ async fn in_the_revision_before_there_are_no_modes() {
         let (client, server, reports) = active_in("2025-06-18", can).await;
         let (told, _heard) = mpsc::unbounded_channel();
         tokio::spawn(client.incoming().serve(User(told)));
-        assert_eq!(server.elicit(form("who")).await.unwrap().action, ElicitAction::Accept);
+        assert_eq!(server.elicit(form("who").into()).await.unwrap().action, ElicitAction::Accept);
         let both = [capabilities::ELICITATION, capabilities::ELICITATION_FORM].into_iter().collect();
         assert_eq!(
-            server.handle().restrict(&both).elicit(form("who")).await.unwrap().action,
+            server.handle().restrict(&both).elicit(form("who").into()).await.unwrap().action,
             ElicitAction::Accept
         );
         assert_eq!(reports.take(), [""; 0]);
@@ -201,9 +203,8 @@ async fn a_task_asks_in_the_modes_that_the_client_announced() {
         let tasks = json!({ "requests": { "elicitation": { "create": {} } } });
         let can = json!({ "elicitation": { "url": {} }, "tasks": tasks });
         let (_client, server, reports, _heard) = asked(can).await;
-        let mut params = form("who");
-        params["task"] = json!({});
-        assert_eq!(missing(server.elicit_as_task(params).await.map(drop)), "elicitation.form");
+        let params = form("who").task(TaskMetadata::new());
+        assert_eq!(missing(server.elicit_as_task(params.into()).await.map(drop)), "elicitation.form");
         assert_eq!(reports.take(), [""; 0]);
     })
     .await;

@@ -1,37 +1,42 @@
 //! server-everything, which speaks every revision: elicitation and a task of the latest, and the older ones.
 
+use std::collections::BTreeMap;
+
 use mcp_protocols::VERSIONS;
 use mcp_protocols::mcp_2025_11_25 as latest;
 use mcp_protocols::mcp_2025_11_25::{McpClient, client};
 use mcp_protocols::types::*;
 use mcp_runtime::{Error, RpcError, ViolationKind};
-use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use integration_tests::everything::spawn;
 
-use super::{Reports, everything, guarded, hello, read};
+use super::{Reports, call, call_as_task, everything, guarded, hello};
 
 /// A user who takes the first of several meanings, and accepts everything else as it is proposed.
 struct User(mpsc::UnboundedSender<String>);
 
 impl client::Handler for User {
-    async fn elicit(&self, _: client::Context, params: Value) -> Result<ElicitResult, RpcError> {
-        self.0.send(params["message"].as_str().unwrap().to_owned()).unwrap();
-        let choices = &params["requestedSchema"]["properties"]["interpretation"]["oneOf"];
-        let content = match choices[0]["const"].as_str() {
-            Some(first) => json!({ "interpretation": first }),
-            None => json!({ "name": "Ada", "check": true }),
-        };
-        Ok(read(json!({ "action": "accept", "content": content })))
+    async fn elicit(&self, _: client::Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        let ElicitParams::Form(form) = params else { panic!("{params:?}") };
+        self.0.send(form.message).unwrap();
+        let content: BTreeMap<String, FieldValue> =
+            match form.requested_schema.properties.get("interpretation") {
+                Some(FieldSchema::TitledEnumSchema(choices)) => {
+                    let first = choices.one_of[0].r#const.as_str();
+                    BTreeMap::from([("interpretation".to_owned(), first.into())])
+                }
+                _ => BTreeMap::from([("name".to_owned(), "Ada".into()), ("check".to_owned(), true.into())]),
+            };
+        Ok(ElicitResult::new(ElicitAction::Accept).content(content))
     }
 
     async fn list_roots(
         &self,
         _: client::Context,
-        _: Option<ListRootsParams>,
+        _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
-        Ok(read(json!({ "roots": [] })))
+        Ok(ListRootsResult::new([]))
     }
 }
 
@@ -47,10 +52,6 @@ async fn session(version: &str) -> (McpClient<latest::Active>, mpsc::UnboundedRe
     (client.send_initialized().await.unwrap(), heard, reports)
 }
 
-fn call(name: &str, arguments: Value) -> CallToolParams {
-    read(json!({ "name": name, "arguments": arguments }))
-}
-
 /// A server may offer fewer tools than this test knows of; the reports may only be of notifications that the program
 /// did not take.
 fn only_untaken(reports: &Reports) {
@@ -63,20 +64,25 @@ fn only_untaken(reports: &Reports) {
 async fn a_task_that_asks_the_user_before_it_is_done() {
     guarded(async {
         let (client, mut asked, reports) = session("2025-11-25").await;
-        let mut params = call("simulate-research-query", json!({ "topic": "python", "ambiguous": true }));
-        params.task = Some(TaskRequestParams { ttl: Some(60_000) });
+        let params = call_as_task("simulate-research-query")
+            .with_argument("topic", "python")
+            .with_argument("ambiguous", true);
         let (created, task) = client.call_tool_as_task(params).await.unwrap();
-        let id = json!({ "taskId": created.task.task_id });
-        assert_eq!(client.get_task(read(id.clone())).await.unwrap().status, TaskStatus::Working);
-        assert!(client.list_tasks(None).await.unwrap().tasks.iter().any(|task| task.task_id == id["taskId"]));
+        let named = TaskParams::new(created.task.task_id);
+        assert_eq!(client.get_task(named.clone()).await.unwrap().status, TaskStatus::Working);
+        assert!(
+            client.list_tasks(None).await.unwrap().tasks.iter().any(|task| task.task_id == named.task_id)
+        );
         // The server asks while the result is waited for.
-        let payload = task.task_result(read(id.clone())).await.unwrap();
+        let payload = task.task_result(named.clone()).await.unwrap();
         assert!(asked.recv().await.unwrap().contains("python"));
-        let report = payload["content"][0]["text"].as_str().unwrap();
+        let TaskPayload::CallTool(result) = &payload else { panic!("{payload:?}") };
+        let report = result.first_text().unwrap();
         assert!(report.contains("Research Report: python"), "{report}");
         // It is over, and may be asked for again.
-        assert_eq!(client.get_task(read(id.clone())).await.unwrap().status, TaskStatus::Completed);
-        assert_eq!(client.task_result(read(id)).await.unwrap()["content"], payload["content"]);
+        assert_eq!(client.get_task(named.clone()).await.unwrap().status, TaskStatus::Completed);
+        let TaskPayload::CallTool(again) = client.task_result(named).await.unwrap() else { panic!() };
+        assert_eq!(again.content, result.content);
         only_untaken(&reports);
         client.abort();
     })
@@ -90,12 +96,12 @@ async fn each_revision_is_spoken_with_the_same_program() {
         for version in VERSIONS {
             let (client, mut asked, reports) = session(version).await;
             let structured =
-                client.call_tool(call("get-structured-content", json!({ "location": "Chicago" })));
+                client.call_tool(call("get-structured-content").with_argument("location", "Chicago"));
             assert!(structured.await.unwrap().structured_content.is_some(), "{version}");
             let tasks = client.list_tasks(None).await;
             if version == "2025-11-25" {
                 tasks.unwrap();
-                client.call_tool(call("trigger-elicitation-request", json!({}))).await.unwrap();
+                client.call_tool(call("trigger-elicitation-request")).await.unwrap();
                 assert!(asked.recv().await.unwrap().contains("inputs"));
                 only_untaken(&reports);
             } else {

@@ -7,7 +7,7 @@ use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, Resumed, RpcError, StepError, ViolationKind, batch, negotiate_version};
 use serde_json::{Value, json};
 
-use super::{Reports, active_in, everything, guarded, hello, read, welcome};
+use super::{Reports, active_in, call, call_as_task, everything, form, guarded, hello, welcome};
 use mcp_protocols::mcp_2025_11_25::{client, server};
 use test_support::raw::raw;
 
@@ -24,22 +24,18 @@ impl server::Handler for Any {
     }
 
     async fn complete(&self, _: server::Context, _: CompleteParams) -> Result<CompleteResult, RpcError> {
-        Ok(CompleteResult::new(vec!["one".to_owned()]))
+        Ok(CompleteResult::new(Completion::new(["one".to_owned()])))
     }
 }
 
 impl client::Handler for Any {
-    async fn elicit(&self, _: client::Context, _: Value) -> Result<ElicitResult, RpcError> {
-        Ok(ElicitResult::decline())
+    async fn elicit(&self, _: client::Context, _: ElicitParams) -> Result<ElicitResult, RpcError> {
+        Ok(ElicitResult::new(ElicitAction::Decline))
     }
 }
 
-fn form() -> Value {
-    json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } })
-}
-
 fn completion() -> CompleteParams {
-    read(json!({ "ref": { "type": "ref/prompt", "name": "p" }, "argument": { "name": "a", "value": "" } }))
+    CompleteParams::new(PromptReference::new("p"), CompletionArgument::new("a", ""))
 }
 
 /// Why the protocol does not permit something.
@@ -56,10 +52,9 @@ async fn what_a_revision_has_goes_and_what_it_does_not_have_is_refused() {
             let (client, server, reports) = active_in(version, everything()).await;
             tokio::spawn(server.incoming().serve(Any));
             tokio::spawn(client.incoming().serve(Any));
-            let call: CallToolParams = read(json!({ "name": "echo", "arguments": {} }));
-            assert_eq!(client.call_tool(call).await.unwrap().first_text(), Some("echo"));
-            let asked = server.elicit(form()).await;
-            let told = server.send_elicitation_complete(read(json!({ "elicitationId": "e" }))).await;
+            assert_eq!(client.call_tool(call("echo")).await.unwrap().first_text(), Some("echo"));
+            let asked = server.elicit(form().into()).await;
+            let told = server.send_elicitation_complete(ElicitationCompleteParams::new("e")).await;
             let tasks = client.list_tasks(None).await;
             let absent = |method: &str, sender: &str| {
                 format!("`{method}` is not a method that the {sender} sends in `Mcp` {version}")
@@ -76,8 +71,10 @@ async fn what_a_revision_has_goes_and_what_it_does_not_have_is_refused() {
                 assert_eq!(why(told).1, absent("notifications/elicitation/complete", "server"));
                 assert_eq!(why(tasks).1, absent("tasks/list", "client"));
                 // The method is there, as a task it is not.
-                let task = read(json!({ "name": "echo", "arguments": {}, "task": {} }));
-                assert_eq!(why(client.call_tool_as_task(task).await).0, ViolationKind::NotPermitted);
+                assert_eq!(
+                    why(client.call_tool_as_task(call_as_task("echo")).await).0,
+                    ViolationKind::NotPermitted
+                );
             } else {
                 told.unwrap();
                 assert!(

@@ -5,9 +5,9 @@ use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS, related, related_task};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, batch, negotiate_version};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{active_in, everything, guarded, hello, read, welcome};
+use super::{active_in, everything, guarded, hello, welcome};
 
 #[tokio::test]
 async fn a_server_and_a_client_of_several_revisions() {
@@ -53,18 +53,13 @@ impl server::Handler for Tools {
     }
 }
 
-fn state(status: &str) -> Value {
-    let at = "2025-11-25T10:30:00Z";
-    json!({ "taskId": "7", "status": status, "createdAt": at, "lastUpdatedAt": at, "ttl": null })
-}
-
 async fn run(
     params: CallToolParams,
     task: server::ServerTask<BeforeToolsTaskCreated>,
 ) -> Result<(), Box<dyn std::error::Error>> {
-    let created = read(json!({ "task": state("working") }));
-    let status = read(state("working"));
-    let result = CallToolResult::text(params.name);
+    let created = CreateTaskResult::new(super::task("7", TaskStatus::Working));
+    let status = super::task("7", TaskStatus::Working).into();
+    let result = TaskPayload::from(CallToolResult::text(params.name));
     let mut task = task.send_tools_task_created(created).await?;
     task.send_task_status(status).await?;
     let (_, task) = task.recv_tasks_result().await?;
@@ -76,14 +71,15 @@ async fn run(
 async fn a_task() -> Result<(), McpError> {
     let (client, server, _) = active_in("2025-11-25", everything()).await;
     tokio::spawn(server.incoming().serve(Tools));
-    let params: CallToolParams = read(json!({ "name": "slow", "arguments": {}, "task": {} }));
+    let params = CallToolParams::new("slow").task(TaskMetadata::new());
     let (created, mut task): (_, client::ServerTask<_>) = client.call_tool_as_task(params).await?;
     let status = task.recv_task_status().await?;
     assert_eq!(status.task_id, created.task.task_id);
-    let fetch = GetTaskResultParams { task_id: created.task.task_id, meta: None };
+    let fetch = TaskParams::new(created.task.task_id);
     let payload = task.task_result(fetch).await?;
-    assert_eq!(payload["content"][0]["text"], json!("slow"));
-    assert_eq!(related_task(&payload), Some("7"));
+    assert_eq!(related_task(&payload).as_deref(), Some("7"));
+    let TaskPayload::CallTool(result) = payload else { panic!("{payload:?}") };
+    assert_eq!(result.first_text(), Some("slow"));
     Ok(())
 }
 
@@ -91,7 +87,7 @@ async fn a_task() -> Result<(), McpError> {
 async fn a_task_that_is_reported_on() -> Result<(), McpError> {
     let (client, server, _) = active_in("2025-11-25", everything()).await;
     tokio::spawn(server.incoming().serve(Tools));
-    let params: CallToolParams = read(json!({ "name": "slow", "arguments": {}, "task": {} }));
+    let params = CallToolParams::new("slow").task(TaskMetadata::new());
     let asked = client.call_tool_as_task(params).on_progress(|report| println!("{}", report.progress));
     let (created, _task) = asked.await?;
     assert_eq!(created.task.task_id, "7");
@@ -102,7 +98,7 @@ async fn a_task_that_is_reported_on() -> Result<(), McpError> {
 async fn a_batch() -> Result<(), McpError> {
     let (client, server, _) = active_in("2025-03-26", everything()).await;
     tokio::spawn(server.incoming().serve(Tools));
-    let [one, other] = ["one", "other"].map(|name| read(json!({ "name": name, "arguments": {} })));
+    let [one, other] = ["one", "other"].map(CallToolParams::new);
     let (one, other) = batch((client.call_tool(one), client.call_tool(other))).await?;
     let (one, other) = (one.await?, other.await?);
     assert_eq!((one.first_text(), other.first_text()), (Some("one"), Some("other")));

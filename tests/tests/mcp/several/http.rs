@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpServer, client, server};
 
-use super::{everything, guarded, hello, read, welcome};
+use super::{call, everything, form, guarded, hello, welcome};
 use integration_tests::http::wire::{Answer, Ask, Wire};
 
 /// A request, and what it was answered with, if that was JSON.
@@ -146,16 +146,16 @@ async fn session(transport: HttpSession, handler: impl server::Handler) {
 struct User;
 
 impl client::Handler for User {
-    async fn elicit(&self, _: client::Context, _: Value) -> Result<ElicitResult, RpcError> {
-        Ok(read(json!({ "action": "accept", "content": {} })))
+    async fn elicit(&self, _: client::Context, _: ElicitParams) -> Result<ElicitResult, RpcError> {
+        Ok(ElicitResult::new(ElicitAction::Accept).content([]))
     }
 
     async fn list_roots(
         &self,
         _: client::Context,
-        _: Option<ListRootsParams>,
+        _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
-        Ok(read(json!({ "roots": [{ "uri": "file:///a" }] })))
+        Ok(ListRootsResult::new([Root::new("file:///a")]))
     }
 }
 
@@ -168,15 +168,11 @@ impl server::Handler for Tools {
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
         let said = match params.name.as_str() {
-            "elicit" => {
-                let form =
-                    json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
-                match context.peer().elicit(form).await {
-                    Ok(_) => "accepted".to_owned(),
-                    Err(Error::NotPermitted(_)) => "not permitted".to_owned(),
-                    Err(error) => error.to_string(),
-                }
-            }
+            "elicit" => match context.peer().elicit(form().into()).await {
+                Ok(_) => "accepted".to_owned(),
+                Err(Error::NotPermitted(_)) => "not permitted".to_owned(),
+                Err(error) => error.to_string(),
+            },
             "ask twice" => {
                 let peer = context.peer();
                 match batch((peer.list_roots(None), peer.ping())).await {
@@ -191,10 +187,6 @@ impl server::Handler for Tools {
         };
         Ok(CallToolResult::text(said))
     }
-}
-
-fn call(name: &str) -> CallToolParams {
-    read(json!({ "name": name, "arguments": {} }))
 }
 
 async fn said(client: &McpClient<Active>, tool: &str) -> String {

@@ -19,16 +19,30 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, McpServer};
-use mcp_protocols::types::{InitializeParams, InitializeResult};
+use mcp_protocols::types::*;
 use mcp_protocols::{REVISIONS, VERSIONS};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, Report, negotiate_version};
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// A payload written as JSON.
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
+fn call(name: &str) -> CallToolParams {
+    CallToolParams::new(name)
+}
+
+/// A call that is to run as a task.
+fn call_as_task(name: &str) -> CallToolParams {
+    call(name).task(TaskMetadata::new().ttl(60_000))
+}
+
+fn task(id: &str, status: TaskStatus) -> Task {
+    let at = "2025-11-25T10:30:00Z";
+    Task::new(id, status, at, at, None)
+}
+
+/// A form without fields.
+fn form() -> ElicitFormParams {
+    ElicitFormParams::new("?", FormSchema::new([]))
 }
 
 /// The tests do not depend on timing; this only keeps a bug from hanging them.
@@ -57,19 +71,13 @@ impl Reports {
 }
 
 fn hello(version: &str, capabilities: &Value) -> InitializeParams {
-    read(json!({
-        "protocolVersion": version,
-        "capabilities": capabilities,
-        "clientInfo": { "name": "this side", "version": "1" },
-    }))
+    let can = ClientCapabilities::deserialize(capabilities).unwrap();
+    InitializeParams::new(version, can, Implementation::new("this side", "1"))
 }
 
 fn welcome(version: &str, capabilities: &Value) -> InitializeResult {
-    read(json!({
-        "protocolVersion": version,
-        "capabilities": capabilities,
-        "serverInfo": { "name": "that side", "version": "1" },
-    }))
+    let can = ServerCapabilities::deserialize(capabilities).unwrap();
+    InitializeResult::new(version, can, Implementation::new("that side", "1"))
 }
 
 /// All that a client can announce, and all that a server can, in whatever revision.

@@ -9,26 +9,22 @@ use mcp_protocols::mcp_2025_11_25::{
 use mcp_protocols::types::*;
 use mcp_protocols::{RELATED_TASK, related, related_task};
 use mcp_runtime::{Error, RpcError};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
-use super::{active_in, everything, guarded, read};
+use super::{active_in, call, call_as_task, everything, form, guarded, task};
 
-fn state(id: &str, status: &str) -> Value {
-    let at = "2025-11-25T10:30:00Z";
-    json!({ "taskId": id, "status": status, "createdAt": at, "lastUpdatedAt": at, "ttl": null })
+/// The params of a notification of the status.
+fn state(id: &str, status: TaskStatus) -> TaskStatusParams {
+    task(id, status).into()
 }
 
 fn created(id: &str) -> CreateTaskResult {
-    read(json!({ "task": state(id, "working") }))
+    CreateTaskResult::new(task(id, TaskStatus::Working))
 }
 
-fn named(id: &str) -> Value {
-    json!({ "taskId": id })
-}
-
-fn call(name: &str) -> CallToolParams {
-    read(json!({ "name": name, "arguments": {}, "task": { "ttl": 60_000 } }))
+fn named(id: &str) -> TaskParams {
+    TaskParams::new(id)
 }
 
 /// A server whose task `fast` is done at once and whose others are done when the test says so.
@@ -52,7 +48,7 @@ impl server::Handler for Runner {
             return;
         }
         let mut task = task.send_tools_task_created(created(&id)).await.unwrap();
-        task.send_task_status(read(state(&id, "working"))).await.unwrap();
+        task.send_task_status(state(&id, TaskStatus::Working)).await.unwrap();
         let (_, mut task) = match task.recv_tasks_result().await {
             Ok(asked) => asked,
             // The result is not awaited any more.
@@ -65,42 +61,38 @@ impl server::Handler for Runner {
                 result = cancelled.wait_for(|cancelled| *cancelled) => *result.unwrap(),
             };
             if ended {
-                task.send_task_status(read(state(&id, "cancelled"))).await.unwrap();
+                task.send_task_status(state(&id, TaskStatus::Cancelled)).await.unwrap();
                 task.refuse(RpcError::new(-1, "cancelled")).await.unwrap();
                 return;
             }
         }
-        task.send_task_status(read(state(&id, "completed"))).await.unwrap();
-        let result = CallToolResult::text(format!("{id} is done"));
+        task.send_task_status(state(&id, TaskStatus::Completed)).await.unwrap();
+        let result = TaskPayload::from(CallToolResult::text(format!("{id} is done")));
         // If the request was cancelled meanwhile, the answer is not awaited.
         let _ = task.send_task_payload(related(&id, &result).unwrap()).await;
         self.said.send(format!("{id}: over")).unwrap();
     }
 
-    async fn get_task(&self, _: server::Context, params: GetTaskInfoParams) -> Result<TaskObject, RpcError> {
-        Ok(read(state(&params.task_id, "working")))
+    async fn get_task(&self, _: server::Context, params: TaskParams) -> Result<TaskResult, RpcError> {
+        Ok(task(&params.task_id, TaskStatus::Working).into())
     }
 
     async fn list_tasks(
         &self,
         _: server::Context,
-        _: Option<ListTasksParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListTasksResult, RpcError> {
-        Ok(read(json!({ "tasks": [state("slow", "working")] })))
+        Ok(ListTasksResult::new([task("slow", TaskStatus::Working)]))
     }
 
-    async fn cancel_task(
-        &self,
-        _: server::Context,
-        params: CancelTaskParams,
-    ) -> Result<TaskObject, RpcError> {
+    async fn cancel_task(&self, _: server::Context, params: TaskParams) -> Result<TaskResult, RpcError> {
         self.cancelled.send_replace(true);
-        Ok(read(state(&params.task_id, "cancelled")))
+        Ok(task(&params.task_id, TaskStatus::Cancelled).into())
     }
 
     /// For a task that no session holds any more.
-    async fn task_result(&self, _: server::Context, params: GetTaskResultParams) -> Result<Value, RpcError> {
-        Ok(json!({ "content": [{ "type": "text", "text": format!("{} again", params.task_id) }] }))
+    async fn task_result(&self, _: server::Context, params: TaskParams) -> Result<TaskPayload, RpcError> {
+        Ok(CallToolResult::text(format!("{} again", params.task_id)).into())
     }
 }
 
@@ -121,8 +113,9 @@ async fn scene() -> Scene {
 }
 
 /// The text of a tool's result.
-fn text(payload: &Value) -> &str {
-    payload["content"][0]["text"].as_str().unwrap()
+fn text(payload: &TaskPayload) -> &str {
+    let TaskPayload::CallTool(result) = payload else { panic!("{payload:?}") };
+    result.first_text().unwrap()
 }
 
 #[tokio::test]
@@ -130,16 +123,16 @@ async fn a_task_has_status_updates_queries_and_a_result() {
     guarded(async {
         let Scene { client, server: _server, reports, runner: _runner, mut said } = scene().await;
         let (created, mut task): (_, client::ServerTask<Working>) =
-            client.call_tool_as_task(call("fast")).await.unwrap();
+            client.call_tool_as_task(call_as_task("fast")).await.unwrap();
         assert_eq!(created.task.task_id, "fast");
         assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::Working);
-        assert_eq!(client.get_task(read(named("fast"))).await.unwrap().status, TaskStatus::Working);
+        assert_eq!(client.get_task(named("fast")).await.unwrap().status, TaskStatus::Working);
         assert_eq!(client.list_tasks(None).await.unwrap().tasks.len(), 1);
-        let payload = task.task_result(read(named("fast"))).await.unwrap();
+        let payload = task.task_result(named("fast")).await.unwrap();
         assert_eq!(text(&payload), "fast is done");
         assert_eq!(said.recv().await.as_deref(), Some("fast: over"));
         // The task is over, and its result may be asked for once more, by the session.
-        let again = client.task_result(read(named("fast"))).await.unwrap();
+        let again = client.task_result(named("fast")).await.unwrap();
         assert_eq!(text(&again), "fast again");
         assert_eq!(reports.take(), [""; 0]);
     })
@@ -152,14 +145,14 @@ async fn tasks_are_distinguished_by_their_ids() {
         let Scene { client, server: _server, reports, runner, mut said } = scene().await;
         let mut tasks = Vec::new();
         for id in ["a", "b", "c"] {
-            tasks.push((id, client.call_tool_as_task(call(id)).await.unwrap().1));
+            tasks.push((id, client.call_tool_as_task(call_as_task(id)).await.unwrap().1));
         }
         for (id, task) in tasks.iter_mut().rev() {
             assert_eq!(task.recv_task_status().await.unwrap().task_id, *id);
         }
         let fetching: Vec<_> = tasks
             .into_iter()
-            .map(|(id, task)| tokio::spawn(async move { task.task_result(read(named(id))).await.unwrap() }))
+            .map(|(id, task)| tokio::spawn(async move { task.task_result(named(id)).await.unwrap() }))
             .collect();
         runner.done.send_replace(true);
         for (id, fetched) in ["a", "b", "c"].into_iter().zip(fetching) {
@@ -180,11 +173,11 @@ async fn tasks_are_distinguished_by_their_ids() {
 async fn a_task_is_cancelled_while_its_result_is_waited_for() {
     guarded(async {
         let Scene { client, server: _server, reports, runner: _runner, said: _said } = scene().await;
-        let (_, task) = client.call_tool_as_task(call("slow")).await.unwrap();
-        let fetching = tokio::spawn(task.task_result(read(named("slow"))).into_future());
+        let (_, task) = client.call_tool_as_task(call_as_task("slow")).await.unwrap();
+        let fetching = tokio::spawn(task.task_result(named("slow")).into_future());
         // Any number of requests may run in parallel with the one that waits.
-        assert_eq!(client.get_task(read(named("slow"))).await.unwrap().status, TaskStatus::Working);
-        let ended = client.cancel_task(read(named("slow"))).await.unwrap();
+        assert_eq!(client.get_task(named("slow")).await.unwrap().status, TaskStatus::Working);
+        let ended = client.cancel_task(named("slow")).await.unwrap();
         assert_eq!(ended.status, TaskStatus::Cancelled);
         let refused = fetching.await.unwrap().map_err(Error::from);
         assert!(
@@ -200,10 +193,10 @@ async fn a_task_is_cancelled_while_its_result_is_waited_for() {
 async fn a_request_that_is_not_a_task_is_refused() {
     guarded(async {
         let Scene { client, server: _server, reports, .. } = scene().await;
-        let refused = client.call_tool_as_task(call("forbidden")).await;
+        let refused = client.call_tool_as_task(call_as_task("forbidden")).await;
         assert!(matches!(&refused, Err(Error::Refused(error)) if error.code == -32601), "{refused:?}");
         // A call that does not say that it is to be a task would be read as an ordinary one.
-        let plain = read(json!({ "name": "fast", "arguments": {} }));
+        let plain = call("fast");
         let refused = client.call_tool_as_task(plain).await;
         assert!(matches!(&refused, Err(Error::Mismatch { .. })), "{refused:?}");
         assert_eq!(reports.take(), [""; 0]);
@@ -219,18 +212,19 @@ impl client::Handler for Asking {
     async fn elicit_as_task(
         &self,
         _: client::Context,
-        _: Value,
+        _: ElicitParams,
         task: client::ClientTask<BeforeElicitTaskCreated>,
     ) {
         let mut task = task.send_elicit_task_created(created("form")).await.unwrap();
-        task.send_task_status(read(state("form", "input_required"))).await.unwrap();
+        task.send_task_status(state("form", TaskStatus::InputRequired)).await.unwrap();
         let (asked, task) = task.recv_tasks_result().await.unwrap();
         assert_eq!(asked.task_id, "form");
-        task.send_task_payload(related("form", &json!({ "action": "decline" })).unwrap()).await.unwrap();
+        let declined = TaskPayload::from(ElicitResult::new(ElicitAction::Decline));
+        task.send_task_payload(related("form", &declined).unwrap()).await.unwrap();
     }
 
-    async fn get_task(&self, _: client::Context, params: GetTaskInfoParams) -> Result<TaskObject, RpcError> {
-        Ok(read(state(&params.task_id, "working")))
+    async fn get_task(&self, _: client::Context, params: TaskParams) -> Result<TaskResult, RpcError> {
+        Ok(task(&params.task_id, TaskStatus::Working).into())
     }
 
     async fn task_status(&self, _: client::Context, params: TaskStatusParams) {
@@ -244,16 +238,17 @@ async fn the_client_runs_tasks_too() {
         let Scene { client, server, reports, .. } = scene().await;
         let (told, mut heard) = mpsc::unbounded_channel();
         tokio::spawn(client.incoming().serve(Asking(Arc::new(told))));
-        let schema = json!({ "type": "object", "properties": {} });
-        let params = json!({ "message": "?", "requestedSchema": schema, "task": {} });
-        let (created, mut task) = server.elicit_as_task(params).await.unwrap();
+        let params = form().task(TaskMetadata::new());
+        let (created, mut task) = server.elicit_as_task(params.into()).await.unwrap();
         assert_eq!(created.task.task_id, "form");
         assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::InputRequired);
-        assert_eq!(server.get_task(read(named("form"))).await.unwrap().status, TaskStatus::Working);
-        let payload = task.task_result(read(named("form"))).await.unwrap();
-        assert_eq!((&payload["action"], related_task(&payload)), (&json!("decline"), Some("form")));
+        assert_eq!(server.get_task(named("form")).await.unwrap().status, TaskStatus::Working);
+        let payload = task.task_result(named("form")).await.unwrap();
+        assert_eq!(related_task(&payload).as_deref(), Some("form"));
+        let TaskPayload::Elicit(answer) = payload else { panic!("{payload:?}") };
+        assert_eq!(answer.action, ElicitAction::Decline);
         // A task from before the session: its status stands alone.
-        server.send_task_status(read(state("older", "completed"))).await.unwrap();
+        server.send_task_status(state("older", TaskStatus::Completed)).await.unwrap();
         assert_eq!(heard.recv().await.as_deref(), Some("older is completed"));
         assert_eq!(reports.take(), [""; 0]);
     })
@@ -264,14 +259,14 @@ async fn the_client_runs_tasks_too() {
 async fn an_abandoned_result_may_be_asked_for_again() {
     guarded(async {
         let Scene { client, server: _server, reports, runner, mut said } = scene().await;
-        let (_, mut task) = client.call_tool_as_task(call("slow")).await.unwrap();
+        let (_, mut task) = client.call_tool_as_task(call_as_task("slow")).await.unwrap();
         task.recv_task_status().await.unwrap();
-        let task = task.send_tasks_result(read(named("slow"))).await.unwrap();
+        let task = task.send_tasks_result(named("slow")).await.unwrap();
         drop(task);
         // The result is dropped; the session asks for it again.
         runner.done.send_replace(true);
         assert_eq!(said.recv().await.as_deref(), Some("slow: over"));
-        let again = client.task_result(read(named("slow"))).await.unwrap();
+        let again = client.task_result(named("slow")).await.unwrap();
         assert_eq!(text(&again), "slow again");
         drop(reports);
     })
@@ -280,7 +275,7 @@ async fn an_abandoned_result_may_be_asked_for_again() {
 
 /// Reports on the request that is being worked on.
 async fn report(context: &server::Context, progress: f64) -> Result<(), Error> {
-    context.send_progress(read(json!({ "progressToken": 0, "progress": progress }))).await
+    context.send_progress(ProgressParams::new(0, progress)).await
 }
 
 /// A server that reports on its task until the result is fetched.
@@ -302,7 +297,7 @@ impl server::Handler for Reporting {
         );
         let (_, task) = task.recv_tasks_result().await.unwrap();
         report(&context, 3.0).await.unwrap();
-        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
+        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap().into()).await.unwrap();
         // It is over, and so is what could be reported.
         report(&context, 4.0).await.unwrap();
     }
@@ -314,12 +309,12 @@ async fn reports_on_a_task_go_on_until_it_is_over() {
         let (client, server, reports) = active_in("2025-11-25", everything()).await;
         tokio::spawn(server.incoming().serve(Reporting));
         let (tell, mut told) = mpsc::unbounded_channel();
-        let asked = client.call_tool_as_task(call("t")).on_progress(move |report: ProgressParams| {
+        let asked = client.call_tool_as_task(call_as_task("t")).on_progress(move |report: ProgressParams| {
             let _ = tell.send(report.progress);
         });
         let (created, task) = asked.await.unwrap();
         assert_eq!(created.task.task_id, "t");
-        task.task_result(read(named("t"))).await.unwrap();
+        task.task_result(named("t")).await.unwrap();
         let mut heard = Vec::new();
         // The value ended with the result, and its listener with it.
         while let Some(progress) = told.recv().await {
@@ -335,9 +330,9 @@ async fn reports_on_a_task_go_on_until_it_is_over() {
 fn the_mark_of_a_task_is_added_to_what_there_is() {
     let marked = related("t", &json!({ "a": 1, "_meta": { "b": 2 } })).unwrap();
     assert_eq!(marked, json!({ "a": 1, "_meta": { "b": 2, RELATED_TASK: { "taskId": "t" } } }));
-    assert_eq!(related_task(&marked), Some("t"));
+    assert_eq!(related_task(&marked).as_deref(), Some("t"));
     assert_eq!(related_task(&json!({ "_meta": {} })), None);
-    assert!(related("t", "no object").is_err());
+    assert!(related("t", &json!("no object")).is_err());
 }
 
 /// Notes the statuses that belong to no value.
@@ -361,20 +356,20 @@ impl server::Handler for Telling {
     ) {
         report(&context, 1.0).await.unwrap();
         let mut task = task.send_tools_task_created(created("t")).await.unwrap();
-        task.send_task_status(read(state("t", "working"))).await.unwrap();
+        task.send_task_status(state("t", TaskStatus::Working)).await.unwrap();
         report(&context, 2.0).await.unwrap();
-        task.send_task_status(read(state("t", "input_required"))).await.unwrap();
+        task.send_task_status(state("t", TaskStatus::InputRequired)).await.unwrap();
         let (_, mut task) = task.recv_tasks_result().await.unwrap();
         report(&context, 3.0).await.unwrap();
-        task.send_task_status(read(state("t", "completed"))).await.unwrap();
-        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap()).await.unwrap();
+        task.send_task_status(state("t", TaskStatus::Completed)).await.unwrap();
+        task.send_task_payload(related("t", &CallToolResult::text("done")).unwrap().into()).await.unwrap();
     }
 }
 
 /// The flow of the guide: a client asks for a task, hears of it, and fetches the result. What it has heard.
-async fn flow(client: &super::McpClient<super::Active>, reads: bool) -> Vec<f64> {
+async fn flow(client: &super::McpClient<super::Active>, reads: bool) -> Vec<Number> {
     let (tell, mut told) = mpsc::unbounded_channel();
-    let asked = client.call_tool_as_task(call("t")).on_progress(move |report: ProgressParams| {
+    let asked = client.call_tool_as_task(call_as_task("t")).on_progress(move |report: ProgressParams| {
         let _ = tell.send(report.progress);
     });
     let (created, mut task): (_, client::ServerTask<_>) = asked.await.unwrap();
@@ -382,7 +377,7 @@ async fn flow(client: &super::McpClient<super::Active>, reads: bool) -> Vec<f64>
         let status = task.recv_task_status().await.unwrap();
         assert_eq!(status.status, TaskStatus::Working);
     }
-    let fetch = GetTaskResultParams { task_id: created.task.task_id, meta: None };
+    let fetch = TaskParams::new(created.task.task_id);
     let payload = task.task_result(fetch).await.unwrap();
     assert_eq!(text(&payload), "done");
     let mut heard = Vec::new();
@@ -435,7 +430,7 @@ async fn statuses_of_a_value_that_was_dropped_are_for_the_handler() {
     let (noted, mut notes) = mpsc::unbounded_channel();
     tokio::spawn(client.incoming().serve(Noting(noted)));
     let (created, task): (_, client::ServerTask<Working>) =
-        client.call_tool_as_task(call("t")).await.unwrap();
+        client.call_tool_as_task(call_as_task("t")).await.unwrap();
     drop(task);
     assert_eq!(notes.recv().await, Some(TaskStatus::Working));
     assert_eq!(notes.recv().await, Some(TaskStatus::InputRequired));
@@ -447,7 +442,8 @@ async fn statuses_of_a_value_that_was_dropped_are_for_the_handler() {
 async fn a_status_is_dropped_where_neither_its_value_nor_incoming_is_there() {
     let (client, server, reports) = active_in("2025-11-25", everything()).await;
     tokio::spawn(server.incoming().serve(Telling));
-    let (_, task): (_, client::ServerTask<Working>) = client.call_tool_as_task(call("t")).await.unwrap();
+    let (_, task): (_, client::ServerTask<Working>) =
+        client.call_tool_as_task(call_as_task("t")).await.unwrap();
     drop(task);
     tokio::time::sleep(LONG).await;
     let unattended = "`TaskStatus` was dropped: the program does not take incoming messages: spawn `incoming().serve(handler)`";

@@ -12,19 +12,23 @@ use serde_json::{Value, json};
 use tokio::sync::{Semaphore, mpsc, watch};
 
 use super::http::Endpoint;
-use super::{Reports, everything, guarded, hello, read};
+use super::{Reports, call_as_task, everything, form, guarded, hello, task};
 use integration_tests::http::fake::{self, Fake};
 use integration_tests::http::wire::{Answer, Ask};
 
 const VERSION: &str = "2025-11-25";
 
-fn state(id: &str, status: &str) -> Value {
-    let at = "2025-11-25T10:30:00Z";
-    json!({ "taskId": id, "status": status, "createdAt": at, "lastUpdatedAt": at, "ttl": null })
+/// The params of a notification of the status.
+fn state(id: &str, status: TaskStatus) -> TaskStatusParams {
+    task(id, status).into()
 }
 
-fn named(id: &str) -> Value {
-    json!({ "taskId": id })
+fn created(id: &str) -> CreateTaskResult {
+    CreateTaskResult::new(task(id, TaskStatus::Working))
+}
+
+fn named(id: &str) -> TaskParams {
+    TaskParams::new(id)
 }
 
 /// With an answer as soon as there is one, and with a stream for each.
@@ -57,37 +61,31 @@ impl server::Handler for Runner {
         task: server::ServerTask<BeforeToolsTaskCreated>,
     ) {
         let id = params.name.clone();
-        let report =
-            |progress: f64| context.send_progress(read(json!({ "progressToken": 0, "progress": progress })));
+        let report = |progress: f64| context.send_progress(ProgressParams::new(0, progress));
         report(1.0).await.unwrap();
-        let created = read(json!({ "task": state(&id, "working") }));
-        let mut task = task.send_tools_task_created(created).await.unwrap();
+        let mut task = task.send_tools_task_created(created(&id)).await.unwrap();
         self.known.acquire().await.unwrap().forget();
         // What the call was posted for has been said, so all of this is on no stream of the call's.
         report(2.0).await.unwrap();
-        task.send_task_status(read(state(&id, "input_required"))).await.unwrap();
-        let form = json!({ "message": "?", "requestedSchema": { "type": "object", "properties": {} } });
-        let answer = context.peer().elicit(related(&id, &form).unwrap()).await.unwrap();
+        task.send_task_status(state(&id, TaskStatus::InputRequired)).await.unwrap();
+        let form = related(&id, &form()).unwrap();
+        let answer = context.peer().elicit(form.into()).await.unwrap();
         self.said.send(format!("{id}: {}", json!(answer.action))).unwrap();
         let (_, mut task) = task.recv_tasks_result().await.unwrap();
         if id == "slow" {
             self.cancelled.subscribe().wait_for(|cancelled| *cancelled).await.unwrap();
-            task.send_task_status(read(state(&id, "cancelled"))).await.unwrap();
+            task.send_task_status(state(&id, TaskStatus::Cancelled)).await.unwrap();
             task.refuse(RpcError::new(-1, "cancelled")).await.unwrap();
         } else {
-            let result = CallToolResult::text(format!("{id} is done"));
+            let result = TaskPayload::from(CallToolResult::text(format!("{id} is done")));
             task.send_task_payload(related(&id, &result).unwrap()).await.unwrap();
         }
         self.said.send(format!("{id}: over")).unwrap();
     }
 
-    async fn cancel_task(
-        &self,
-        _: server::Context,
-        params: CancelTaskParams,
-    ) -> Result<TaskObject, RpcError> {
+    async fn cancel_task(&self, _: server::Context, params: TaskParams) -> Result<TaskResult, RpcError> {
         self.cancelled.send_replace(true);
-        Ok(read(state(&params.task_id, "cancelled")))
+        Ok(task(&params.task_id, TaskStatus::Cancelled).into())
     }
 }
 
@@ -95,9 +93,9 @@ impl server::Handler for Runner {
 struct User;
 
 impl client::Handler for User {
-    async fn elicit(&self, _: client::Context, params: Value) -> Result<ElicitResult, RpcError> {
-        assert!(related_task(&params).is_some(), "{params}");
-        Ok(read(json!({ "action": "accept", "content": {} })))
+    async fn elicit(&self, _: client::Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        assert!(related_task(&params).is_some(), "{params:?}");
+        Ok(ElicitResult::new(ElicitAction::Accept).content([]))
     }
 }
 
@@ -112,24 +110,25 @@ async fn a_task_is_played_over_several_connections() {
             let client = endpoint.client_of(VERSION, User, reports.options()).await;
             for id in ["fast", "slow"] {
                 let (tell, mut told) = mpsc::unbounded_channel();
-                let params = read(json!({ "name": id, "arguments": {}, "task": { "ttl": 60_000 } }));
+                let params = call_as_task(id);
                 let asked = client.call_tool_as_task(params).on_progress(move |report: ProgressParams| {
                     let _ = tell.send(report.progress);
                 });
                 let (created, mut task) = asked.await.unwrap();
                 assert_eq!(created.task.task_id, id);
-                assert_eq!(told.recv().await, Some(1.0));
+                assert_eq!(told.recv().await, Some(1.into()));
                 runner.known.add_permits(1);
-                assert_eq!(told.recv().await, Some(2.0));
+                assert_eq!(told.recv().await, Some(2.into()));
                 assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::InputRequired);
                 assert_eq!(said.recv().await.unwrap(), format!("{id}: \"accept\""));
                 if id == "fast" {
-                    let payload = task.task_result(read(named(id))).await.unwrap();
-                    assert_eq!(payload["content"][0]["text"], "fast is done");
-                    assert_eq!(related_task(&payload), Some("fast"));
+                    let payload = task.task_result(named(id)).await.unwrap();
+                    assert_eq!(related_task(&payload).as_deref(), Some("fast"));
+                    let TaskPayload::CallTool(result) = payload else { panic!("{payload:?}") };
+                    assert_eq!(result.first_text(), Some("fast is done"));
                 } else {
-                    let fetching = tokio::spawn(task.task_result(read(named(id))).into_future());
-                    let ended = client.cancel_task(read(named(id))).await.unwrap();
+                    let fetching = tokio::spawn(task.task_result(named(id)).into_future());
+                    let ended = client.cancel_task(named(id)).await.unwrap();
                     assert_eq!(ended.status, TaskStatus::Cancelled);
                     match fetching.await.unwrap().map_err(Error::from) {
                         Err(Error::Refused(error)) => assert_eq!(error.message, "cancelled"),
@@ -188,7 +187,7 @@ async fn what_a_task_says_when_its_call_is_answered_is_on_the_stream_for_what_is
             assert_eq!(status["params"]["status"], "input_required");
             let question = unasked.message().await.unwrap().json();
             assert_eq!(question["method"], "elicitation/create");
-            assert_eq!(related_task(&question["params"]), Some("fast"));
+            assert_eq!(related_task(&question["params"]).as_deref(), Some("fast"));
             let accepted = json!({
                 "jsonrpc": "2.0", "id": question["id"], "result": { "action": "accept", "content": {} },
             });
@@ -198,7 +197,10 @@ async fn what_a_task_says_when_its_call_is_answered_is_on_the_stream_for_what_is
                 json!({ "jsonrpc": "2.0", "id": 2, "method": "tasks/result", "params": named("fast") });
             let answered = messages(&endpoint.ask(&with(Ask::post(fetch))).await);
             let [payload] = &answered[..] else { panic!("{answered:?}") };
-            assert_eq!((&payload["id"], related_task(&payload["result"])), (&json!(2), Some("fast")));
+            assert_eq!(
+                (&payload["id"], related_task(&payload["result"]).as_deref()),
+                (&json!(2), Some("fast"))
+            );
             assert_eq!(said.recv().await.as_deref(), Some("fast: over"));
         }
     })
@@ -219,7 +221,7 @@ impl client::Handler for Listening {
 async fn a_status_that_overtakes_the_word_that_there_is_a_task_stands_alone() {
     guarded(async {
         let event = |message: Value| format!("data: {message}\n\n");
-        let status = |status: &str| {
+        let status = |status: TaskStatus| {
             let params = state("t", status);
             event(json!({ "jsonrpc": "2.0", "method": "notifications/tasks/status", "params": params }))
         };
@@ -244,20 +246,19 @@ async fn a_status_that_overtakes_the_word_that_there_is_a_task_stands_alone() {
         let (_, client) = client.initialize(hello(VERSION, &everything().0)).await.unwrap();
         let client = client.send_initialized().await.unwrap();
         let handle = client.handle();
-        let params = read(json!({ "name": "t", "arguments": {}, "task": { "ttl": 60_000 } }));
+        let params = call_as_task("t");
         let calling = tokio::spawn(async move { handle.call_tool_as_task(params).await.unwrap() });
         fake::until(&mut seen, "tools/call").await;
-        unasked.send(status("input_required")).unwrap();
+        unasked.send(status(TaskStatus::InputRequired)).unwrap();
         assert_eq!(alone.recv().await, Some(TaskStatus::InputRequired));
         let id = &server.seen.lock().unwrap().iter().find(|asked| asked.what() == "tools/call").unwrap().body
             ["id"]
             .clone();
-        let created = json!({ "task": state("t", "working") });
-        answer.send(event(json!({ "jsonrpc": "2.0", "id": id, "result": created }))).unwrap();
+        answer.send(event(json!({ "jsonrpc": "2.0", "id": id, "result": created("t") }))).unwrap();
         let (created, mut task) = calling.await.unwrap();
         assert_eq!(created.task.task_id, "t");
         // From here on it is the task's, and nothing has been harmed.
-        unasked.send(status("completed")).unwrap();
+        unasked.send(status(TaskStatus::Completed)).unwrap();
         assert_eq!(task.recv_task_status().await.unwrap().status, TaskStatus::Completed);
         assert!(alone.try_recv().is_err());
         assert_eq!(reports.take(), [""; 0]);

@@ -43,7 +43,7 @@ impl server::Handler for Tools {
     fn list_tools(
         &self,
         _: server::Context,
-        _: Option<ListToolsParams>,
+        _: Option<PaginatedParams>,
     ) -> impl Future<Output = Result<ListToolsResult, RpcError>> + Send {
         std::future::ready(Err(RpcError::internal_error("not today")))
     }
@@ -114,7 +114,7 @@ impl server::Handler for Resources {
     async fn list_resources(
         &self,
         _: server::Context,
-        _: Option<ListResourcesParams>,
+        _: Option<PaginatedParams>,
     ) -> Result<ListResourcesResult, RpcError> {
         Err(RpcError::internal_error("not today"))
     }

@@ -3,12 +3,12 @@
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2025_03_26::{client, server};
-use mcp_protocols::types::{CallToolResult, CancelledParams};
+use mcp_protocols::types::{CallToolResult, CancelledParams, GetPromptParams};
 use mcp_runtime::{Error, RpcError};
 use serde_json::json;
 
 use super::handlers::{Model, Tools, call, question};
-use super::{active, brief, guarded, read};
+use super::{active, brief, guarded};
 use integration_tests::tap::Line;
 
 #[tokio::test]
@@ -35,14 +35,14 @@ async fn replies_come_in_any_order_and_ids_are_per_direction() {
         };
         let calls = async {
             tokio::join!(
-                client.call_tool(call("a", json!({}))),
-                client.call_tool(call("b", json!({}))),
-                client.handle().call_tool(call("c", json!({}))),
+                client.call_tool(call("a")),
+                client.call_tool(call("b")),
+                client.handle().call_tool(call("c")),
             )
         };
         let ((a, b, c), ()) = tokio::join!(calls, answering);
-        let texts = [a, b, c].map(|result| result.unwrap().all_text());
-        assert_eq!(texts, ["re a", "re b", "re c"]);
+        let results = [a, b, c].map(Result::unwrap);
+        assert_eq!(results, ["re a", "re b", "re c"].map(CallToolResult::text));
         assert_eq!(
             watch.brief()[before..],
             [
@@ -66,15 +66,16 @@ async fn replies_come_in_any_order_and_ids_are_per_direction() {
 #[tokio::test]
 async fn the_server_asks_inside_of_a_pending_call() {
     guarded(async {
-        for (says, text) in
-            [(Some("because"), "because"), (None, "the peer refused the request: the user said no (code -1)")]
+        let refused = "the peer refused the request: the user said no (code -1)";
+        for (says, said) in
+            [(Some("because"), CallToolResult::text("because")), (None, CallToolResult::error(refused))]
         {
             let (client, server, watch) = active().await;
             tokio::spawn(client.incoming().serve(Model::saying(says)));
             tokio::spawn(server.incoming().serve(Tools));
             let before = watch.brief().len();
-            let result = client.call_tool(call("ask", json!({}))).await.unwrap();
-            assert_eq!((result.all_text().as_str(), result.is_error), (text, says.is_none()));
+            let result = client.call_tool(call("ask")).await.unwrap();
+            assert_eq!(result, said);
             let answer = if says.is_some() { "> result 0" } else { "> error 0" };
             assert_eq!(
                 watch.brief()[before..],
@@ -101,14 +102,13 @@ async fn progress_comes_before_the_result_and_only_on_request() {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&seen);
         let reported = client
-            .call_tool(call("steps", json!({})))
+            .call_tool(call("steps"))
             .on_progress(move |progress| notes.lock().unwrap().push(progress.progress));
         // Two at once, of which one is reported on.
-        let (reported, silent) = tokio::join!(reported, client.call_tool(call("steps", json!({}))));
-        assert_eq!(
-            (reported.unwrap().all_text(), silent.unwrap().all_text()),
-            ("there".into(), "there".into())
-        );
+        let (reported, silent) = tokio::join!(reported, client.call_tool(call("steps")));
+        for result in [reported, silent] {
+            assert_eq!(result.unwrap(), CallToolResult::text("there"));
+        }
         assert_eq!(*seen.lock().unwrap(), [1.0, 2.0, 3.0, 4.0]);
         let reports = watch.brief().iter().filter(|line| line.contains("progress")).count();
         assert_eq!(reports, 4, "no progress is sent unless the caller asks");
@@ -123,8 +123,7 @@ async fn a_cancelled_call_reaches_the_handler_and_its_late_reply_is_dropped() {
         let (client, server, watch) = active().await;
         let before = watch.brief().len();
         let incoming = server.incoming();
-        let mut taken_back =
-            client.call_tool(call("slow", json!({}))).on_progress(|_| panic!("unexpected progress"));
+        let mut taken_back = client.call_tool(call("slow")).on_progress(|_| panic!("unexpected progress"));
         let canceller = taken_back.canceller();
         let handler = async {
             let Some(server::Incoming::ToolsCall(_, responder)) = incoming.next().await else { panic!() };
@@ -146,7 +145,7 @@ async fn a_cancelled_call_reaches_the_handler_and_its_late_reply_is_dropped() {
         let lines = watch.window.lines();
         let Line::Wrote(notice) = &lines[before + 1] else { panic!("{lines:?}") };
         assert_eq!(notice["params"], json!({ "requestId": 1, "reason": "enough" }));
-        let _: CancelledParams = read(notice["params"].clone());
+        serde_json::from_value::<CancelledParams>(notice["params"].clone()).unwrap();
         watch.assert_quiet();
     })
     .await;
@@ -182,7 +181,7 @@ async fn a_dropped_call_is_cancelled() {
         let (client, server, watch) = active().await;
         let incoming = server.incoming();
         let responder = tokio::select! {
-            _ = client.call_tool(call("slow", json!({}))) => panic!("completed without an answer"),
+            _ = client.call_tool(call("slow")) => panic!("completed without an answer"),
             Some(server::Incoming::ToolsCall(_, responder)) = incoming.next() => responder,
         };
         responder.context().cancelled().await;
@@ -201,8 +200,8 @@ async fn what_the_server_refuses_is_an_error_of_that_call_alone() {
         let (client, server, watch) = active().await;
         tokio::spawn(server.incoming().serve(Tools));
         let (refused, served) = tokio::join!(
-            client.call_tool(call("none", json!({}))),
-            client.call_tool(call("echo", json!({ "message": "hi" }))),
+            client.call_tool(call("none")),
+            client.call_tool(call("echo").with_argument("message", "hi")),
         );
         match refused {
             Err(Error::Refused(error)) => {
@@ -210,9 +209,9 @@ async fn what_the_server_refuses_is_an_error_of_that_call_alone() {
             }
             other => panic!("{other:?}"),
         }
-        assert_eq!(served.unwrap().all_text(), "hi");
+        assert_eq!(served.unwrap(), CallToolResult::text("hi"));
         // A method that the handler does not implement.
-        match client.get_prompt(read(json!({ "name": "p" }))).await {
+        match client.get_prompt(GetPromptParams::new("p")).await {
             Err(Error::Refused(error)) => assert_eq!(error.code, RpcError::METHOD_NOT_FOUND),
             other => panic!("{other:?}"),
         }

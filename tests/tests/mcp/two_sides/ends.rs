@@ -113,13 +113,13 @@ async fn a_peer_that_vanishes_fails_every_call_with_the_reason() {
         let (client, server, watch) = active().await;
         let incoming = server.incoming();
         let handle = client.handle();
-        let elsewhere = tokio::spawn(handle.call_tool(call("elsewhere", json!({}))));
+        let elsewhere = tokio::spawn(handle.call_tool(call("elsewhere")));
         let serving = tokio::spawn(client.incoming().serve(Model::saying(None)));
         let calls = async {
             tokio::join!(
-                client.call_tool(call("slow", json!({}))),
+                client.call_tool(call("slow")),
                 client.list_prompts(None),
-                client.call_tool(call("reported", json!({}))).on_progress(|_| {}),
+                client.call_tool(call("reported")).on_progress(|_| {}),
                 client.handle().list_tools(None),
             )
         };
@@ -159,7 +159,7 @@ async fn a_client_that_vanishes_fails_the_server_s_requests_and_cancels_its_work
     guarded(async {
         let (client, server, _watch) = active().await;
         let (asked, asks) = (client.incoming(), server.incoming());
-        let mut call = Box::pin(client.handle().call_tool(call("slow", json!({}))));
+        let mut call = Box::pin(client.handle().call_tool(call("slow")));
         let responder = tokio::select! {
             _ = &mut call => panic!("completed without an answer"),
             Some(Incoming::ToolsCall(_, responder)) = asks.next() => responder,

@@ -8,19 +8,15 @@ use mcp_runtime::RpcError;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::read;
-
 /// The parameters of a call.
-pub(crate) fn call(name: &str, arguments: Value) -> CallToolParams {
-    read(json!({ "name": name, "arguments": arguments }))
+pub(crate) fn call(name: &str) -> CallToolParams {
+    CallToolParams::new(name)
 }
 
 /// A question for the model.
 pub(crate) fn question(text: &str) -> CreateMessageParams {
-    read(json!({
-        "messages": [{ "role": "user", "content": { "type": "text", "text": text } }],
-        "maxTokens": 9,
-    }))
+    let text = TextContent::new(text);
+    CreateMessageParams::new([SamplingMessage::new(Role::User, text)], 9)
 }
 
 /// The server's tools: `echo` says it again, `ask` asks the model, `steps` reports four times.
@@ -33,16 +29,18 @@ impl server::Handler for Tools {
         params: CallToolParams,
     ) -> Result<CallToolResult, RpcError> {
         match params.name.as_str() {
-            "echo" => Ok(CallToolResult::text(params.arguments["message"].as_str().unwrap_or_default())),
+            "echo" => Ok(CallToolResult::text(
+                params.argument("message").and_then(Value::as_str).unwrap_or_default(),
+            )),
             "ask" => match context.peer().create_message(question("why")).await {
-                Ok(answer) => Ok(CallToolResult::text(answer.first_text().unwrap_or_default())),
+                Ok(answer) => Ok(CallToolResult::text(answer.content.first_text().unwrap_or_default())),
                 Err(error) => Ok(CallToolResult::error(error.to_string())),
             },
             "steps" => {
                 for step in 1..=4 {
-                    let progress = json!({ "progressToken": "filled in", "progress": step, "total": 4 });
+                    let progress = ProgressParams::new("filled in", step).total(4);
                     context
-                        .send_progress(read(progress))
+                        .send_progress(progress)
                         .await
                         .map_err(|error| RpcError::internal_error(error.to_string()))?;
                 }
@@ -83,7 +81,8 @@ impl client::Handler for Model {
         // The server answers pings while its own request is being worked on.
         context.peer().ping().await.map_err(|error| RpcError::internal_error(error.to_string()))?;
         let Some(says) = self.says else { return Err(RpcError::new(-1, "the user said no")) };
-        Ok(read(json!({ "role": "assistant", "model": "m", "content": { "type": "text", "text": says } })))
+        let text = TextContent::new(says);
+        Ok(CreateMessageResult::new(Role::Assistant, text, "m"))
     }
 
     async fn log_message(&self, _: client::Context, params: LoggingMessageParams) {
@@ -102,7 +101,7 @@ impl client::Handler for Model {
         self.tell("prompts");
     }
 
-    async fn resource_updated(&self, _: client::Context, params: Value) {
-        self.tell(&format!("updated {}", params["uri"]));
+    async fn resource_updated(&self, _: client::Context, params: ResourceUpdatedParams) {
+        self.tell(&format!("updated {}", json!(params.uri)));
     }
 }

@@ -5,12 +5,13 @@ use std::sync::Mutex;
 use mcp_protocols::mcp_2025_03_26::{
     Active, AwaitingNotif, AwaitingResult, McpClient, McpServer, Uninit, messages,
 };
+use mcp_protocols::types::{ListToolsResult, LoggingLevel, LoggingMessageParams};
 use mcp_runtime::{Error, RpcError, StepError, ViolationKind};
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::handlers::Model;
-use super::{everything, guarded, hello, pair, read, welcome};
+use super::{everything, guarded, hello, pair, welcome};
 
 #[tokio::test]
 async fn step_by_step_with_pings_both_ways_in_every_state() {
@@ -125,7 +126,7 @@ async fn a_handle_is_judged_by_the_state_it_is_used_in() {
             else {
                 panic!()
             };
-            responder.respond(&read(json!({ "tools": [] }))).unwrap();
+            responder.respond(&ListToolsResult::new([])).unwrap();
             server
         });
         let (_, client) = client.initialize(hello(json!({}))).await.unwrap();
@@ -204,7 +205,7 @@ async fn the_log_comes_before_initialized_and_changes_right_after_it() {
         let (tell, mut told) = mpsc::unbounded_channel();
         let model = Model { says: None, told: Mutex::new(Some(tell)) };
         tokio::spawn(client.incoming().serve(model));
-        let log = |text: &str| read(json!({ "level": "info", "data": text }));
+        let log = |text: &str| LoggingMessageParams::new(LoggingLevel::Info, text);
 
         let (offers, has) = everything();
         let client = client.send_initialize(hello(offers)).await.unwrap();

@@ -16,16 +16,13 @@ use std::time::Duration;
 
 use integration_tests::tap::{Line, Window, tap};
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, McpServer, Uninit};
-use mcp_protocols::types::{InitializeParams, InitializeResult};
+use mcp_protocols::types::{
+    ClientCapabilities, Implementation, InitializeParams, InitializeResult, ServerCapabilities,
+};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, Report};
-use serde::de::DeserializeOwned;
+use serde::Deserialize;
 use serde_json::{Value, json};
-
-/// A payload written as JSON.
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
 
 /// The tests do not depend on timing; this only keeps a bug from hanging them.
 async fn guarded(test: impl Future<Output = ()>) {
@@ -33,19 +30,13 @@ async fn guarded(test: impl Future<Output = ()>) {
 }
 
 fn hello(capabilities: Value) -> InitializeParams {
-    read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": capabilities,
-        "clientInfo": { "name": "this side", "version": "1" },
-    }))
+    let can = ClientCapabilities::deserialize(capabilities).unwrap();
+    InitializeParams::new("2025-03-26", can, Implementation::new("this side", "1"))
 }
 
 fn welcome(capabilities: Value) -> InitializeResult {
-    read(json!({
-        "protocolVersion": "2025-03-26",
-        "capabilities": capabilities,
-        "serverInfo": { "name": "that side", "version": "1" },
-    }))
+    let can = ServerCapabilities::deserialize(capabilities).unwrap();
+    InitializeResult::new("2025-03-26", can, Implementation::new("that side", "1"))
 }
 
 /// All that a client can announce, and all that a server can.

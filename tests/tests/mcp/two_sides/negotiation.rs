@@ -14,19 +14,19 @@ use mcp_runtime::{
 };
 use serde_json::{Value, json};
 
-use super::{guarded, hello, read, welcome};
+use super::{guarded, hello, welcome};
 use integration_tests::tap::tap;
 
 fn hello_in(version: &str) -> InitializeParams {
-    let mut params = serde_json::to_value(hello(json!({}))).unwrap();
-    params["protocolVersion"] = json!(version);
-    read(params)
+    let mut params = hello(json!({}));
+    params.protocol_version = version.to_owned();
+    params
 }
 
 fn welcome_in(version: &str) -> InitializeResult {
-    let mut result = serde_json::to_value(welcome(json!({ "tools": {} }))).unwrap();
-    result["protocolVersion"] = json!(version);
-    read(result)
+    let mut result = welcome(json!({ "tools": {} }));
+    result.protocol_version = version.to_owned();
+    result
 }
 
 /// A server that answers with this result; gives what its session then is.

@@ -3,6 +3,7 @@
 
 use mcp_protocol_machine::protocol::{Direction, GateIndex, Kind, MessageIndex, Protocol};
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient, PROTOCOL, messages};
+use mcp_protocols::types::ResourceParams;
 use mcp_runtime::{Capabilities, Error, ViolationKind};
 use serde_json::{Value, json};
 
@@ -117,7 +118,7 @@ async fn no_chain_of_restrictions_ever_widens() {
                 (messages::TOOLS_LIST, client.list_tools(None).await.map(drop)),
                 (messages::TOOLS_LIST, client.list_tools_pages(None).all().await.map(drop)),
                 (messages::PROMPTS_LIST, client.handle().list_prompts_pages(None).all().await.map(drop)),
-                (messages::RESOURCES_SUBSCRIBE, client.subscribe(json!({ "uri": "a:b" })).await.map(drop)),
+                (messages::RESOURCES_SUBSCRIBE, client.subscribe(ResourceParams::new("a:b")).await.map(drop)),
             ];
             for (message, outcome) in outcomes {
                 let refused = matches!(outcome, Err(Error::NotPermitted(_)));

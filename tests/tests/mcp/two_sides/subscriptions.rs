@@ -2,14 +2,19 @@
 
 use mcp_protocols::mcp_2025_03_26::server::WatchedNext;
 use mcp_protocols::mcp_2025_03_26::{Subscribing, Watched, client, server};
+use mcp_protocols::types::{ResourceParams, ResourceUpdatedParams};
 use mcp_runtime::{Error, RpcError, StepError};
-use serde_json::{Value, json};
+use serde_json::json;
 use tokio::sync::{mpsc, watch};
 
 use super::{active_with, everything, guarded};
 
-fn uri(uri: &str) -> Value {
-    json!({ "uri": uri })
+fn uri(uri: &str) -> ResourceParams {
+    ResourceParams::new(uri)
+}
+
+fn updated(uri: &str) -> ResourceUpdatedParams {
+    ResourceUpdatedParams::new(uri)
 }
 
 /// A server whose resources change whenever the test says so.
@@ -22,10 +27,10 @@ impl server::Handler for Resources {
     async fn subscribe(
         &self,
         _: server::Context,
-        params: Value,
+        params: ResourceParams,
         subscription: server::Subscription<Subscribing>,
     ) {
-        let name = params["uri"].as_str().unwrap().to_owned();
+        let name = params.uri.clone();
         if name == "secret" {
             subscription.refuse(RpcError::new(-32002, "no such resource")).await.unwrap();
             return;
@@ -38,7 +43,7 @@ impl server::Handler for Resources {
                 () = subscription.readable() => {}
                 changed = changes.changed() => {
                     changed.unwrap();
-                    subscription.send_resource_updated(params.clone()).await.unwrap();
+                    subscription.send_resource_updated(updated(&params.uri)).await.unwrap();
                     continue;
                 }
             }
@@ -58,8 +63,8 @@ impl server::Handler for Resources {
         }
     }
 
-    async fn unsubscribe(&self, _: server::Context, params: Value) -> Result<(), RpcError> {
-        self.told.send(format!("no subscription to {}", params["uri"])).unwrap();
+    async fn unsubscribe(&self, _: server::Context, params: ResourceParams) -> Result<(), RpcError> {
+        self.told.send(format!("no subscription to {}", json!(params.uri))).unwrap();
         Ok(())
     }
 }
@@ -77,8 +82,8 @@ async fn a_subscription_is_a_value_of_its_own() {
             (client.subscribe(uri("a")).await.unwrap(), client.subscribe(uri("b")).await.unwrap());
         for _ in 0..3 {
             changes.send_modify(|change| *change += 1);
-            assert_eq!(b.recv_resource_updated().await.unwrap(), uri("b"));
-            assert_eq!(a.recv_resource_updated().await.unwrap(), uri("a"));
+            assert_eq!(b.recv_resource_updated().await.unwrap(), updated("b"));
+            assert_eq!(a.recv_resource_updated().await.unwrap(), updated("a"));
         }
         // Only the holder of the subscription subscribes again.
         a.subscribe(uri("a")).await.unwrap();
@@ -113,18 +118,18 @@ async fn what_no_subscription_names_stands_alone() {
         let incoming = client.incoming();
         let subscription = client.subscribe(uri("folder")).await.unwrap();
         // A part of what is under watch has an address of its own.
-        server.send_resource_updated(uri("folder/file")).await.unwrap();
+        server.send_resource_updated(updated("folder/file")).await.unwrap();
         let Some(client::Incoming::ResourceUpdated(params)) = incoming.next().await else { panic!() };
-        assert_eq!(params, uri("folder/file"));
+        assert_eq!(params, updated("folder/file"));
         // Updates of a subscribed resource come to the subscription.
-        let taken = server.send_resource_updated(uri("folder")).await.unwrap_err();
+        let taken = server.send_resource_updated(updated("folder")).await.unwrap_err();
         assert!(taken.to_string().contains("something is running already"), "{taken}");
         subscription.unsubscribe(uri("folder")).await.unwrap();
         assert_eq!(said.recv().await.unwrap(), "folder left after 1");
         // A server need not be silent at once, and a client may say it twice.
-        server.send_resource_updated(uri("folder")).await.unwrap();
+        server.send_resource_updated(updated("folder")).await.unwrap();
         let Some(client::Incoming::ResourceUpdated(params)) = incoming.next().await else { panic!() };
-        assert_eq!(params, uri("folder"));
+        assert_eq!(params, updated("folder"));
         client.unsubscribe(uri("folder")).await.unwrap();
         assert_eq!(said.recv().await.unwrap(), "no subscription to \"folder\"");
         watched.assert_quiet();
@@ -146,7 +151,7 @@ async fn a_subscription_that_is_refused_or_dropped_is_over() {
         assert_eq!(said.recv().await.unwrap(), "a: the call was cancelled");
         let mut a = client.subscribe(uri("a")).await.unwrap();
         changes.send_modify(|change| *change += 1);
-        assert_eq!(a.recv_resource_updated().await.unwrap(), uri("a"));
+        assert_eq!(a.recv_resource_updated().await.unwrap(), updated("a"));
         watched.assert_quiet();
     })
     .await;

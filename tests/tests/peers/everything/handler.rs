@@ -6,10 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use mcp_protocols::mcp_2025_03_26::client;
 use mcp_protocols::types::*;
 use mcp_runtime::RpcError;
-use serde_json::{Value, json};
 use tokio::sync::watch;
-
-use super::read;
 
 /// What the server has asked or told.
 #[derive(Clone, Debug, PartialEq)]
@@ -17,10 +14,10 @@ pub(crate) enum Entry {
     ToolsChanged,
     ResourcesChanged,
     PromptsChanged,
-    Updated(Value),
-    Log { level: LogLevel, logger: Option<String>, text: String },
+    Updated(ResourceUpdatedParams),
+    Log { level: LoggingLevel, logger: Option<String>, text: String },
     RootsAsked,
-    SamplingAsked { text: String, most: u32 },
+    SamplingAsked { text: String, most: i64 },
 }
 
 /// Everything that came in so far.
@@ -86,27 +83,22 @@ impl client::Handler for ClientHandler {
         _: client::Context,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, RpcError> {
-        let last = json!(params.messages.last());
-        let text = last.pointer("/content/text").and_then(Value::as_str).unwrap().to_owned();
+        let text = params.messages.last().unwrap().content.first_text().unwrap().to_owned();
         self.diary.note(Entry::SamplingAsked { text, most: params.max_tokens });
         if !self.grants.load(Ordering::Relaxed) {
             return Err(RpcError::new(-1, "denied by the user"));
         }
-        Ok(read(json!({
-            "role": "assistant",
-            "model": "a-parrot",
-            "content": { "type": "text", "text": "polly wants a session" },
-            "stopReason": "endTurn",
-        })))
+        let text = TextContent::new("polly wants a session");
+        Ok(CreateMessageResult::new(Role::Assistant, text, "a-parrot").stop_reason(StopReason::EndTurn))
     }
 
     async fn list_roots(
         &self,
         _: client::Context,
-        _: Option<ListRootsParams>,
+        _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
         self.diary.note(Entry::RootsAsked);
-        Ok(read(json!({ "roots": [{ "uri": "file:///home/anna/garden", "name": "The garden" }] })))
+        Ok(ListRootsResult::new([Root::new("file:///home/anna/garden").name("The garden")]))
     }
 
     async fn log_message(&self, _: client::Context, params: LoggingMessageParams) {
@@ -126,7 +118,7 @@ impl client::Handler for ClientHandler {
         self.diary.note(Entry::PromptsChanged);
     }
 
-    async fn resource_updated(&self, _: client::Context, params: Value) {
+    async fn resource_updated(&self, _: client::Context, params: ResourceUpdatedParams) {
         self.diary.note(Entry::Updated(params));
     }
 }

@@ -14,23 +14,13 @@ use handler::{ClientHandler, Entry};
 use integration_tests::everything;
 use integration_tests::tap::Line;
 use mcp_protocols::mcp_2025_03_26::messages;
-use mcp_protocols::types::InitializeParams;
+use mcp_protocols::types::*;
 use mcp_runtime::session::Means;
 use mcp_runtime::{Error, Outcome, Report, StepError, ViolationKind};
-use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-/// A payload written as JSON.
-fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
-}
-
-fn hello(version: &str, capabilities: Value) -> InitializeParams {
-    read(json!({
-        "protocolVersion": version,
-        "capabilities": capabilities,
-        "clientInfo": { "name": "interop", "version": "1.0.0" },
-    }))
+fn hello(version: &str, capabilities: ClientCapabilities) -> InitializeParams {
+    InitializeParams::new(version, capabilities, Implementation::new("interop", "1.0.0"))
 }
 
 /// The tests do not depend on timing; this only keeps a bug from hanging them.
@@ -58,15 +48,16 @@ async fn a_whole_session() {
         session.ping().await.unwrap();
         assert!(session.permits(messages::TOOLS_LIST).is_err());
         // Roots and two kinds of elicitation make the server register two tools each, sampling one.
-        let capabilities = json!({
-            "roots": { "listChanged": true }, "sampling": {}, "elicitation": { "form": {}, "url": {} },
-        });
+        let capabilities = ClientCapabilities::new()
+            .roots(RootsCapability::new().list_changed(true))
+            .sampling(SamplingCapability::new())
+            .elicitation(ElicitationCapability::new().form(Object::new()).url(Object::new()));
         let session = session.send_initialize(hello("2025-03-26", capabilities)).await.unwrap();
         session.ping().await.unwrap();
         let (result, session) = session.recv_initialize_result().await.unwrap();
         assert_eq!(result.protocol_version, "2025-03-26");
         assert!(result.server_info.name.contains("everything"), "{}", result.server_info.name);
-        assert!(result.capabilities.resources.unwrap().subscribe);
+        assert!(result.capabilities.resources.unwrap().subscribe == Some(true));
         session.ping().await.unwrap();
         let session = session.send_initialized().await.unwrap();
         let changed = |entry: &Entry| *entry == Entry::ToolsChanged;
@@ -83,6 +74,7 @@ async fn a_whole_session() {
         stages::resources(&session, &handler).await;
         stages::prompts(&session).await;
         stages::logging(&session, &handler).await;
+        let session = stages::unknown_level(session).await;
 
         assert_left_in_order(session.close().await);
         serving.await.unwrap();
@@ -113,7 +105,7 @@ async fn a_client_that_offers_nothing() {
         let (session, _window, reports) = everything::start();
         let handler = ClientHandler::new();
         tokio::spawn(session.incoming().serve(handler.clone()));
-        let (_, session) = session.initialize(hello("2025-03-26", json!({}))).await.unwrap();
+        let (_, session) = session.initialize(hello("2025-03-26", ClientCapabilities::new())).await.unwrap();
         let session = session.send_initialized().await.unwrap();
         handler.diary.until(1, |entry| *entry == Entry::ToolsChanged).await;
         let tools = session.list_tools(None).await.unwrap().tools;
@@ -140,7 +132,7 @@ async fn a_revision_that_the_server_answers_with_another() {
     guarded(async {
         let spoken = |options: mcp_runtime::Options| options.accept_versions(["1999-01-01"]);
         let (session, _window, reports) = everything::start_with(spoken);
-        let refused = session.initialize(hello("1999-01-01", json!({}))).await;
+        let refused = session.initialize(hello("1999-01-01", ClientCapabilities::new())).await;
         // It names the newest that it has. A client that does not speak it parts, where the protocol lets it.
         let Err(StepError::NegotiationFailed { error, session }) = refused else { panic!("{refused:?}") };
         let Error::Version { requested, offered, .. } = &error else { panic!("{error}") };

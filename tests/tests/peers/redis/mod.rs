@@ -28,11 +28,11 @@ use std::time::Duration;
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
+use mcp_protocols::types::{CallToolParams, ClientCapabilities, Implementation, InitializeParams};
 use mcp_runtime::transport::http::{ClientOptions, HttpClient, HttpServer, ServerOptions};
 use mcp_runtime::{Error, Options, Resumed};
 use provider::{FromRedis, NoSession};
 use redis_server::Redis;
-use serde_json::json;
 use tokio::net::TcpListener;
 use tokio::process::Command;
 use tokio::sync::mpsc;
@@ -81,12 +81,9 @@ impl TestServer {
     async fn begin(&mut self) -> (String, McpClient<Active>) {
         let options = ClientOptions::default().listen(false);
         let client = McpClient::new(HttpClient::new(&self.url).unwrap().options(options));
-        let params = json!({
-            "protocolVersion": "2025-03-26",
-            "capabilities": {},
-            "clientInfo": { "name": "owner", "version": "1.0.0" },
-        });
-        let (_, client) = client.initialize(serde_json::from_value(params).unwrap()).await.unwrap();
+        let owner = Implementation::new("owner", "1.0.0");
+        let params = InitializeParams::new("2025-03-26", ClientCapabilities::new(), owner);
+        let (_, client) = client.initialize(params).await.unwrap();
         let client = client.send_initialized().await.unwrap();
         let id = self.begun.recv().await.unwrap();
         // When a call is answered the server has taken all that was said before.
@@ -123,9 +120,8 @@ impl Drop for TestServer {
 
 /// A call, and what it gives.
 async fn echo(session: &McpClient<Active>) -> Result<String, Error> {
-    let echo = json!({ "name": "echo", "arguments": { "message": "hello" } });
-    let result = session.call_tool(serde_json::from_value(echo).unwrap()).await?;
-    Ok(result.all_text())
+    let result = session.call_tool(CallToolParams::new("echo").with_argument("message", "hello")).await?;
+    Ok(result.first_text().unwrap().to_owned())
 }
 
 /// What the provider has said to a call, which was not made.

@@ -3,13 +3,13 @@
 use std::process::Stdio;
 
 use mcp_protocols::VERSIONS;
-use mcp_protocols::types::ProgressParams;
+use mcp_protocols::types::{ProgressParams, ResourceParams};
 use mcp_runtime::transport::http::HttpClient;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::net::TcpListener;
 
-use super::session::{begin, call, names};
+use super::session::{begin, call, names, text_of};
 use super::{Reports, guarded, script};
 
 const SERVER: &str = "node_modules/@modelcontextprotocol/server-everything/dist/index.js";
@@ -57,14 +57,14 @@ async fn session(url: &str, revision: &str, reports: &Reports) {
     let call = |name: &str, arguments: Value| call(&client, name, arguments);
     let (echo, sum) =
         tokio::join!(call("echo", json!({ "message": "grüße" })), call("get-sum", json!({ "a": 2, "b": 3 })));
-    assert_eq!(echo.unwrap().all_text(), "Echo: grüße");
-    assert!(sum.unwrap().all_text().contains('5'));
+    assert_eq!(text_of(echo), "Echo: grüße");
+    assert!(text_of(sum).contains('5'));
 
     let (told, mut heard) = tokio::sync::mpsc::unbounded_channel();
     let long = call("trigger-long-running-operation", json!({ "duration": 0.2, "steps": 2 }));
     let long = long.on_progress(move |progress: ProgressParams| told.send(progress.progress).unwrap());
-    assert!(long.await.unwrap().all_text().contains("completed"));
-    assert_eq!((heard.recv().await, heard.recv().await), (Some(1.0), Some(2.0)));
+    assert!(text_of(long.await).contains("completed"));
+    assert_eq!((heard.recv().await, heard.recv().await), (Some(1.into()), Some(2.into())));
 
     let mut cancelled = call("trigger-long-running-operation", json!({ "duration": 1, "steps": 5 }));
     let canceller = cancelled.canceller();
@@ -72,15 +72,15 @@ async fn session(url: &str, revision: &str, reports: &Reports) {
     assert!(matches!(cancelled, Err(mcp_runtime::Error::Cancelled)), "{cancelled:?}");
 
     let asked = call("trigger-sampling-request", json!({ "prompt": "two and two", "maxTokens": 9 }));
-    assert!(asked.await.unwrap().all_text().contains("four"));
+    assert!(text_of(asked.await).contains("four"));
 
     // It sends updates once a tool has been called; a second call stops them.
-    let uri = json!({ "uri": "demo://resource/dynamic/text/1" });
-    let mut subscription = client.subscribe(uri.clone()).await.unwrap();
+    let text = ResourceParams::new("demo://resource/dynamic/text/1");
+    let mut subscription = client.subscribe(text.clone()).await.unwrap();
     assert!(logged.recv().await.unwrap().as_str().unwrap().contains("Subscribe"));
     call("toggle-subscriber-updates", json!({})).await.unwrap();
-    assert_eq!(subscription.recv_resource_updated().await.unwrap()["uri"], uri["uri"]);
-    subscription.unsubscribe(uri).await.unwrap();
+    assert_eq!(subscription.recv_resource_updated().await.unwrap().uri, text.uri);
+    subscription.unsubscribe(text).await.unwrap();
     call("toggle-subscriber-updates", json!({})).await.unwrap();
 
     client.close().await.unwrap();

@@ -6,7 +6,7 @@ use mcp_runtime::{Error, RpcError};
 use serde_json::json;
 
 use super::servers::Serving;
-use super::session::{TOOLS, begin, call, names};
+use super::session::{TOOLS, begin, call, names, text_of};
 use super::{Reports, guarded};
 
 const SERVERS: [&str; 2] = ["server.mjs", "server.py"];
@@ -20,7 +20,7 @@ async fn play_plainly(url: &str, revision: &str) {
         call(&client, "echo", json!({ "message": "grüße" })),
         call(&client, "echo", json!({ "message": "twice" }))
     );
-    assert_eq!((&*one.unwrap().all_text(), &*other.unwrap().all_text()), ("grüße", "twice"));
+    assert_eq!((&*text_of(one), &*text_of(other)), ("grüße", "twice"));
     client.ping().await.unwrap();
     let refused = call(&client, "nothing", json!({})).await;
     assert!(matches!(&refused, Err(Error::Refused(RpcError { code: -32602, .. }))), "{refused:?}");
@@ -72,10 +72,7 @@ async fn one_that_hangs_up() {
                     call(&client, "release_connection", json!({})),
                     call(&client, "echo", json!({ "message": "meanwhile" }))
                 );
-                assert_eq!(
-                    (&*one.unwrap().all_text(), &*other.unwrap().all_text()),
-                    ("still here", "meanwhile")
-                );
+                assert_eq!((&*text_of(one), &*text_of(other)), ("still here", "meanwhile"));
                 assert_eq!(serving.says().await, "resumed");
             }
             client.close().await.unwrap();
@@ -97,9 +94,9 @@ async fn one_that_forgets_its_sessions() {
             let client = HttpClient::new(&serving.url).unwrap();
             let (_, client, _logged) = begin(client, "2025-11-25", &reports).await;
             for _ in 0..2 {
-                assert_eq!(call(&client, "forget", json!({})).await.unwrap().all_text(), "forgotten");
+                assert_eq!(text_of(call(&client, "forget", json!({})).await), "forgotten");
                 let echo = call(&client, "echo", json!({ "message": "who are you" })).await;
-                assert_eq!(echo.unwrap().all_text(), "who are you");
+                assert_eq!(text_of(echo), "who are you");
                 let renewed = reports.take();
                 assert!(matches!(&*renewed, [one] if one.contains("reconnected")), "{renewed:?}");
             }

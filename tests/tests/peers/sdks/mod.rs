@@ -74,13 +74,15 @@ fn the_pages_name_the_versions_that_are_tested() {
     let (_, peers) = http.split_once("## Tested with").unwrap();
     let transports = include_str!("../../../../docs/transports.md");
     let (_, servers) = transports.split_once("### Framing").unwrap();
+    let schemas = include_str!("../../../../docs/json-schema.md");
     let package: serde_json::Value =
         serde_json::from_str(include_str!("../../../peers/package.json")).unwrap();
     let python = include_str!("../../../peers/requirements.txt").trim().split_once("==").unwrap();
     let npm = package["dependencies"].as_object().unwrap().iter();
     let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain([python]);
     for (name, version) in pinned {
-        let mut rows = peers.lines().chain(servers.lines()).filter(|line| line.starts_with('|'));
+        let rows = peers.lines().chain(servers.lines()).filter(|line| line.starts_with('|'));
+        let mut rows = rows.chain(schemas.lines());
         let row = rows.find(|line| line.contains(&format!("`{name}`"))).unwrap_or_default();
         assert!(row.contains(version), "`{name}` is pinned to {version}, and the pages say: {row}");
     }

@@ -5,16 +5,15 @@ use std::sync::{Arc, Mutex};
 use mcp_protocols::REVISIONS;
 use mcp_protocols::types::*;
 use mcp_runtime::{Error, Options, Outcome, RpcError, Transport};
-use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::Reports;
 use mcp_protocols::mcp_2025_11_25::{Active, McpClient, client};
 
-/// A payload written as JSON.
-pub(crate) fn read<T: DeserializeOwned>(json: Value) -> T {
-    serde_json::from_value(json).unwrap()
+/// The text that a tool returns.
+pub(crate) fn text_of(result: Result<CallToolResult, Error>) -> String {
+    result.unwrap().first_text().unwrap().to_owned()
 }
 
 /// The client's handler: answers requests, and records notifications.
@@ -28,16 +27,16 @@ impl client::Handler for Human {
         _: client::Context,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, RpcError> {
-        let asked = json!(params.messages)[0]["content"]["text"].clone();
-        assert!(asked.as_str().unwrap().contains("two and two"), "{asked}");
-        Ok(read(json!({
-            "role": "assistant", "model": "calculator", "content": { "type": "text", "text": "four" },
-        })))
+        let asked = params.messages[0].content.first_text().unwrap();
+        assert!(asked.contains("two and two"), "{asked}");
+        let text = TextContent::new("four");
+        Ok(CreateMessageResult::new(Role::Assistant, text, "calculator"))
     }
 
-    async fn elicit(&self, _: client::Context, params: Value) -> Result<ElicitResult, RpcError> {
-        assert_eq!(params["message"], "who are you");
-        Ok(read(json!({ "action": "accept", "content": { "name": "Ada" } })))
+    async fn elicit(&self, _: client::Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        let ElicitParams::Form(form) = params else { panic!("{params:?}") };
+        assert_eq!(form.message, "who are you");
+        Ok(ElicitResult::new(ElicitAction::Accept).content([("name".to_owned(), "Ada".into())]))
     }
 
     async fn log_message(&self, _: client::Context, params: LoggingMessageParams) {
@@ -56,11 +55,10 @@ pub(crate) async fn begin(
     let client = McpClient::with_options(transport, options);
     let (logs, logged) = mpsc::unbounded_channel();
     tokio::spawn(client.incoming().serve(Human { logs }));
-    let params = read(json!({
-        "protocolVersion": revision,
-        "capabilities": { "sampling": {}, "elicitation": {} },
-        "clientInfo": { "name": "ours", "version": "1.0.0" },
-    }));
+    let can = ClientCapabilities::new()
+        .sampling(SamplingCapability::new())
+        .elicitation(ElicitationCapability::new());
+    let params = InitializeParams::new(revision, can, Implementation::new("ours", "1.0.0"));
     let (result, client) = client.initialize(params).await.unwrap();
     assert_eq!(result.protocol_version, revision);
     (result.server_info.name, client.send_initialized().await.unwrap(), logged)
@@ -82,7 +80,8 @@ pub(crate) fn call<'a>(
     name: &str,
     arguments: Value,
 ) -> client::CancellableCall<'a, CallToolResult> {
-    client.call_tool(read(json!({ "name": name, "arguments": arguments })))
+    let Value::Object(arguments) = arguments else { panic!("{arguments}") };
+    client.call_tool(CallToolParams::new(name).arguments(arguments))
 }
 
 /// Plays a whole session. Gives the server's name, and what the session came to.
@@ -90,7 +89,7 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     let (server, client, mut logged) = begin(transport, revision, reports).await;
     assert_eq!(names(&client).await, TOOLS);
     let call = |name: &str, arguments: Value| call(&client, name, arguments);
-    let text = async |name: &str, arguments: Value| call(name, arguments).await.unwrap().all_text();
+    let text = async |name: &str, arguments: Value| text_of(call(name, arguments).await);
 
     let (one, other) = tokio::join!(
         text("echo", json!({ "message": "grüße" })),
@@ -98,14 +97,14 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     );
     assert_eq!((one.as_str(), other.as_str()), ("grüße", "twice"));
 
-    client.set_level(json!({ "level": "debug" })).await.unwrap();
+    client.set_level(SetLevelParams::new(LoggingLevel::Debug)).await.unwrap();
     let progress = Arc::new(Mutex::new(Vec::new()));
     let noted = Arc::clone(&progress);
     let counted = call("count", json!({ "to": 3 })).on_progress(move |report: ProgressParams| {
         noted.lock().unwrap().push((report.progress, report.total))
     });
-    assert_eq!(counted.await.unwrap().all_text(), "counted to 3");
-    assert_eq!(*progress.lock().unwrap(), [1.0, 2.0, 3.0].map(|step| (step, Some(3.0))));
+    assert_eq!(text_of(counted.await), "counted to 3");
+    assert_eq!(*progress.lock().unwrap(), [1, 2, 3].map(|step| (Number::from(step), Some(3.into()))));
     assert_eq!(logged.recv().await.unwrap(), "counted 3");
 
     assert_eq!(text("ask_model", json!({ "question": "two and two" })).await, "calculator: four");
@@ -113,7 +112,7 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     let asked = call("ask_user", json!({ "message": "who are you" })).await;
     match revision {
         "2024-11-05" | "2025-03-26" => assert_refused(asked),
-        _ => assert_eq!(asked.unwrap().all_text(), "accept: Ada"),
+        _ => assert_eq!(text_of(asked), "accept: Ada"),
     }
 
     let mut held = call("hold", json!({}));
@@ -123,13 +122,14 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
     assert_eq!(text("wait_for_cancel", json!({})).await, "cancelled");
     assert_eq!(text("release_connection", json!({})).await, "still here");
 
-    let uri = json!({ "uri": "desk://note" });
-    let contents = client.read_resource(read(uri.clone())).await.unwrap().contents;
-    assert_eq!(contents[0].text.as_deref(), Some("buy milk"));
-    let mut subscription = client.subscribe(uri.clone()).await.unwrap();
-    let (touched, updated) = tokio::join!(text("touch", uri.clone()), subscription.recv_resource_updated());
-    assert_eq!((touched.as_str(), updated.unwrap()), ("touched", uri.clone()));
-    subscription.unsubscribe(uri).await.unwrap();
+    let note = ResourceParams::new("desk://note");
+    let contents = client.read_resource(note.clone()).await.unwrap().contents;
+    assert_eq!(contents[0].as_text(), Some("buy milk"));
+    let mut subscription = client.subscribe(note.clone()).await.unwrap();
+    let touch = text("touch", json!({ "uri": note.uri }));
+    let (touched, updated) = tokio::join!(touch, subscription.recv_resource_updated());
+    assert_eq!((touched.as_str(), updated.unwrap()), ("touched", ResourceUpdatedParams::new(&note.uri)));
+    subscription.unsubscribe(note).await.unwrap();
 
     let refused = call("nothing", json!({})).await;
     assert!(matches!(&refused, Err(Error::Refused(RpcError { code: -32602, .. }))), "{refused:?}");
@@ -138,7 +138,7 @@ pub(crate) async fn play(transport: impl Transport, revision: &str, reports: &Re
 
 fn assert_refused(asked: Result<CallToolResult, Error>) {
     match asked {
-        Ok(result) => assert!(result.is_error, "{result:?}"),
+        Ok(result) => assert_eq!(result.is_error, Some(true), "{result:?}"),
         Err(Error::Refused(_)) => {}
         Err(other) => panic!("{other:?}"),
     }

@@ -10,9 +10,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use mcp_protocols::mcp_2025_11_25::{McpServer, server};
-use mcp_protocols::types::{CallToolParams, CallToolResult, ReadResourceParams, ReadResourceResult};
+use mcp_protocols::types::*;
 use mcp_runtime::{RpcError, transport};
-use serde_json::json;
 
 use rustc::{Dependencies, Rustc};
 
@@ -155,42 +154,37 @@ impl server::Handler for Desk {
     async fn read_resource(
         &self,
         _: server::Context,
-        params: ReadResourceParams,
+        params: ResourceParams,
     ) -> Result<ReadResourceResult, RpcError> {
-        let contents = json!({ "contents": [{ "uri": params.uri, "text": "read" }] });
-        Ok(serde_json::from_value(contents).unwrap())
+        Ok(ReadResourceResult::new([TextResourceContents::new(params.uri, "read").into()]))
     }
 }
 
 #[tokio::test]
 async fn the_flow_of_the_note_runs() {
     let (near, far) = transport::duplex();
-    let implementation = json!({ "name": "note", "version": "1" });
-    let hello = json!({
-        "protocolVersion": "2025-11-25", "capabilities": { "tools": {}, "resources": {} },
-        "serverInfo": implementation,
-    });
+    let program = Implementation::new("note", "1");
+    let offered =
+        ServerCapabilities::new().tools(ToolsCapability::new()).resources(ResourcesCapability::new());
+    let welcome = InitializeResult::new("2025-11-25", offered, program.clone());
     let server = async {
         let server = McpServer::new(far);
         let serving = tokio::spawn(server.incoming().serve(Desk));
         let (_, server) = server.recv_initialize().await.unwrap();
-        let server = server.send_initialize_result(serde_json::from_value(hello).unwrap()).await.unwrap();
+        let server = server.send_initialize_result(welcome).await.unwrap();
         let server = server.recv_initialized().await.unwrap();
         serving.await.unwrap();
         drop(server);
     };
-    let params = json!({
-        "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": implementation,
-    });
     let client = correct_usage::correct_usage(
         near,
-        serde_json::from_value(params).unwrap(),
-        serde_json::from_value(json!({ "name": "sum", "arguments": {} })).unwrap(),
-        serde_json::from_value(json!({ "uri": "desk://notes" })).unwrap(),
+        InitializeParams::new("2025-11-25", ClientCapabilities::new(), program),
+        CallToolParams::new("sum"),
+        ResourceParams::new("desk://notes"),
     );
     let (said, ()) = tokio::join!(client, server);
     let (result, tool, resource) = said.unwrap();
     assert_eq!(result.server_info.name, "note");
     assert_eq!(tool.first_text(), Some("sum"));
-    assert_eq!(serde_json::to_value(resource).unwrap()["contents"][0]["text"], "read");
+    assert_eq!(resource.contents[0].as_text(), Some("read"));
 }

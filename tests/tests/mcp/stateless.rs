@@ -1,0 +1,204 @@
+//! Revision 2026-07-28, which has no handshake: the typed client against the typed server, in memory.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+use std::sync::{Arc, Mutex};
+
+use mcp_protocols::mcp_2026_07_28::client::SubscribedNext;
+use mcp_protocols::mcp_2026_07_28::server::ToolsCallReply;
+use mcp_protocols::mcp_2026_07_28::types::*;
+use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, Subscribing, client, server};
+use mcp_runtime::shapes::Object;
+use mcp_runtime::transport::duplex;
+use mcp_runtime::{Error, Options, Report, RpcError};
+use tokio::sync::mpsc;
+
+const VERSION: &str = "2026-07-28";
+
+/// The metadata of a request of a client that shows forms.
+fn meta() -> RequestMeta {
+    let form = ElicitationCapability::new();
+    RequestMeta::new(VERSION, ClientCapabilities::new().elicitation(form))
+}
+
+fn complete() -> EmptyResult {
+    EmptyResult::new().result_type(ResultType::Complete)
+}
+
+fn about(id: RequestId) -> NotificationParams {
+    NotificationParams::new().meta(NotificationMeta::new().subscription_id(id))
+}
+
+struct Desk;
+
+impl Desk {
+    /// What the tool says once the user's name is known.
+    fn name(params: &CallToolParams) -> Option<String> {
+        assert_eq!(params.request_state.as_deref(), params.input_responses.as_ref().map(|_| "asked once"));
+        let InputResponse::Elicit(answer) = params.input_responses.as_ref()?.get("who")? else { panic!() };
+        match answer.content.as_ref()?.get("name")? {
+            FieldValue::Text(name) => Some(name.clone()),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+impl server::Handler for Desk {
+    async fn discover(&self, _: server::Context, _: RequestParams) -> Result<DiscoverResult, RpcError> {
+        let offered = ServerCapabilities::new()
+            .logging(Object::new())
+            .tools(ToolsCapability::new().list_changed(true))
+            .prompts(PromptsCapability::new().list_changed(true));
+        Ok(DiscoverResult::new([VERSION], offered, 60_000, CacheScope::Public).result_type("complete"))
+    }
+
+    async fn call_tool(
+        &self,
+        context: server::Context,
+        params: CallToolParams,
+    ) -> Result<ToolsCallReply, RpcError> {
+        let line = LoggingMessageParams::new(LoggingLevel::Info, "called");
+        let logged = context.peer().send_log_message(line).await;
+        match params.meta.log_level {
+            Some(_) => logged.unwrap(),
+            None => assert!(matches!(logged, Err(Error::NotPermitted(_))), "{logged:?}"),
+        }
+        context.send_progress(ProgressParams::new(0, 1)).await.unwrap();
+        Ok(match Desk::name(&params) {
+            Some(name) => {
+                let greeting = TextContent::new(format!("Hello, {name}"));
+                ToolsCallReply::ToolsResult(CallToolResult::new([greeting.into()]).result_type("complete"))
+            }
+            None => {
+                let name: FieldSchema = StringSchema::new().into();
+                let form = ElicitFormParams::new("Who is there?", FormSchema::new([("name".into(), name)]));
+                let asked = [("who".to_owned(), ElicitInput::new(form).into())];
+                let result = InputRequiredResult::new().input_requests(asked).request_state("asked once");
+                ToolsCallReply::ToolsInputRequired(result)
+            }
+        })
+    }
+
+    async fn subscriptions_listen(
+        &self,
+        _: server::Context,
+        params: SubscriptionsListenParams,
+        subscription: server::Subscription<Subscribing>,
+    ) {
+        let id = match subscription.request_id() {
+            Some(mcp_runtime::RequestId::Number(id)) => RequestId::Int(id),
+            other => panic!("{other:?}"),
+        };
+        let NotificationParams { meta, .. } = about(id.clone());
+        let mut told = SubscriptionsAcknowledgedParams::new(params.notifications);
+        told.meta = meta;
+        let mut subscription = subscription.send_subscriptions_acknowledged(told).await.unwrap();
+        subscription.send_tools_list_changed(about(id.clone())).await.unwrap();
+        // The client did not ask for changes of prompts.
+        let prompts = subscription.send_prompts_list_changed(about(id.clone())).await;
+        let Err(Error::NotPermitted(violation)) = prompts else { panic!("{prompts:?}") };
+        assert!(violation.to_string().contains("notifications.promptsListChanged"), "{violation}");
+        // The server has not announced changes of resources.
+        let resources = subscription.send_resources_list_changed(about(id)).await;
+        let Err(Error::NotPermitted(violation)) = resources else { panic!("{resources:?}") };
+        assert!(violation.to_string().contains("the capability `resources.listChanged`"), "{violation}");
+        subscription.send_subscription_closed(complete()).await.unwrap();
+    }
+}
+
+/// Hears the log, and offers nothing else.
+struct Log(mpsc::UnboundedSender<LoggingMessageParams>);
+
+impl client::Handler for Log {
+    async fn log_message(&self, _: client::Context, params: LoggingMessageParams) {
+        self.0.send(params).unwrap();
+    }
+}
+
+type Reports = Arc<Mutex<Vec<Report>>>;
+
+/// A client of the desk, what comes of its log, and what either side reports.
+fn connected() -> (McpClient<Start>, mpsc::UnboundedReceiver<LoggingMessageParams>, Reports) {
+    let reports = Reports::default();
+    let options = || {
+        let reports = reports.clone();
+        Options::new()
+            .judge_payloads(true)
+            .on_report(move |report| reports.lock().unwrap().push(report.clone()))
+    };
+    let (near, far) = duplex();
+    let server = McpServer::with_options(far, options());
+    tokio::spawn(async move {
+        let serving = tokio::spawn(server.incoming().serve(Desk));
+        server.ended().await;
+        serving.await.unwrap();
+    });
+    let client = McpClient::with_options(near, options());
+    let (told, heard) = mpsc::unbounded_channel();
+    tokio::spawn(client.incoming().serve(Log(told)));
+    (client, heard, reports)
+}
+
+#[tokio::test]
+async fn a_server_that_needs_to_know_more_is_asked_again() {
+    let (client, mut log, reports) = connected();
+    let call = CallToolParams::new("greet", meta());
+    let client::ToolsCallReply::ToolsInputRequired(asked) = client.call_tool(call.clone()).await.unwrap()
+    else {
+        panic!("the name is not known yet")
+    };
+    let InputRequest::ElicitationCreate(question) = &asked.input_requests.unwrap()["who"] else { panic!() };
+    let ElicitParams::Form(form) = &question.params else { panic!() };
+    assert_eq!(form.message, "Who is there?");
+
+    let name = [("name".to_owned(), FieldValue::from("Ada"))];
+    let answers = [("who".to_owned(), ElicitResult::new(ElicitAction::Accept).content(name).into())];
+    let mut again = call.input_responses(answers).request_state(asked.request_state.unwrap());
+    // Of this try the client wants to read the log.
+    again.meta.log_level = Some(LoggingLevel::Debug);
+    let (told, mut progress) = mpsc::unbounded_channel();
+    let reply =
+        client.call_tool(again).on_progress(move |report| told.send(report.progress).unwrap()).await.unwrap();
+    let client::ToolsCallReply::ToolsResult(result) = reply else { panic!("the name is known") };
+    assert_eq!(serde_json::to_value(&result.content).unwrap()[0]["text"], "Hello, Ada");
+    assert_eq!(log.recv().await.unwrap().data, "called");
+    assert_eq!(progress.recv().await.unwrap(), 1.0);
+    client.close().await.unwrap();
+    assert!(log.recv().await.is_none(), "one call asked for the log");
+    assert!(reports.lock().unwrap().is_empty(), "{reports:?}");
+}
+
+#[tokio::test]
+async fn what_a_server_can_do_is_open_until_it_is_discovered() {
+    let (client, _log, _) = connected();
+    let complete = || {
+        let reference = PromptReference::new("letter");
+        CompleteParams::new(reference, CompletionArgument::new("to", ""), meta())
+    };
+    // Nothing is known yet: the server says that it cannot.
+    let Err(Error::Refused(refusal)) = client.complete(complete()).await else { panic!() };
+    assert_eq!(refusal.code, -32601);
+    let found = client.discover(RequestParams::new(meta())).await.unwrap();
+    assert_eq!(found.supported_versions, [VERSION]);
+    let Err(Error::NotPermitted(violation)) = client.complete(complete()).await else { panic!() };
+    let said = "`completion/complete` needs the capability `completions`, which the server has not announced";
+    assert_eq!(violation.to_string(), said);
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_subscription_is_one_long_request() {
+    let (client, _log, _) = connected();
+    client.discover(RequestParams::new(meta())).await.unwrap();
+    let wanted = SubscriptionFilter::new().tools_list_changed(true);
+    let params = SubscriptionsListenParams::new(wanted.clone(), meta());
+    let subscription = client.send_subscriptions_listen(params).await.unwrap();
+    let (told, subscription) = subscription.recv_subscriptions_acknowledged().await.unwrap();
+    assert_eq!(told.notifications, wanted);
+    let SubscribedNext::ToolsListChanged(_, subscription) = subscription.next().await.unwrap() else {
+        panic!()
+    };
+    let SubscribedNext::SubscriptionClosed(closed) = subscription.next().await.unwrap() else { panic!() };
+    assert_eq!(closed.result_type, Some(ResultType::Complete));
+    client.close().await.unwrap();
+}
