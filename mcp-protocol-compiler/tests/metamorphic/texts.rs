@@ -19,31 +19,55 @@ use crate::tree::Files;
 pub(crate) struct Source {
     pub(crate) entry: PathBuf,
     pub(crate) files: Files,
+    pub(crate) origin: Origin,
+}
+
+/// Who wrote a text, and whether mistakes were put into it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Origin {
+    Protocols { spoiled: bool },
+    Graphs { spoiled: bool },
+    Channels { spoiled: bool },
+    Project,
+}
+
+impl Origin {
+    pub(crate) fn is_spoiled(self) -> bool {
+        matches!(
+            self,
+            Origin::Protocols { spoiled: true }
+                | Origin::Graphs { spoiled: true }
+                | Origin::Channels { spoiled: true }
+        )
+    }
 }
 
 /// A random text, which may have mistakes in it.
 pub(crate) fn random(random: &mut Random, seed: u64) -> Source {
-    let text = match random.below(10) {
-        0..4 => protocols::write(random),
-        4..8 => graphs::write(seed),
-        _ => channels(random),
+    type Writer = fn(bool) -> Origin;
+    let (text, origin): (String, Writer) = match random.below(10) {
+        0..4 => (protocols::write(random), |spoiled| Origin::Protocols { spoiled }),
+        4..8 => (graphs::write(seed), |spoiled| Origin::Graphs { spoiled }),
+        _ => (channels(random), |spoiled| Origin::Channels { spoiled }),
     };
     let entry = PathBuf::from("random.session");
     let mut files = Files::from([(entry.clone(), parsed(&entry, text.into_bytes()))]);
-    if random.percent(40) {
+    let spoiled = random.percent(40);
+    if spoiled {
         for _ in 0..1 + random.below(2) {
             spoil(&mut files, random);
         }
     }
-    Source { entry, files }
+    Source { entry, files, origin: origin(spoiled) }
 }
 
 /// Channels side by side with requests of either role, many of which may be cancelled; the server lists its channels in
 /// an order of its own.
 fn channels(random: &mut Random) -> String {
     let reply = if random.percent(30) { " with reply error -32800" } else { "" };
-    let mut text =
-        format!("notification Cancelled \"cancelled\" (P) cancels id{reply}\nclient C\nserver S\n");
+    let mut text = format!(
+        "types crate::payloads\nnotification Cancelled \"cancelled\" (P) cancels id{reply}\nclient C\nserver S\n"
+    );
     let (mut client, mut server) = (Vec::new(), Vec::new());
     for number in 0..2 + random.below(3) {
         let modifier = if random.percent(70) { " cancellable" } else { "" };
@@ -87,7 +111,7 @@ fn open(entry: PathBuf) -> Source {
         Ok(bytes)
     })
     .unwrap();
-    Source { entry, files }
+    Source { entry, files, origin: Origin::Project }
 }
 
 /// The tree of a text. Comments and empty lines stand at places in it, which a change would move.
