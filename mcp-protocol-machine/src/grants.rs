@@ -66,6 +66,10 @@ impl Grants {
 
     /// What was removed since the last call, whether or not it is still granted.
     pub(crate) fn take_released(&mut self) -> Capabilities {
+        // This is asked after every message, and most release nothing.
+        if self.released.is_empty() {
+            return Capabilities::none();
+        }
         Capabilities::from_gates(std::mem::take(&mut self.released))
     }
 

@@ -248,9 +248,11 @@ impl Checker {
             let by = self.sent_by(side);
             let released = self.asked_mut(by).take_released();
             let is_crossed = direction == by || !self.ordered;
-            let during: Capabilities = released.each().filter(|gate| self.is_during(*gate)).collect();
-            if !during.is_none() && is_crossed {
-                self.note_ended(side, during, message);
+            if !released.is_none() && is_crossed {
+                let during: Capabilities = released.each().filter(|gate| self.is_during(*gate)).collect();
+                if !during.is_none() {
+                    self.note_ended(side, during, message);
+                }
             }
             if !self.protocol.announces_in_each_request(side) {
                 continue;

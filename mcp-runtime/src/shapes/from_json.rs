@@ -1,136 +1,139 @@
-//! Reads the shapes that the language has by itself.
+//! How a type is read from JSON: from the text as it is parsed, or from a value that is in memory.
 
-use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
 use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
 use mcp_protocol_machine::shape::{ShapeMismatch, choose, judge};
-use serde::Deserializer;
-use serde::de::{Deserialize, Error as _};
-use serde_json::Value;
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::number::Number;
-use super::tree::{JsonTree, Object, object};
+use super::tree::JsonTree;
 
-/// A type that is read from JSON, piece by piece.
-pub trait FromJson: Sized {
+/// A type that is read from JSON, piece by piece. Every shape that the language has by itself is one, and so is every type
+/// that is generated.
+///
+/// A type says what it makes of a list and of an object while they are parsed. What it says nothing about is read into
+/// memory and given to [`from_tree`](FromJson::from_tree).
+pub trait FromJson<'de>: Sized {
     /// What a value should be, in a sentence: `a string`.
     const EXPECTED: &'static str;
 
-    /// Reads a value.
+    /// Reads what is in memory as a whole: anything but a list or an object that the type reads while it is parsed.
     ///
     /// # Errors
     /// The first place where the value does not have the shape.
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch>;
+    fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+        Err(mismatch(Self::EXPECTED, &value))
+    }
 
-    /// What is wrong with a value that is something else altogether.
-    #[doc(hidden)]
-    fn mismatch(value: &JsonTree<'_>) -> ShapeMismatch {
-        ShapeMismatch::of_value(Self::EXPECTED, value)
+    /// Reads a list.
+    ///
+    /// # Errors
+    /// The first place where the value does not have the shape, or the error of the parser.
+    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+        Self::from_tree(JsonTree::from_list(list)?)
+    }
+
+    /// Reads an object.
+    ///
+    /// # Errors
+    /// The first place where the value does not have the shape, or the error of the parser.
+    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+        Self::from_tree(JsonTree::from_object(object)?)
     }
 }
 
-macro_rules! from_json {
-    ($($type:ty, $expected:literal, $pattern:pat => $taken:expr;)*) => { $(
-        impl FromJson for $type {
-            const EXPECTED: &'static str = $expected;
-
-            fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-                match value {
-                    $pattern => Ok($taken),
-                    other => Err(Self::mismatch(&other)),
-                }
-            }
-        }
-    )* };
+/// The error that a value is something else.
+#[doc(hidden)]
+pub fn mismatch<E: Error>(expected: &str, value: &JsonTree<'_>) -> E {
+    E::custom(ShapeMismatch::of_value(expected, value))
 }
 
-from_json! {
-    String, "a string", JsonTree::Text(text) => text.into_owned();
-    bool, "true or false", JsonTree::Bool(value) => value;
-    Object, "an object", JsonTree::Object(members) => object(members);
-    Number, "a number", JsonTree::Number(number) => number;
-    (), "null", JsonTree::Null => ();
+/// Reads a type from any JSON that serde reads.
+#[doc(hidden)]
+pub fn deserialize<'de, T: FromJson<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    deserializer.deserialize_any(Reader(PhantomData))
 }
 
-impl FromJson for Value {
-    const EXPECTED: &'static str = "any value";
+/// Reads a type where serde asks what a value, an element or a member is to become.
+pub(super) struct Reader<T>(PhantomData<T>);
 
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        Ok(value.into())
+impl<T> Reader<T> {
+    pub(super) fn new() -> Reader<T> {
+        Reader(PhantomData)
     }
 }
 
-impl FromJson for i64 {
-    const EXPECTED: &'static str = "a whole number";
+impl<'de, T: FromJson<'de>> DeserializeSeed<'de> for Reader<T> {
+    type Value = T;
 
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        match &value {
-            JsonTree::Number(number) => number.as_i64(),
-            _ => None,
-        }
-        .ok_or_else(|| Self::mismatch(&value))
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserializer.deserialize_any(self)
     }
 }
 
-impl FromJson for u64 {
-    const EXPECTED: &'static str = "a whole number that is not negative";
+impl<'de, T: FromJson<'de>> Visitor<'de> for Reader<T> {
+    type Value = T;
 
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        match &value {
-            JsonTree::Number(number) => number.as_u64(),
-            _ => None,
-        }
-        .ok_or_else(|| Self::mismatch(&value))
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(T::EXPECTED)
     }
-}
 
-impl<T: FromJson> FromJson for Vec<T> {
-    const EXPECTED: &'static str = "a list";
-
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        let JsonTree::List(elements) = value else { return Err(Self::mismatch(&value)) };
-        let element = |(place, value)| T::from_json(value).map_err(|mismatch| mismatch.in_element(place));
-        elements.into_iter().enumerate().map(element).collect()
+    fn visit_unit<E: Error>(self) -> Result<T, E> {
+        T::from_tree(JsonTree::Null)
     }
-}
 
-impl<T: FromJson> FromJson for BTreeMap<String, T> {
-    const EXPECTED: &'static str = "an object";
-
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        let JsonTree::Object(members) = value else { return Err(Self::mismatch(&value)) };
-        let member = |(key, value): (Cow<'_, str>, JsonTree<'_>)| match T::from_json(value) {
-            Ok(value) => Ok((key.into_owned(), value)),
-            Err(mismatch) => Err(mismatch.in_member(&key)),
-        };
-        members.into_iter().map(member).collect()
+    fn visit_none<E: Error>(self) -> Result<T, E> {
+        T::from_tree(JsonTree::Null)
     }
-}
 
-/// `T | null`
-impl<T: FromJson> FromJson for Option<T> {
-    const EXPECTED: &'static str = T::EXPECTED;
-
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        match value {
-            JsonTree::Null => Ok(None),
-            value => T::from_json(value).map(Some),
-        }
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
+        deserialize(deserializer)
     }
-}
 
-impl<T: FromJson> FromJson for Box<T> {
-    const EXPECTED: &'static str = T::EXPECTED;
+    fn visit_bool<E: Error>(self, value: bool) -> Result<T, E> {
+        T::from_tree(JsonTree::Bool(value))
+    }
 
-    fn from_json(value: JsonTree<'_>) -> Result<Self, ShapeMismatch> {
-        T::from_json(value).map(Box::new)
+    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
+        T::from_tree(JsonTree::Number(number.into()))
+    }
+
+    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
+        T::from_tree(JsonTree::Number(number.into()))
+    }
+
+    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
+        T::from_tree(JsonTree::Number(number.into()))
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
+        self.visit_string(text.to_owned())
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<T, E> {
+        T::from_tree(JsonTree::Text(text.into()))
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<T, E> {
+        T::from_tree(JsonTree::Text(text.into()))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
+        T::from_list(list)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
+        T::from_object(object)
     }
 }
 
 /// Which alternative of a union a value is, by its place.
+///
+/// # Errors
+/// Where the value fits none of them.
 #[doc(hidden)]
-pub fn chosen(protocol: &Protocol, union: ShapeIndex, value: &JsonTree<'_>) -> Result<usize, ShapeMismatch> {
+pub fn chosen<E: Error>(protocol: &Protocol, union: ShapeIndex, value: &JsonTree<'_>) -> Result<usize, E> {
     let shape = protocol.shape(union).map(|named| &named.shape);
     let parts: &[Shape] = match shape {
         Some(Shape::Union(parts)) => parts,
@@ -140,44 +143,8 @@ pub fn chosen(protocol: &Protocol, union: ShapeIndex, value: &JsonTree<'_>) -> R
     match choose(protocol, parts, value) {
         Some(place) => Ok(place),
         None => Err(match judge(protocol, &Shape::Named(union), value) {
-            Err(mismatch) => mismatch,
-            Ok(()) => ShapeMismatch::of_value("one of several shapes", value),
+            Err(mismatch) => E::custom(mismatch.rooted()),
+            Ok(()) => mismatch("one of several shapes", value),
         }),
-    }
-}
-
-impl<'de> Deserialize<'de> for Number {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserialize(deserializer)
-    }
-}
-
-/// Reads a generated type from any JSON that serde reads.
-#[doc(hidden)]
-pub fn deserialize<'de, T: FromJson, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    T::from_json(JsonTree::deserialize(deserializer)?).map_err(|mismatch| D::Error::custom(mismatch.rooted()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read<T: FromJson>(text: &str) -> Result<T, String> {
-        T::from_json(serde_json::from_str(text).unwrap()).map_err(|mismatch| mismatch.rooted().to_string())
-    }
-
-    #[test]
-    fn a_mismatch_says_where() {
-        let error = |text| read::<Vec<BTreeMap<String, i64>>>(text).unwrap_err();
-        assert_eq!(error(r#"[{ "a": 1 }, { "b": "x" }]"#), "[1].b: expected a whole number, found \"x\"");
-        assert_eq!(error("{}"), "expected a list, found an object");
-    }
-
-    #[test]
-    fn whole_numbers_may_be_written_with_a_point() {
-        assert_eq!(read::<i64>("2.0"), Ok(2));
-        assert!(read::<i64>("2.5").is_err());
-        assert_eq!(read::<u64>(&u64::MAX.to_string()), Ok(u64::MAX));
-        assert!(read::<u64>("-1.0").is_err());
     }
 }

@@ -55,19 +55,34 @@ macro_rules! __record {
             )*)?
         }
 
-        impl $crate::shapes::FromJson for $name {
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = concat!("an object `", stringify!($name), "`");
 
             #[allow(unused_mut, unused_variables)]
-            fn from_json(
-                value: $crate::shapes::JsonTree<'_>,
-            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
-                let mut members = $crate::shapes::Members::of::<Self>(value)?;
-                $($(members.literal($text_key, $text)?;)*)?
+            fn from_object<A: $crate::shapes::serde::de::MapAccess<'de>>(
+                object: A,
+            ) -> ::std::result::Result<Self, A::Error> {
+                let mut members = $crate::shapes::Members::of(object);
+                let literals: &mut [$crate::shapes::Literal] =
+                    &mut [$($($crate::shapes::Literal::new($text_key, $text)),*)?];
+                $($(let mut $required = None;)*)?
+                $($(let mut $optional = None;)*)?
+                $(let mut $rest = $crate::shapes::Object::new();)?
+                while let Some(key) = members.next_key()? {
+                    match &*key {
+                        $($($text_key => members.literal(literals, $text_key)?,)*)?
+                        $($($required_key => $required = Some(members.value($required_key)?),)*)?
+                        $($($optional_key => $optional = members.value($optional_key)?,)*)?
+                        $(_ => members.keep(key, &mut $rest)?,)?
+                        #[allow(unreachable_patterns)]
+                        _ => members.ignore()?,
+                    }
+                }
+                $crate::shapes::Literal::all_there(literals)?;
                 Ok(Self {
-                    $($($required: members.required($required_key)?,)*)?
-                    $($($optional: members.optional($optional_key)?,)*)?
-                    $($rest: members.rest(),)?
+                    $($($required: $crate::shapes::required($required, $required_key)?,)*)?
+                    $($($optional,)*)?
+                    $($rest,)?
                 })
             }
         }
@@ -147,16 +162,16 @@ macro_rules! __union {
             }
         )*
 
-        impl $crate::shapes::FromJson for $name {
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = concat!("a `", stringify!($name), "`");
 
-            fn from_json(
-                value: $crate::shapes::JsonTree<'_>,
-            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
-                match $crate::shapes::chosen(&$protocol, $index, &value)? {
+            fn from_tree<E: $crate::shapes::serde::de::Error>(
+                value: $crate::shapes::JsonTree<'de>,
+            ) -> ::std::result::Result<Self, E> {
+                match $crate::shapes::chosen::<E>(&$protocol, $index, &value)? {
                     $($($text_place => Ok(Self::$text_variant),)*)?
-                    $($place => $crate::shapes::FromJson::from_json(value).map(Self::$variant),)*
-                    _ => Err(Self::mismatch(&value)),
+                    $($place => value.read().map(Self::$variant),)*
+                    _ => Err($crate::shapes::mismatch(Self::EXPECTED, &value)),
                 }
             }
         }
@@ -204,15 +219,15 @@ macro_rules! __words {
             }
         }
 
-        impl $crate::shapes::FromJson for $name {
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = $expected;
 
-            fn from_json(
-                value: $crate::shapes::JsonTree<'_>,
-            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
+            fn from_tree<E: $crate::shapes::serde::de::Error>(
+                value: $crate::shapes::JsonTree<'de>,
+            ) -> ::std::result::Result<Self, E> {
                 const ALL: &[$name] = &[$($name::$variant),*];
                 let found = value.text().and_then(|text| ALL.iter().find(|word| word.as_str() == text));
-                found.copied().ok_or_else(|| Self::mismatch(&value))
+                found.copied().ok_or_else(|| $crate::shapes::mismatch(Self::EXPECTED, &value))
             }
         }
 
@@ -259,13 +274,13 @@ macro_rules! __words {
             }
         }
 
-        impl $crate::shapes::FromJson for $name {
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = "a string";
 
-            fn from_json(
-                value: $crate::shapes::JsonTree<'_>,
-            ) -> ::std::result::Result<Self, $crate::shapes::ShapeMismatch> {
-                String::from_json(value).map(Self::from)
+            fn from_tree<E: $crate::shapes::serde::de::Error>(
+                value: $crate::shapes::JsonTree<'de>,
+            ) -> ::std::result::Result<Self, E> {
+                String::from_tree(value).map(Self::from)
             }
         }
 

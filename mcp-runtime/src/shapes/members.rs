@@ -1,116 +1,169 @@
-//! Takes a record apart.
+//! What a record does with its members while its object is parsed.
 
 use std::borrow::Cow;
 
-use mcp_protocol_machine::shape::ShapeMismatch;
+use serde::de::{Error, IgnoredAny, MapAccess};
 
-use super::from_json::FromJson;
-use super::tree::{JsonTree, Object, object};
+use super::from_json::{FromJson, Reader, mismatch};
+use super::place::{in_member, missing};
+use super::tree::{JsonTree, Object};
+use crate::jsonrpc::JsonKey;
 
-/// The members of an object that have not been taken.
+/// The members of an object, each of which is read or left, one after the other.
 #[derive(Debug)]
-pub struct Members<'a>(Vec<(Cow<'a, str>, JsonTree<'a>)>);
+pub struct Members<A>(A);
 
-impl<'a> Members<'a> {
-    /// The members of a value that is to be a `T`.
-    ///
-    /// # Errors
-    /// The value is not an object.
-    pub fn of<T: FromJson>(value: JsonTree<'a>) -> Result<Members<'a>, ShapeMismatch> {
-        match value {
-            JsonTree::Object(members) => Ok(Members(members)),
-            other => Err(T::mismatch(&other)),
-        }
+impl<'de, A: MapAccess<'de>> Members<A> {
+    /// The members of an object.
+    pub fn of(object: A) -> Members<A> {
+        Members(object)
     }
 
-    /// Takes a member that must be there.
+    /// The key of the next member.
     ///
     /// # Errors
-    /// It is missing, or does not have its shape.
-    pub fn required<T: FromJson>(&mut self, key: &str) -> Result<T, ShapeMismatch> {
-        let read = match self.take(key) {
-            Some(value) => T::from_json(value),
-            None => Err(ShapeMismatch::of_nothing(T::EXPECTED)),
-        };
-        read.map_err(|mismatch| mismatch.in_member(key))
+    /// The error of the parser.
+    pub fn next_key(&mut self) -> Result<Option<Cow<'de, str>>, A::Error> {
+        Ok(self.0.next_key::<JsonKey<'de>>()?.map(|JsonKey(key)| key))
     }
 
-    /// Takes a member that may be absent. `null` is taken for absent where it is not a value of the member, because
-    /// there are peers that write it.
+    /// The value of the member whose key was the last one.
     ///
     /// # Errors
     /// It does not have its shape.
-    pub fn optional<T: FromJson>(&mut self, key: &str) -> Result<Option<T>, ShapeMismatch> {
-        match self.take(key) {
-            None => Ok(None),
-            Some(JsonTree::Null) => Ok(T::from_json(JsonTree::Null).ok()),
-            Some(value) => T::from_json(value).map(Some).map_err(|mismatch| mismatch.in_member(key)),
-        }
+    pub fn value<T: FromJson<'de>>(&mut self, key: &str) -> Result<T, A::Error> {
+        self.0.next_value_seed(Reader::new()).map_err(|error| in_member(key, error))
     }
 
-    /// Takes a member that must be a text.
+    /// Reads a value that must be one of the texts.
     ///
     /// # Errors
-    /// It is missing, or something else.
-    pub fn literal(&mut self, key: &str, text: &str) -> Result<(), ShapeMismatch> {
-        let mismatch = match self.take(key) {
-            Some(JsonTree::Text(found)) if found == text => return Ok(()),
-            Some(found) => ShapeMismatch::of_value(&format!("\"{text}\""), &found),
-            None => ShapeMismatch::of_nothing(&format!("\"{text}\"")),
-        };
-        Err(mismatch.in_member(key))
-    }
-
-    /// Takes all members with a key, and returns the last one.
-    fn take(&mut self, key: &str) -> Option<JsonTree<'a>> {
-        let mut taken = None;
-        for place in (0..self.0.len()).rev() {
-            if self.0.get(place).is_some_and(|(name, _)| name == key) {
-                let (_, value) = self.0.remove(place);
-                taken = taken.or(Some(value));
+    /// It is something else.
+    pub fn literal(&mut self, literals: &mut [Literal], key: &str) -> Result<(), A::Error> {
+        let found: JsonTree<'de> = self.value(key)?;
+        for literal in literals.iter_mut().filter(|literal| literal.key == key) {
+            if found.text() != Some(literal.text) {
+                return Err(in_member(key, mismatch(&literal.expected(), &found)));
             }
+            literal.is_there = true;
         }
-        taken
+        Ok(())
     }
 
-    /// What has not been taken.
-    pub fn rest(self) -> Object {
-        object(self.0)
+    /// Leaves a value.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    pub fn ignore(&mut self) -> Result<(), A::Error> {
+        self.0.next_value::<IgnoredAny>().map(drop)
     }
+
+    /// Keeps a value.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    pub fn keep(&mut self, key: Cow<'de, str>, rest: &mut Object) -> Result<(), A::Error> {
+        rest.insert(key.into_owned(), self.0.next_value()?);
+        Ok(())
+    }
+}
+
+/// A member that must be a text.
+#[derive(Debug)]
+pub struct Literal {
+    key: &'static str,
+    text: &'static str,
+    is_there: bool,
+}
+
+impl Literal {
+    /// `key: "text"`, which has not been seen.
+    pub fn new(key: &'static str, text: &'static str) -> Literal {
+        Literal { key, text, is_there: false }
+    }
+
+    fn expected(&self) -> String {
+        format!("\"{}\"", self.text)
+    }
+
+    /// Whether all have been seen.
+    ///
+    /// # Errors
+    /// The first one that has not.
+    pub fn all_there<E: Error>(literals: &[Literal]) -> Result<(), E> {
+        match literals.iter().find(|literal| !literal.is_there) {
+            Some(literal) => Err(missing(literal.key, &literal.expected())),
+            None => Ok(()),
+        }
+    }
+}
+
+/// What a member that must be there has become.
+///
+/// # Errors
+/// It is not there.
+pub fn required<'de, T: FromJson<'de>, E: Error>(value: Option<T>, key: &str) -> Result<T, E> {
+    value.ok_or_else(|| missing(key, T::EXPECTED))
 }
 
 #[cfg(test)]
 mod tests {
+    use serde::de::Deserializer as _;
     use serde_json::{Value, json};
 
     use super::*;
 
-    fn members(text: &str) -> Members<'_> {
-        Members::of::<Object>(serde_json::from_str(text).unwrap()).unwrap()
+    /// `{ type: "text", text: string, title?: string, ..rest }`
+    #[derive(Debug, PartialEq)]
+    struct Text {
+        text: String,
+        title: Option<String>,
+        rest: Object,
+    }
+
+    impl<'de> FromJson<'de> for Text {
+        const EXPECTED: &'static str = "an object `Text`";
+
+        fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+            let mut members = Members::of(object);
+            let literals = &mut [Literal::new("type", "text")];
+            let (mut text, mut title, mut rest) = (None, None, Object::new());
+            while let Some(key) = members.next_key()? {
+                match &*key {
+                    "type" => members.literal(literals, "type")?,
+                    "text" => text = Some(members.value("text")?),
+                    "title" => title = members.value("title")?,
+                    "left" => members.ignore()?,
+                    _ => members.keep(key, &mut rest)?,
+                }
+            }
+            Literal::all_there(literals)?;
+            Ok(Text { text: required(text, "text")?, title, rest })
+        }
+    }
+
+    fn read(text: &str) -> Result<Text, String> {
+        let read = serde_json::Deserializer::from_str(text).deserialize_any(Reader::<Text>::new());
+        read.map_err(|error| error.to_string().split(" at line").next().unwrap_or_default().to_owned())
     }
 
     #[test]
     fn members_are_taken_by_their_keys() {
-        let mut members = members(r#"{ "type": "text", "text": "hi", "title": null, "left": 1 }"#);
-        members.literal("type", "text").unwrap();
-        assert_eq!(members.required::<String>("text").unwrap(), "hi");
-        assert_eq!(members.optional::<String>("title").unwrap(), None);
-        let missing = members.required::<String>("name").unwrap_err().rooted();
-        assert_eq!(missing.to_string(), "name: expected a string, found nothing");
-        assert_eq!(Value::Object(members.rest()), json!({ "left": 1 }));
+        let text = read(r#"{ "type": "text", "text": "hi", "title": null, "left": 1, "more": { "a": [] } }"#);
+        let Value::Object(rest) = json!({ "more": { "a": [] } }) else { panic!() };
+        assert_eq!(text, Ok(Text { text: "hi".to_owned(), title: None, rest }));
+        let error = |text| read(text).unwrap_err();
+        assert_eq!(error(r#"{ "type": "text" }"#), "text: expected a string, found nothing");
+        assert_eq!(error(r#"{ "text": "hi" }"#), "type: expected \"text\", found nothing");
+        assert_eq!(error(r#"{ "type": "image" }"#), "type: expected \"text\", found \"image\"");
+        assert_eq!(error(r#"{ "type": 5 }"#), "type: expected \"text\", found 5");
+        assert_eq!(error(r#"{ "type": "text", "title": 1 }"#), "title: expected a string, found 1");
+        assert_eq!(error("[]"), "expected an object `Text`, found a list");
     }
 
     #[test]
-    fn null_stays_null_where_it_is_a_value() {
-        let mut members = members(r#"{ "parent": null }"#);
-        assert_eq!(members.optional::<Option<String>>("parent").unwrap(), Some(None));
-        assert_eq!(members.optional::<Option<String>>("child").unwrap(), None);
-    }
-
-    #[test]
-    fn of_several_members_with_one_key_the_last_one_is_taken() {
-        let mut members = members(r#"{ "a": 1, "b": 2, "a": 3, "c": 4, "b": 5 }"#);
-        assert_eq!(members.required::<i64>("a").unwrap(), 3);
-        assert_eq!(Value::Object(members.rest()), json!({ "b": 5, "c": 4 }));
+    fn of_several_members_with_one_key_the_last_one_counts() {
+        let text = read(r#"{ "type": "text", "text": "a", "b": 2, "text": "c", "b": 5 }"#).unwrap();
+        assert_eq!((&*text.text, &text.rest["b"]), ("c", &json!(5)));
     }
 }

@@ -4,25 +4,27 @@
 //! have, and a setter for each field that may be absent: `Tool::new("echo").title("Echo")`. A union becomes an enum. The
 //! types are `Serialize` and `Deserialize`. What does not fit says where: `content[2].text: expected a string, found 5`.
 //!
-//! A payload is read in two steps: JSON text becomes a [`JsonTree`], which borrows its texts, and [`FromJson`] takes it
-//! apart. So what is generated for a type is short and is compiled once. Writing goes straight to text.
+//! A type is read while the text is parsed, see [`FromJson`]. Only a value of a union is read into memory first, as a
+//! [`JsonTree`], which borrows its texts: which alternative it is may depend on any part of it. Writing goes straight to
+//! text.
 //!
-//! `from_json.rs` reads the shapes that the language has by itself, `members.rs` takes a record apart, `number.rs` is what
-//! `number` becomes, `tree.rs` is the tree, and `macros.rs` has what generated code calls for a record, a
-//! union, or a choice of words.
+//! `from_json.rs` is how a type is read; `values.rs` reads the shapes that the language has by itself, `members.rs` what a
+//! record has; `place.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value in
+//! memory, and `macros.rs` has what generated code calls for a record, a union, or a choice of words.
 
 mod from_json;
 mod macros;
 mod members;
 mod number;
+mod place;
 mod tree;
-
-pub use mcp_protocol_machine::shape::ShapeMismatch;
+mod values;
 
 pub use self::from_json::FromJson;
 #[doc(hidden)]
-pub use self::from_json::{chosen, deserialize};
-pub use self::members::Members;
+pub use self::from_json::{chosen, deserialize, mismatch};
+#[doc(hidden)]
+pub use self::members::{Literal, Members, required};
 pub use self::number::Number;
 pub use self::tree::{JsonTree, Object};
 #[doc(hidden)]
@@ -33,6 +35,10 @@ pub use crate::{__record as record, __union as union, __words as words};
 #[doc(hidden)]
 pub mod serde {
     pub use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub mod de {
+        pub use ::serde::de::{Error, MapAccess};
+    }
 
     pub mod ser {
         pub use ::serde::ser::SerializeMap;

@@ -1,20 +1,22 @@
-//! A JSON value that is taken apart.
+//! A JSON value in memory.
 
 use std::borrow::Cow;
-use std::fmt;
+use std::marker::PhantomData;
 
 use mcp_protocol_machine::shape::{Json, JsonView};
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::value::{MapDeserializer, SeqDeserializer};
+use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
+use super::from_json::{FromJson, deserialize};
 use super::number::Number;
 use crate::jsonrpc::JsonKey;
 
 /// An object whose members nothing is said about.
 pub type Object = serde_json::Map<String, Value>;
 
-/// A JSON value, for [`FromJson`](super::FromJson) to take apart. Texts without escapes are those of the message and are
-/// not copied.
+/// A JSON value, for [`FromJson`](super::FromJson) to look at before it decides. Texts without escapes are those of the
+/// message and are not copied.
 #[derive(Clone, Debug)]
 pub enum JsonTree<'a> {
     /// `null`
@@ -31,13 +33,21 @@ pub enum JsonTree<'a> {
     Object(Vec<(Cow<'a, str>, JsonTree<'a>)>),
 }
 
-impl JsonTree<'_> {
+impl<'de> JsonTree<'de> {
     /// The text, if this is one.
     pub fn text(&self) -> Option<&str> {
         match self {
             JsonTree::Text(text) => Some(text),
             _ => None,
         }
+    }
+
+    /// Reads a type.
+    ///
+    /// # Errors
+    /// The first place where the value does not have the shape.
+    pub fn read<T: FromJson<'de>, E: Error>(self) -> Result<T, E> {
+        deserialize(self.into_deserializer())
     }
 }
 
@@ -49,13 +59,11 @@ impl From<JsonTree<'_>> for Value {
             JsonTree::Number(number) => number.into(),
             JsonTree::Text(text) => Value::String(text.into_owned()),
             JsonTree::List(elements) => elements.into_iter().map(Value::from).collect(),
-            JsonTree::Object(members) => Value::Object(object(members)),
+            JsonTree::Object(members) => {
+                Value::Object(members.into_iter().map(|(key, value)| (key.into_owned(), value.into())).collect())
+            }
         }
     }
-}
-
-pub(super) fn object(members: Vec<(Cow<'_, str>, JsonTree<'_>)>) -> Object {
-    members.into_iter().map(|(key, value)| (key.into_owned(), value.into())).collect()
 }
 
 impl Json for JsonTree<'_> {
@@ -71,66 +79,14 @@ impl Json for JsonTree<'_> {
     }
 }
 
-impl<'de> Deserialize<'de> for JsonTree<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonTree<'de>, D::Error> {
-        deserializer.deserialize_any(TreeVisitor)
-    }
-}
+impl<'de> FromJson<'de> for JsonTree<'de> {
+    const EXPECTED: &'static str = "a JSON value";
 
-struct TreeVisitor;
-
-/// The key of the object as which `serde_json` shows a number if some crate of the program has turned on its feature
-/// `arbitrary_precision`. The value is the number as it is written.
-const NUMBER: &str = "$serde_json::private::Number";
-
-impl<'de> Visitor<'de> for TreeVisitor {
-    type Value = JsonTree<'de>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a JSON value")
+    fn from_tree<E>(value: JsonTree<'de>) -> Result<Self, E> {
+        Ok(value)
     }
 
-    fn visit_unit<E>(self) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Null)
-    }
-
-    fn visit_none<E>(self) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Null)
-    }
-
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<JsonTree<'de>, D::Error> {
-        JsonTree::deserialize(deserializer)
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Bool(value))
-    }
-
-    fn visit_i64<E>(self, number: i64) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Number(number.into()))
-    }
-
-    fn visit_u64<E>(self, number: u64) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Number(number.into()))
-    }
-
-    fn visit_f64<E>(self, number: f64) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Number(number.into()))
-    }
-
-    fn visit_str<E>(self, text: &str) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Text(Cow::Owned(text.to_owned())))
-    }
-
-    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Text(Cow::Borrowed(text)))
-    }
-
-    fn visit_string<E>(self, text: String) -> Result<JsonTree<'de>, E> {
-        Ok(JsonTree::Text(Cow::Owned(text)))
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<JsonTree<'de>, A::Error> {
+    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
         let mut elements = Vec::new();
         while let Some(element) = list.next_element()? {
             elements.push(element);
@@ -138,17 +94,66 @@ impl<'de> Visitor<'de> for TreeVisitor {
         Ok(JsonTree::List(elements))
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<JsonTree<'de>, A::Error> {
+    fn from_object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
         let mut members = Vec::new();
-        while let Some(JsonKey(key)) = map.next_key()? {
+        while let Some(JsonKey(key)) = object.next_key()? {
             if key == NUMBER {
-                let JsonKey(written) = map.next_value()?;
+                let JsonKey(written) = object.next_value()?;
                 return written_number(&written)
                     .ok_or_else(|| A::Error::custom(format!("{written} is not a number")));
             }
-            members.push((key, map.next_value()?));
+            members.push((key, object.next_value()?));
         }
         Ok(JsonTree::Object(members))
+    }
+}
+
+/// The key of the object as which `serde_json` shows a number if some crate of the program has turned on its feature
+/// `arbitrary_precision`. The value is the number as it is written.
+const NUMBER: &str = "$serde_json::private::Number";
+
+impl<'de> Deserialize<'de> for JsonTree<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonTree<'de>, D::Error> {
+        deserialize(deserializer)
+    }
+}
+
+/// A tree that is read as a type, with any kind of error.
+#[derive(Debug)]
+pub struct TreeDeserializer<'de, E> {
+    tree: JsonTree<'de>,
+    error: PhantomData<E>,
+}
+
+impl<'de, E: Error> IntoDeserializer<'de, E> for JsonTree<'de> {
+    type Deserializer = TreeDeserializer<'de, E>;
+
+    fn into_deserializer(self) -> TreeDeserializer<'de, E> {
+        TreeDeserializer { tree: self, error: PhantomData }
+    }
+}
+
+impl<'de, E: Error> Deserializer<'de> for TreeDeserializer<'de, E> {
+    type Error = E;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
+        match self.tree {
+            JsonTree::Null => visitor.visit_unit(),
+            JsonTree::Bool(value) => visitor.visit_bool(value),
+            JsonTree::Number(number) => number.visit(visitor),
+            JsonTree::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
+            JsonTree::Text(Cow::Owned(text)) => visitor.visit_string(text),
+            JsonTree::List(elements) => visitor.visit_seq(SeqDeserializer::new(elements.into_iter())),
+            JsonTree::Object(members) => {
+                let members = members.into_iter().map(|(key, value)| (JsonTree::Text(key), value));
+                visitor.visit_map(MapDeserializer::new(members))
+            }
+        }
+    }
+
+    serde::forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
+        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
 
@@ -163,8 +168,7 @@ fn written_number<'a>(written: &str) -> Option<JsonTree<'a>> {
 mod tests {
     use std::collections::BTreeMap;
 
-    use serde::de::IntoDeserializer;
-    use serde::de::value::{Error, MapDeserializer};
+    use serde::de::value::Error;
     use serde_json::json;
 
     use super::*;

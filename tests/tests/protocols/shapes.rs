@@ -24,8 +24,9 @@ fn again<T: serde::Serialize + serde::de::DeserializeOwned>(value: &Value) -> Va
 fn error<T: serde::de::DeserializeOwned + std::fmt::Debug>(value: Value) -> String {
     let of_value = from_value::<T>(value.clone()).unwrap_err().to_string();
     let of_text = serde_json::from_str::<T>(&value.to_string()).unwrap_err().to_string();
-    assert_eq!(of_value, of_text);
-    of_text
+    // What is read from a text has its place in the text behind it.
+    assert_eq!(of_text.split(" at line ").next(), Some(&*of_value));
+    of_value
 }
 
 #[test]
