@@ -93,13 +93,11 @@ impl Protocol {
         request: MessageIndex,
         applies: impl Fn(&Condition) -> bool + 'a,
     ) -> impl Iterator<Item = GateIndex> + 'a {
-        let gates = (0..=u16::MAX).map(GateIndex).zip(self.gates.iter());
-        let granted = gates.filter(move |(_, gate)| {
-            gate.during.as_ref().is_some_and(|during| {
-                during.requests.contains(&request) && during.condition.as_ref().is_none_or(&applies)
-            })
-        });
-        granted.map(|(index, _)| index)
+        self.gates.iter().enumerate().filter_map(move |(place, gate)| {
+            let during = gate.during.as_ref().filter(|during| during.requests.contains(&request))?;
+            let applies = during.condition.as_ref().is_none_or(&applies);
+            u16::try_from(place).ok().filter(|_| applies).map(GateIndex)
+        })
     }
 
     /// Whether the gates of a side are open until it has announced what it can do.
