@@ -10,9 +10,11 @@
 //!
 //! `from_json.rs` is how a type is read; `values.rs` reads the shapes that the language has by itself, `members.rs` what a
 //! record has; `place.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value in
-//! memory, and `macros.rs` has what generated code calls for a record, a union, or a choice of words.
+//! memory, `in_memory.rs` how it gets there and is read again; `macros.rs` has what generated code calls for a record, a
+//! union, or a choice of words.
 
 mod from_json;
+mod in_memory;
 mod macros;
 mod members;
 mod number;
