@@ -3,7 +3,7 @@
 //! The crate has one module for each revision, with a typed client, a typed server and their state machine. The
 //! compiler generates all of it from the `.session` files, and the generated files are part of the crate: a program that
 //! uses it compiles no compiler. The payload types of all revisions are in [`types`]. Only helpers of some of them,
-//! and the task id in payloads ([`related`]), are written by hand.
+//! the task id in payloads ([`related`]), and rounds of requests (`rounds`) are written by hand.
 //!
 //! ```no_run
 //! use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
@@ -69,6 +69,9 @@ pub mod mcp_2025_11_25;
 /// the feature `2026-07-28`.
 #[cfg(feature = "2026-07-28")]
 pub mod mcp_2026_07_28;
+
+#[cfg(feature = "2026-07-28")]
+pub mod rounds;
 
 /// The versions of all revisions with a handshake, the latest last.
 pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];

@@ -4,6 +4,7 @@ mod payloads;
 mod raw_json;
 mod replay;
 mod revisions;
+mod rounds;
 mod several;
 mod stateless;
 mod two_sides;

@@ -112,7 +112,7 @@ fn squeezed(code: &str) -> String {
 #[test]
 fn every_example_of_the_page_is_here() {
     let page = include_str!("../../../../docs/revisions.md");
-    let here = squeezed(include_str!("guide.rs"));
+    let here = squeezed(concat!(include_str!("guide.rs"), include_str!("../rounds.rs")));
     let mut examples = 0;
     for block in page.split("```rust\n").skip(1) {
         let code = block.split("```").next().unwrap();

@@ -1,0 +1,383 @@
+//! The server's side, in one process: a handler asks, and goes on where it was.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::RpcError;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::task::JoinSet;
+
+use super::declared::{Need, undeclared};
+use super::retry::{Answers, Questions, Retry, Round};
+use super::waiting::{Binding, Waiting};
+use crate::mcp_2026_07_28::server::Context;
+use crate::mcp_2026_07_28::types::{
+    CreateMessageInput, CreateMessageParams, CreateMessageResult, ElicitInput, ElicitParams, ElicitResult,
+    InputRequest, InputRequiredResult, InputResponse, ListRootsInput, ListRootsResult,
+};
+
+/// How many calls wait at once, unless the program says otherwise.
+const MOST_WAITING: usize = 1_000;
+
+/// How long a call waits for its next round, unless the program says otherwise.
+const LIFETIME: Duration = Duration::from_secs(600);
+
+/// Runs handlers that ask in the middle of their work. A call that waits for its next round is kept in this process, so the
+/// client has to come back to it; a server of several processes protects a state with a `Seal` instead.
+///
+/// Clones share the calls that wait. The sessions of one server need one `Rounds`: over HTTP, each request may come in a
+/// session of its own.
+///
+/// ```
+/// use mcp_protocols::mcp_2026_07_28::server::{Context, Handler, ToolsCallReply};
+/// use mcp_protocols::mcp_2026_07_28::types::*;
+/// use mcp_protocols::rounds::Rounds;
+/// use mcp_runtime::RpcError;
+///
+/// struct Greeter {
+///     rounds: Rounds,
+/// }
+///
+/// impl Handler for Greeter {
+///     async fn call_tool(&self, context: Context, params: CallToolParams) -> Result<ToolsCallReply, RpcError> {
+///         self.rounds.run(context, params, |asker| async move {
+///             let name: FieldSchema = StringSchema::new().into();
+///             let form = ElicitFormParams::new("Who is there?", FormSchema::new([("name".into(), name)]));
+///             let answer = asker.elicit(form).await?;
+///             Ok(CallToolResult::new([TextContent::new(format!("{:?}", answer.content)).into()]))
+///         })
+///         .await
+///     }
+/// }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Rounds {
+    waiting: Arc<Waiting>,
+    lifetime: Duration,
+    principal: Option<String>,
+}
+
+impl Default for Rounds {
+    fn default() -> Self {
+        Rounds::new()
+    }
+}
+
+impl Rounds {
+    /// At most 1,000 calls wait, each for at most ten minutes.
+    pub fn new() -> Rounds {
+        Rounds { waiting: Arc::new(Waiting::new(MOST_WAITING)), lifetime: LIFETIME, principal: None }
+    }
+
+    /// At most so many calls wait at once; one more is refused as busy. Calls that wait already are forgotten, so say this
+    /// before the first one.
+    #[must_use]
+    pub fn most_waiting(mut self, most: usize) -> Self {
+        self.waiting = Arc::new(Waiting::new(most));
+        self
+    }
+
+    /// A call waits at most so long for its next round. Then its handler is dropped where it is.
+    #[must_use]
+    pub fn lifetime(mut self, lifetime: Duration) -> Self {
+        self.lifetime = lifetime;
+        self
+    }
+
+    /// The same for the requests of one principal: with the state of one, another one cannot go on.
+    #[must_use]
+    pub fn principal(&self, principal: impl Into<String>) -> Self {
+        Rounds { principal: Some(principal.into()), ..self.clone() }
+    }
+
+    /// Answers a request with what `handle` returns, or with what it asks for. A request that comes with the state of a call
+    /// that waits goes on with that call, and its `handle` is not used. If the client leaves out some of the answers, it
+    /// is asked for these again. Dropping the future, as a cancelled request does, drops what `handle` is doing.
+    ///
+    /// # Errors
+    /// What `handle` returns; invalid params for a state that no call of this method, name and principal waits for; and
+    /// busy, if too many calls wait.
+    pub async fn run<P, H, F, R>(&self, context: Context, params: P, handle: H) -> Result<R, RpcError>
+    where
+        P: Retry + Sync,
+        H: FnOnce(Asker<P>) -> F,
+        F: Future<Output = Result<P::Result, RpcError>> + Send + 'static,
+        R: From<Round<P::Result>>,
+    {
+        let binding =
+            Binding { method: P::METHOD, name: params.name().to_owned(), principal: self.principal.clone() };
+        let mut conversation = match params.state() {
+            None => Box::new(Conversation::begin(context, params, handle)),
+            Some(state) => {
+                let found = self.waiting.take::<Conversation<P>>(state, &binding);
+                let mut conversation = found.ok_or_else(unknown_state)?;
+                let missing = conversation.go_on(context, params);
+                if !missing.is_empty() {
+                    return self.wait(binding, conversation, missing).map(Into::into);
+                }
+                conversation
+            }
+        };
+        match conversation.next().await {
+            Next::Done(result) => result.map(Round::Done).map(Into::into),
+            Next::Asked(questions) => self.wait(binding, conversation, questions).map(Into::into),
+        }
+    }
+
+    fn wait<P: Retry + Sync>(
+        &self,
+        binding: Binding,
+        conversation: Box<Conversation<P>>,
+        questions: Questions,
+    ) -> Result<Round<P::Result>, RpcError> {
+        let state = self.waiting.keep(binding, conversation, self.lifetime);
+        let state =
+            state.ok_or_else(|| RpcError::busy("too many calls wait for answers; try again later"))?;
+        Ok(Round::InputRequired(InputRequiredResult::new().input_requests(questions).request_state(state)))
+    }
+}
+
+fn unknown_state() -> RpcError {
+    RpcError::invalid_params(
+        "no call waits for this `requestState`: it is over, or belongs to another request",
+    )
+}
+
+/// A handler that runs or waits, and the round that it is in.
+///
+/// Invariant: `asked` is the question that the client has been asked and that is not answered.
+struct Conversation<P: Retry> {
+    steps: mpsc::Receiver<Step<P::Result>>,
+    round: watch::Sender<(Context, P)>,
+    asked: Option<Asked>,
+    /// The handler; dropping this ends it.
+    _running: JoinSet<()>,
+}
+
+/// What a handler does next.
+enum Step<R> {
+    Asks(Asked),
+    Returns(Result<R, RpcError>),
+}
+
+enum Next<R> {
+    Asked(Questions),
+    Done(Result<R, RpcError>),
+}
+
+struct Asked {
+    questions: Questions,
+    /// What the client has answered so far.
+    answers: Answers,
+    /// Where the handler waits.
+    reply: oneshot::Sender<Answers>,
+}
+
+impl<P: Retry + Sync> Conversation<P> {
+    fn begin<H, F>(context: Context, params: P, handle: H) -> Conversation<P>
+    where
+        H: FnOnce(Asker<P>) -> F,
+        F: Future<Output = Result<P::Result, RpcError>> + Send + 'static,
+    {
+        // The client is asked one thing at a time; what else the handler asks meanwhile waits for its turn.
+        let (told, steps) = mpsc::channel(1);
+        let (round, rounds) = watch::channel((context, params));
+        let handled = handle(Asker { steps: told.clone(), rounds });
+        let mut running = JoinSet::new();
+        running.spawn(async move {
+            let returned = Step::Returns(handled.await);
+            // Nobody listens if the conversation is over.
+            let _ = told.send(returned).await;
+        });
+        Conversation { steps, round, asked: None, _running: running }
+    }
+
+    /// The client has come back. Returns what it has left unanswered.
+    fn go_on(&mut self, context: Context, params: P) -> Questions {
+        let answers = params.answers().cloned().unwrap_or_default();
+        self.round.send_replace((context, params));
+        let Some(mut asked) = self.asked.take() else { return Questions::new() };
+        asked.answers.extend(answers.into_iter().filter(|(name, _)| asked.questions.contains_key(name)));
+        let missing = asked.questions.iter().filter(|(name, _)| !asked.answers.contains_key(*name));
+        let missing: Questions = missing.map(|(name, question)| (name.clone(), question.clone())).collect();
+        if missing.is_empty() {
+            // A handler that does not wait any more goes on with something else.
+            let _ = asked.reply.send(asked.answers);
+        } else {
+            self.asked = Some(asked);
+        }
+        missing
+    }
+
+    async fn next(&mut self) -> Next<P::Result> {
+        match self.steps.recv().await {
+            Some(Step::Asks(asked)) => {
+                let questions = asked.questions.clone();
+                self.asked = Some(asked);
+                Next::Asked(questions)
+            }
+            Some(Step::Returns(result)) => Next::Done(result),
+            // The handler has panicked.
+            None => Next::Done(Err(RpcError::internal_error("the handler of the request failed"))),
+        }
+    }
+}
+
+/// What a handler asks with, in a request that may take several rounds.
+#[derive(Debug)]
+pub struct Asker<P: Retry> {
+    steps: mpsc::Sender<Step<P::Result>>,
+    rounds: watch::Receiver<(Context, P)>,
+}
+
+impl<P: Retry> Clone for Asker<P> {
+    fn clone(&self) -> Self {
+        Asker { steps: self.steps.clone(), rounds: self.rounds.clone() }
+    }
+}
+
+/// The name of a question that is asked alone.
+const ALONE: &str = "input";
+
+impl<P: Retry + Sync> Asker<P> {
+    /// The params of the request, as it came last.
+    pub fn params(&self) -> P {
+        self.rounds.borrow().1.clone()
+    }
+
+    /// The context of the request that is answered now: each round is a request of its own, so ask for this again after a
+    /// question. Progress and messages of the log are about that request.
+    pub fn context(&self) -> Context {
+        self.rounds.borrow().0.clone()
+    }
+
+    /// Asks the user with a form or a URL.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub async fn elicit(&self, params: impl Into<ElicitParams> + Send) -> Result<ElicitResult, AskError> {
+        match self.ask_alone(ElicitInput::new(params.into()).into()).await? {
+            InputResponse::Elicit(answer) => Ok(answer),
+            _ => Err(AskError::wrong(ALONE)),
+        }
+    }
+
+    /// Asks the client's model for a message.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub async fn create_message(&self, params: CreateMessageParams) -> Result<CreateMessageResult, AskError> {
+        match self.ask_alone(CreateMessageInput::new(params).into()).await? {
+            InputResponse::CreateMessage(answer) => Ok(answer),
+            _ => Err(AskError::wrong(ALONE)),
+        }
+    }
+
+    /// Asks for the directories in which the server may work.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub async fn list_roots(&self) -> Result<ListRootsResult, AskError> {
+        match self.ask_alone(ListRootsInput::new().into()).await? {
+            InputResponse::ListRoots(answer) => Ok(answer),
+            _ => Err(AskError::wrong(ALONE)),
+        }
+    }
+
+    async fn ask_alone(&self, question: InputRequest) -> Result<InputResponse, AskError> {
+        let mut answers = self.ask([(ALONE.to_owned(), question)]).await?;
+        answers.remove(ALONE).ok_or_else(|| AskError::wrong(ALONE))
+    }
+
+    /// Asks several things in one round, by names of the server's choice. The answers have the same names; whether each is
+    /// an answer to its question, the caller sees.
+    ///
+    /// # Errors
+    /// See [`AskError`].
+    pub async fn ask(
+        &self,
+        questions: impl IntoIterator<Item = (String, InputRequest)> + Send,
+    ) -> Result<Answers, AskError> {
+        let questions: Questions = questions.into_iter().collect();
+        let missing = undeclared(&self.rounds.borrow().1, &questions)
+            .map(|(name, need)| AskError::NotDeclared { name: name.to_owned(), needs: Needs(need) });
+        if let Some(missing) = missing {
+            return Err(missing);
+        }
+        let (reply, answers) = oneshot::channel();
+        let asked = Asked { questions, answers: Answers::new(), reply };
+        self.steps.send(Step::Asks(asked)).await.map_err(|_| AskError::Over)?;
+        answers.await.map_err(|_| AskError::Over)
+    }
+}
+
+/// Why a question has no answer. A handler may return it: it becomes the error that the revision has for it.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum AskError {
+    /// The request does not declare that the client can answer. As an error of the request it has the code -32021.
+    NotDeclared {
+        /// The name of the question.
+        name: String,
+        /// What the question needs.
+        needs: Needs,
+    },
+    /// The client has answered with something else.
+    WrongAnswer {
+        /// The name of the question.
+        name: String,
+    },
+    /// The request is over.
+    Over,
+}
+
+/// What a question needs of a client.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Needs(Need);
+
+impl fmt::Display for Needs {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.0.name())
+    }
+}
+
+impl AskError {
+    fn wrong(name: &str) -> AskError {
+        AskError::WrongAnswer { name: name.to_owned() }
+    }
+}
+
+impl fmt::Display for AskError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AskError::NotDeclared { name, needs } => write!(
+                formatter,
+                "`{name}` needs the capability `{needs}` of the client, which the request does not declare"
+            ),
+            AskError::WrongAnswer { name } => write!(formatter, "the answer to `{name}` is of another kind"),
+            AskError::Over => formatter.write_str("the request is over"),
+        }
+    }
+}
+
+impl std::error::Error for AskError {}
+
+/// The code of the error that says that the client cannot do what a request needs.
+const MISSING_CAPABILITY: i64 = -32021;
+
+impl From<AskError> for RpcError {
+    fn from(error: AskError) -> RpcError {
+        match &error {
+            AskError::NotDeclared { needs, .. } => {
+                let refusal = RpcError::new(MISSING_CAPABILITY, error.to_string());
+                match serde_json::to_value(needs.0.data()) {
+                    Ok(data) => refusal.with_data(data),
+                    Err(_) => refusal,
+                }
+            }
+            AskError::WrongAnswer { .. } => RpcError::invalid_params(error.to_string()),
+            AskError::Over => RpcError::internal_error(error.to_string()),
+        }
+    }
+}

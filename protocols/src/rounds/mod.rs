@@ -1,0 +1,28 @@
+//! Rounds: how a server of revision 2026-07-28 asks, and how a client answers.
+//!
+//! A server cannot send requests. If it needs to know more before it can answer, it answers with an
+//! [`InputRequiredResult`](crate::mcp_2026_07_28::types::InputRequiredResult). The client sends its request again with what
+//! was asked for: that is a round. Three requests have rounds, see [`Retry`].
+//!
+//! - A client calls through [`Answering`], which has a [`User`] answer what is asked, and returns the result. Without it,
+//!   `client.call_tool(…)` returns each round by itself.
+//! - A server that keeps calls in memory asks in the middle of a handler, with [`Rounds`] and an [`Asker`].
+//! - A server of which several processes share the work returns what it needs to go on as a state, which a `Seal` protects
+//!   (feature `sealed-state`).
+//!
+//! `retry.rs` is what the three requests have in common, `declared.rs` what a client must have declared to be asked,
+//! `answering.rs` is the client, `asking.rs` and `waiting.rs` the server that keeps calls in memory, and `seal.rs` the state.
+
+mod answering;
+mod asking;
+mod declared;
+mod retry;
+#[cfg(feature = "sealed-state")]
+mod seal;
+mod waiting;
+
+pub use answering::{Answering, RoundsError, User};
+pub use asking::{AskError, Asker, Needs, Rounds};
+pub use retry::{Answers, Questions, Retry, Round};
+#[cfg(feature = "sealed-state")]
+pub use seal::{Seal, SealError, SealingKey};
