@@ -484,6 +484,12 @@ impl SubSessions {
         besides
     }
 
+    /// Whether a running sub-session is another one, or runs within that.
+    pub(crate) fn is_within(&self, sub_session: SubSessionNumber, outer: SubSessionNumber) -> bool {
+        let around = self.around(Some(sub_session)).map(|running| running.space.outer);
+        std::iter::once(Some(sub_session)).chain(around).any(|number| number == Some(outer))
+    }
+
     /// The sub-sessions that run within one.
     pub(crate) fn within(&self, outer: SubSessionNumber) -> Vec<SubSessionNumber> {
         if !self.bodies.are_nested() {

@@ -3,8 +3,13 @@
 use mcp_protocol_machine::protocol::{
     Condition, Direction, GateIndex, KeyIndex, Kind, Message, MessageIndex, Protocol, Side,
 };
-use mcp_protocol_machine::{About, Awaiting, Capabilities, Checker, Correlation, RequestId, Step, Violation};
+use mcp_protocol_machine::{
+    About, Awaiting, Capabilities, Checker, Correlation, RequestId, Step, StepKind, Violation,
+};
 use serde_json::Value;
+
+/// What the last step of a sub-session does.
+const ENDED: StepKind = StepKind::SubSession { ended: true };
 
 /// One message.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +68,14 @@ impl Event {
         let message = self.message;
         let applies = |_: &Condition| self.urgent;
         let kind = protocol.message(message).unwrap().kind;
-        let step = match kind {
+        let foretold = match (direction, kind, &self.id) {
+            (Direction::Send, Kind::Notification, _) => checker.would_end(message, correlation, applies),
+            (Direction::Send, Kind::Reply { .. } | Kind::Refusal { .. }, Some(id)) => {
+                checker.reply_would_end(id, message, correlation)
+            }
+            _ => None,
+        };
+        let judged = match kind {
             Kind::Request => {
                 let (id, token) = (self.id.as_ref().unwrap(), self.token.clone());
                 checker.request_correlated(direction, message, id, token, correlation, applies)
@@ -89,7 +101,11 @@ impl Event {
                     }
                 }
             }
-        }?;
+        };
+        let is_own = direction == Direction::Send && self.about.is_none();
+        let ended = judged.as_ref().ok().filter(|step| is_own && step.kind == ENDED);
+        assert_eq!(foretold, ended.and_then(|step| step.sub_session), "`would_end` is what happens");
+        let step = judged?;
         let announces = protocol
             .announcements
             .iter()

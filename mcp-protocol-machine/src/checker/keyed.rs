@@ -29,6 +29,15 @@ pub(super) enum Later {
     Late(Late),
 }
 
+/// What a reply to a request of a sub-session does.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum ReplyWithin {
+    /// It refuses the request that opened the sub-session, and so ends it, whose channel at this place is in this state.
+    Refusal { place: usize, from: StateIndex },
+    /// It is a step. `opener` says that it answers the request that opened the sub-session.
+    Step { found: Found, goes_on: bool, opener: bool },
+}
+
 /// A message that is judged as a later step of a sub-session.
 #[derive(Clone, Copy)]
 struct Sought<'a> {
@@ -423,10 +432,7 @@ impl Checker {
         step: SubSessionStep,
         keys: &[(KeyIndex, KeyValue)],
     ) -> bool {
-        let ended = self.role().is_some_and(|role| {
-            let running = self.sub_sessions.get(sub_session);
-            running.is_some_and(|running| running.channels.ends_with(lead.place, lead.to, role))
-        });
+        let ended = self.ends_with(sub_session, lead.place, lead.to);
         let (_, sub_sessions, evidence) = self.with_evidence();
         if ended {
             sub_sessions.said(sub_session, lead.place, step.by, step.message, &evidence);
@@ -436,6 +442,14 @@ impl Checker {
             sub_sessions.advance(sub_session, lead, step, keys, &evidence);
         }
         ended
+    }
+
+    /// Whether a step that leads the channel at a place to a state ends its sub-session.
+    pub(super) fn ends_with(&self, sub_session: SubSessionNumber, place: usize, to: StateIndex) -> bool {
+        self.role().is_some_and(|role| {
+            let running = self.sub_sessions.get(sub_session);
+            running.is_some_and(|running| running.channels.ends_with(place, to, role))
+        })
     }
 
     /// A step of a sub-session that is taken now. A request is booked before.
@@ -542,6 +556,41 @@ impl Checker {
         self.sub_session_states(sub_session).first().copied()
     }
 
+    /// What a reply to a request of a sub-session does, in one of its linear channels.
+    pub(super) fn judge_reply_keyed(
+        &self,
+        (sub_session, channel): (SubSessionNumber, u32),
+        direction: Direction,
+        id: &RequestId,
+        message: MessageIndex,
+        correlation: Correlation<'_>,
+    ) -> Result<ReplyWithin, Violation> {
+        let asker = direction.flip();
+        let Some(running) = self.sub_sessions.get(sub_session) else {
+            return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
+        };
+        let opener = running.opener.as_ref().is_some_and(|(by, first)| (*by, first) == (asker, id));
+        let refusal =
+            matches!(self.protocol.message(message).map(|table| table.kind), Some(Kind::Refusal { .. }));
+        if refusal && opener {
+            // A refusal of the request that opened it ends the sub-session whatever came between.
+            let here = running.channels.iter().find(|(_, number, _)| *number == channel);
+            let (place, from) =
+                here.map_or((0, running.channels.start()), |(place, _, state)| (place, state));
+            return Ok(ReplyWithin::Refusal { place, from });
+        }
+        let Some(found) = self.find_among(&running.channels, direction, message, |number| number == channel)
+        else {
+            return Err(self.violation_in(running.channels.states(), direction, message, Some(id)));
+        };
+        if !refusal {
+            self.complete(direction, message, Some(id), correlation)?;
+            self.fitting(sub_session, direction, message, Some(id), correlation)?;
+        }
+        let goes_on = !self.ends_with(sub_session, found.place, found.action.target());
+        Ok(ReplyWithin::Step { found, goes_on, opener })
+    }
+
     /// A reply to a request of a sub-session, in one of its linear channels.
     pub(super) fn reply_keyed(
         &mut self,
@@ -552,41 +601,23 @@ impl Checker {
         correlation: Correlation<'_>,
     ) -> Result<Step, Violation> {
         let asker = direction.flip();
-        let Some(running) = self.sub_sessions.get(sub_session) else {
-            return Err(self.violation(direction, message, Some(id), ViolationKind::NotPermitted));
-        };
-        let opener = running.opener.as_ref().is_some_and(|(by, first)| (*by, first) == (asker, id));
-        let refusal =
-            matches!(self.protocol.message(message).map(|table| table.kind), Some(Kind::Refusal { .. }));
-        let found = self.find_among(&running.channels, direction, message, |number| number == channel);
-        let here = running.channels.iter().find(|(_, number, _)| *number == channel);
+        let judged = self.judge_reply_keyed((sub_session, channel), direction, id, message, correlation)?;
         let step = self.sub_session_step(direction, message, None);
-        if refusal && opener {
-            // A refusal of the request that opened it ends the sub-session whatever came between.
-            let (place, from) =
-                here.map_or((0, running.channels.start()), |(place, _, state)| (place, state));
-            let advice = self.advice(direction, message, from, Some(id));
-            self.asked_mut(asker).finish(id);
-            self.sub_sessions.answered(sub_session, asker, id);
-            let (_, sub_sessions, evidence) = self.with_evidence();
-            sub_sessions.heard(sub_session, step.by, &evidence);
-            self.close_sub_session(sub_session, place, SubSessionStep { cuts: true, ..step });
-            let kind = StepKind::SubSession { ended: true };
-            return Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice });
-        }
-        let Some(found) = found else {
-            return Err(self.violation_in(running.channels.states(), direction, message, Some(id)));
+        let (found, goes_on, opener) = match judged {
+            ReplyWithin::Refusal { place, from } => {
+                let advice = self.advice(direction, message, from, Some(id));
+                self.asked_mut(asker).finish(id);
+                self.sub_sessions.answered(sub_session, asker, id);
+                let (_, sub_sessions, evidence) = self.with_evidence();
+                sub_sessions.heard(sub_session, step.by, &evidence);
+                self.close_sub_session(sub_session, place, SubSessionStep { cuts: true, ..step });
+                let kind = StepKind::SubSession { ended: true };
+                return Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice });
+            }
+            ReplyWithin::Step { found, goes_on, opener } => (found, goes_on, opener),
         };
-        if !refusal {
-            self.complete(direction, message, Some(id), correlation)?;
-            self.fitting(sub_session, direction, message, Some(id), correlation)?;
-        }
         let advice = self.advice(direction, message, found.state, Some(id));
         let to = found.action.target();
-        let goes_on = self.role().is_some_and(|role| {
-            let running = self.sub_sessions.get(sub_session);
-            !running.is_some_and(|running| running.channels.ends_with(found.place, to, role))
-        });
         match goes_on && opener {
             true => self.asked_mut(asker).answer(id, to, step.fence),
             false => self.asked_mut(asker).finish(id),

@@ -15,10 +15,11 @@
 //! - `opening.rs`: what opens a sub-session. `keyed.rs`: sub-sessions with a correlation key.
 //! - `late.rs`: what comes late, and until when.
 //! - `renew.rs`: sessions that are begun once more.
-//! - `questions.rs`: queries that do not change the state.
+//! - `questions.rs`: queries that do not change the state; `ending.rs`: which sub-session a message would end.
 //! - `report.rs`: how a refusal becomes a [`Violation`](crate::Violation).
 
 mod early;
+mod ending;
 mod find;
 mod gates;
 mod judge;

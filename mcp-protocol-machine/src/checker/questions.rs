@@ -179,6 +179,11 @@ impl Checker {
         exchange.is_answered().then_some(exchange.message)
     }
 
+    /// Whether a running request was cancelled by its sender, and still gets its reply.
+    pub fn is_cancelled(&self, direction: Direction, id: &RequestId) -> bool {
+        self.asked(direction).running_under(id).is_some_and(|exchange| exchange.cancelled)
+    }
+
     /// The requests that went in a direction and await their reply, with where they belong.
     fn open(&self, direction: Direction) -> impl Iterator<Item = (MessageIndex, Place)> {
         let running = self.asked(direction).running().filter(|exchange| !exchange.is_answered());

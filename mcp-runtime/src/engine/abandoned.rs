@@ -44,7 +44,12 @@ impl Engine {
         id: i64,
         extra: Option<&str>,
     ) -> Result<CancelOutcome, Error> {
-        let sub_session = self.rules.checker().sub_session_of(Direction::Send, &RequestId::Number(id));
+        let name = RequestId::Number(id);
+        if self.rules.checker().is_cancelled(Direction::Send, &name) {
+            // The end of its sub-session has cancelled it.
+            return Ok(CancelOutcome::ReplyFollows);
+        }
+        let sub_session = self.rules.checker().sub_session_of(Direction::Send, &name);
         let outcome = self.cancel(caller, id, extra)?;
         match sub_session {
             _ if outcome != CancelOutcome::Ended => {}

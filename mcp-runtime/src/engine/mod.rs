@@ -28,7 +28,8 @@
 //!
 //! A message of this side:
 //! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `rules/alternatives.rs`: those that
-//!   conditions tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted.
+//!   conditions tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted;
+//!   `closing_within.rs`: what precedes the last message of a sub-session.
 //!
 //! The session:
 //! - `timers.rs`: what is due. `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions
@@ -37,6 +38,7 @@
 mod abandoned;
 mod batches;
 mod calls;
+mod closing_within;
 mod context;
 mod early;
 mod ending;

@@ -87,7 +87,11 @@ impl Engine {
         if call {
             // A step is of this sub-session, and is lost with it.
             let is_bound = caller.is_bound() || matches!(meant, Meant::SubSession(_));
-            self.calls.begin(number, message, progress, is_bound);
+            let within = match step.kind {
+                StepKind::Spawned { within, .. } => within,
+                _ => None,
+            };
+            self.calls.begin(number, message, progress, is_bound, within);
         }
         self.trace_asked(Direction::Send, &id, message);
         // The peer may have to ask something before it answers.
@@ -154,6 +158,11 @@ impl Engine {
         let keys = Names::keys(&protocol, message, None, params);
         let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
         let correlation = Correlation::meant(&keys, meant).changing(grants.as_ref(), revokes.as_ref());
+        if matches!(meant, Meant::SubSession(_))
+            && let Some(sub_session) = self.rules.checker().would_end(message, correlation, applies(params))
+        {
+            self.close_within(caller, sub_session, message);
+        }
         let step = self.rules.checker_mut().notification_correlated(
             Direction::Send,
             message,
@@ -245,6 +254,9 @@ impl Engine {
         let Some((message, cancels)) = self.rules.cancels() else { return Ok(CancelOutcome::TooLate) };
         let params = path::set(extra, &cancels.id, &write::id_text(&name))
             .map_err(|error| Error::payload(&self.rules.name(message), error))?;
+        if let Some(sub_session) = self.ended_by_cancel(&name).filter(|_| cancels.reply_error.is_none()) {
+            self.close_within(caller, sub_session, message);
+        }
         if !self.notification(caller, message, &params, About::Request(&name))? {
             return Ok(CancelOutcome::TooLate);
         }
@@ -297,7 +309,7 @@ impl Engine {
         id: &RequestId,
         error: &RpcError,
     ) -> Result<(), Error> {
-        self.answering(caller, id, |engine, to| engine.error_to(to, id, error))
+        self.answering(caller, id, |engine, to| engine.error_to(caller, to, id, error))
     }
 
     /// Answers a request, whose batch, if it came in one, waits for this answer no more, whatever becomes of it.
@@ -332,7 +344,7 @@ impl Engine {
             let error = RpcError::busy(format!(
                 "the replies to the batch take more than {most} bytes: send the request on its own"
             ));
-            self.error_to(to, id, &error)?;
+            self.error_to(caller, to, id, &error)?;
             return Err(Error::BatchFull(most));
         }
         let protocol = self.rules.protocol().clone();
@@ -344,6 +356,10 @@ impl Engine {
         };
         let result = on_the_wire(table, written).unwrap_or("{}");
         let keys = Names::keys(&protocol, message, Some(id), Some(result));
+        let ends = self.rules.checker().reply_would_end(id, message, Correlation::keys(&keys));
+        if let Some(sub_session) = ends {
+            self.close_within(caller, sub_session, message);
+        }
         let step = self.rules.checker_mut().reply_correlated(
             Direction::Send,
             id,
@@ -359,10 +375,19 @@ impl Engine {
         Ok(())
     }
 
-    fn error_to(&mut self, to: ReplyTo, id: &RequestId, error: &RpcError) -> Result<(), Error> {
+    fn error_to(
+        &mut self,
+        caller: Caller,
+        to: ReplyTo,
+        id: &RequestId,
+        error: &RpcError,
+    ) -> Result<(), Error> {
         let _protocol = self.rules.protocol().clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };
         if let Some(message) = self.rules.refusal_of(request) {
+            if let Some(ends) = self.rules.checker().reply_would_end(id, message, Correlation::default()) {
+                self.close_within(caller, ends, message);
+            }
             let step = self.rules.checker_mut().reply(Direction::Send, id, message)?;
             self.trace_step(&step);
             self.end_awaiting();

@@ -2,6 +2,7 @@
 
 mod announced_tokens;
 mod cancelling;
+mod closing_within;
 mod conversations;
 mod during;
 mod generated;

@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
 use std::task::{Context, Waker};
 
-use mcp_protocol_machine::IdTable;
 use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{IdTable, SubSessionNumber};
 
 use super::mailboxes::MailboxId;
 use super::timers::CallClock;
@@ -32,6 +32,8 @@ struct Pending {
     mailbox: Option<MailboxId>,
     /// The caller works on something of this epoch: in another one the call means nothing.
     bound: bool,
+    /// The sub-session in which it has opened an exchange, or another sub-session.
+    within: Option<SubSessionNumber>,
 }
 
 impl Pending {
@@ -111,7 +113,14 @@ impl Calls {
     }
 
     /// A call was accepted.
-    pub(crate) fn begin(&mut self, id: i64, message: MessageIndex, wants_progress: bool, bound: bool) {
+    pub(crate) fn begin(
+        &mut self,
+        id: i64,
+        message: MessageIndex,
+        wants_progress: bool,
+        bound: bool,
+        within: Option<SubSessionNumber>,
+    ) {
         let call = Pending {
             message,
             waker: None,
@@ -122,6 +131,7 @@ impl Calls {
             clock: None,
             mailbox: None,
             bound,
+            within,
         };
         self.calls.insert(id, call);
     }
@@ -280,6 +290,18 @@ impl Calls {
     /// The message of a call that has no result.
     pub(crate) fn running(&self, id: i64) -> Option<MessageIndex> {
         self.calls.get(&id).filter(|call| call.result.is_none()).map(|call| call.message)
+    }
+
+    /// The calls without a result that have opened something in one of these sub-sessions, in the order of their ids.
+    pub(crate) fn running_within(
+        &self,
+        which: impl Fn(SubSessionNumber) -> bool,
+    ) -> Vec<(i64, MessageIndex)> {
+        let running = self.calls.iter().filter(|(_, call)| call.result.is_none());
+        let within = running.filter(|(_, call)| call.within.is_some_and(&which));
+        let mut within: Vec<(i64, MessageIndex)> = within.map(|(id, call)| (*id, call.message)).collect();
+        within.sort_unstable();
+        within
     }
 
     /// The caller has dropped its call. Returns its clock.
