@@ -10,7 +10,7 @@ use mcp_runtime::error::{PaginationError, ReplyProblem};
 use mcp_runtime::session::first_readable;
 use mcp_runtime::transport::{Transport, duplex};
 use mcp_runtime::{Error, Options, RateLimit, RpcError, TimeoutKind};
-use serde_json::json;
+use serde_json::{Value, json};
 use test_support::raw::raw;
 use tokio::sync::Notify;
 
@@ -274,6 +274,66 @@ async fn before_initialized(
     let server = server.recv_initialized().await?;
     drop(server);
     Ok(early.len())
+}
+
+mod matches {
+    mcp_runtime::protocol!("protocols/matches.session");
+}
+
+use matches::client::{CommentsNext, Game, GameIncoming, ScoreNext};
+use matches::{AfterFollow, MatchesError};
+
+/// Everything that is said about a match, in the order in which the reporter has said it.
+async fn watch(game: Game<AfterFollow>) -> Result<Vec<Value>, MatchesError> {
+    let mut said = Vec::new();
+    let (score, comments) = game.split();
+    let rumours = score.incoming();
+    let (mut score, mut comments) = (Some(score), Some(comments));
+    while score.is_some() || comments.is_some() {
+        match first_readable(&[&score, &comments, &rumours]).await {
+            0 => match score.take().ok_or(Error::Closed)?.next().await? {
+                ScoreNext::Goal(goal, open) => {
+                    said.push(goal);
+                    score = Some(open);
+                }
+                ScoreNext::Over(result) => said.push(result), // the last step of this channel
+                other => score = other.into_score().ok(),
+            },
+            1 => match comments.take().ok_or(Error::Closed)?.next().await? {
+                CommentsNext::Comment(comment, open) => {
+                    said.push(comment);
+                    comments = Some(open);
+                }
+                CommentsNext::Silence(last) => said.push(last),
+                other => comments = other.into_comments().ok(),
+            },
+            _ => match rumours.next().await.ok_or(Error::Closed)? {
+                GameIncoming::Rumour(rumour) => said.push(rumour),
+                GameIncoming::Guess(_, owed) => owed.respond(&json!("a draw"))?,
+            },
+        }
+    }
+    Ok(said)
+}
+
+#[tokio::test]
+async fn one_task_takes_everything_of_a_sub_session_in_wire_order() {
+    let (wire, mut raw) = raw();
+    let fan = matches::Fan::new(wire);
+    let game = fan.send_follow(json!({ "game": "a" })).await.unwrap();
+    let methods =
+        ["rumour", "comment", "goal", "goal", "rumour", "silence", "rumour", "goal", "guess", "over"];
+    for (number, method) in methods.iter().enumerate() {
+        let params = json!({ "game": "a", "number": number });
+        let mut message = json!({ "jsonrpc": "2.0", "method": format!("match/{method}"), "params": params });
+        if *method == "guess" {
+            message["id"] = json!(1);
+        }
+        raw.say(message).await;
+    }
+    let said: Vec<u64> =
+        watch(game).await.unwrap().iter().map(|said| said["number"].as_u64().unwrap()).collect();
+    assert_eq!(said, [0, 1, 2, 3, 4, 5, 6, 7, 9]);
 }
 
 fn squeezed(code: &str) -> String {
