@@ -961,22 +961,23 @@ pub mod client {
     typed::roles::incoming! {
         ConversationIncoming, ConversationIncomingQueue, ConversationHandler, "sub-session";
         UPDATE: notification(params) update => Update(types::SessionNotification);
-        ELICIT: request(params) elicit
+        ELICIT: request(params) elicit gated
             => Elicit(types::CreateElicitationRequest, typed::Responder<types::CreateElicitationResponse>);
         REQUEST_PERMISSION: request(params) request_permission
             => RequestPermission(types::RequestPermissionRequest, typed::Responder<types::RequestPermissionResponse>);
-        READ_TEXT_FILE: request(params) read_text_file
+        READ_TEXT_FILE: request(params) read_text_file gated
             => ReadTextFile(types::ReadTextFileRequest, typed::Responder<types::ReadTextFileResponse>);
-        WRITE_TEXT_FILE: request(params) write_text_file
+        WRITE_TEXT_FILE: request(params) write_text_file gated
             => WriteTextFile(types::WriteTextFileRequest, typed::Responder<types::WriteTextFileResponse>);
-        CREATE_TERMINAL: opening(params) create_terminal
+        CREATE_TERMINAL: opening(params) create_terminal gated
             => CreateTerminal(types::CreateTerminalRequest, Terminal<super::BeforeCreateTerminalResponse>);
     }
 
     /// Answers what the peer asks while a `Conversation` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
     /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
     /// A handler that panics fails its own message only: a request is answered with an error, and the session
     /// lives on.
@@ -1086,18 +1087,19 @@ pub mod client {
 
     typed::roles::incoming! {
         TerminalIncoming, TerminalIncomingQueue, TerminalHandler, "sub-session";
-        TERMINAL_OUTPUT: request(params) output
+        TERMINAL_OUTPUT: request(params) output gated
             => TerminalOutput(types::TerminalOutputRequest, typed::Responder<types::TerminalOutputResponse>);
-        WAIT_FOR_EXIT: request(params) wait_for_exit
+        WAIT_FOR_EXIT: request(params) wait_for_exit gated
             => WaitForExit(types::WaitForTerminalExitRequest, typed::Responder<types::WaitForTerminalExitResponse>);
-        KILL_TERMINAL: request(params) kill
+        KILL_TERMINAL: request(params) kill gated
             => KillTerminal(types::KillTerminalRequest, typed::Responder<types::KillTerminalResponse>);
     }
 
     /// Answers what the peer asks while a `Terminal` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
     /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
     /// A handler that panics fails its own message only: a request is answered with an error, and the session
     /// lives on.
@@ -2862,7 +2864,8 @@ pub mod server {
     /// Answers what the peer asks while a `Conversation` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
     /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
     /// A handler that panics fails its own message only: a request is answered with an error, and the session
     /// lives on.

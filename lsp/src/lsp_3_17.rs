@@ -4130,78 +4130,79 @@ pub mod server {
 
     typed::roles::incoming! {
         DocumentIncoming, DocumentIncomingQueue, DocumentHandler, "sub-session";
-        DECLARATION: request(params) declaration
+        DECLARATION: request(params) declaration gated
             => Declaration(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        DEFINITION: request(params) definition
+        DEFINITION: request(params) definition gated
             => Definition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        TYPE_DEFINITION: request(params) type_definition
+        TYPE_DEFINITION: request(params) type_definition gated
             => TypeDefinition(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        IMPLEMENTATION: request(params) implementation
+        IMPLEMENTATION: request(params) implementation gated
             => Implementation(types::GotoDefinitionParams, typed::Responder<Option<types::GotoDefinitionResponse>>);
-        REFERENCES: request(params) references
+        REFERENCES: request(params) references gated
             => References(types::ReferenceParams, typed::Responder<Option<Vec<::lsp_protocols::types::Location>>>);
-        DOCUMENT_HIGHLIGHT: request(params) document_highlight
+        DOCUMENT_HIGHLIGHT: request(params) document_highlight gated
             => DocumentHighlight(types::DocumentHighlightParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentHighlight>>>);
-        DOCUMENT_SYMBOL: request(params) document_symbol
+        DOCUMENT_SYMBOL: request(params) document_symbol gated
             => DocumentSymbol(types::DocumentSymbolParams, typed::Responder<Option<types::DocumentSymbolResponse>>);
-        MONIKER: request(params) moniker
+        MONIKER: request(params) moniker gated
             => Moniker(types::MonikerParams, typed::Responder<Option<Vec<::lsp_protocols::types::Moniker>>>);
-        PREPARE_CALL_HIERARCHY: request(params) prepare_call_hierarchy
+        PREPARE_CALL_HIERARCHY: request(params) prepare_call_hierarchy gated
             => PrepareCallHierarchy(types::CallHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::CallHierarchyItem>>>);
-        PREPARE_TYPE_HIERARCHY: request(params) prepare_type_hierarchy
+        PREPARE_TYPE_HIERARCHY: request(params) prepare_type_hierarchy gated
             => PrepareTypeHierarchy(types::TypeHierarchyPrepareParams, typed::Responder<Option<Vec<::lsp_protocols::types::TypeHierarchyItem>>>);
-        HOVER: request(params) hover
+        HOVER: request(params) hover gated
             => Hover(types::HoverParams, typed::Responder<Option<types::Hover>>);
-        SIGNATURE_HELP: request(params) signature_help
+        SIGNATURE_HELP: request(params) signature_help gated
             => SignatureHelp(types::SignatureHelpParams, typed::Responder<Option<types::SignatureHelp>>);
-        DOCUMENT_DIAGNOSTIC: request(params) document_diagnostic
+        DOCUMENT_DIAGNOSTIC: request(params) document_diagnostic gated
             => DocumentDiagnostic(types::DocumentDiagnosticParams, typed::Responder<types::DocumentDiagnosticReport>);
-        CODE_LENS: request(params) code_lens
+        CODE_LENS: request(params) code_lens gated
             => CodeLens(types::CodeLensParams, typed::Responder<Option<Vec<::lsp_protocols::types::CodeLens>>>);
-        DOCUMENT_LINK: request(params) document_link
+        DOCUMENT_LINK: request(params) document_link gated
             => DocumentLink(types::DocumentLinkParams, typed::Responder<Option<Vec<::lsp_protocols::types::DocumentLink>>>);
-        FOLDING_RANGE: request(params) folding_range
+        FOLDING_RANGE: request(params) folding_range gated
             => FoldingRange(types::FoldingRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::FoldingRange>>>);
-        SELECTION_RANGE: request(params) selection_range
+        SELECTION_RANGE: request(params) selection_range gated
             => SelectionRange(types::SelectionRangeParams, typed::Responder<Option<Vec<::lsp_protocols::types::SelectionRange>>>);
-        SEMANTIC_TOKENS_FULL: request(params) semantic_tokens_full
+        SEMANTIC_TOKENS_FULL: request(params) semantic_tokens_full gated
             => SemanticTokensFull(types::SemanticTokensParams, typed::Responder<Option<types::SemanticTokens>>);
-        SEMANTIC_TOKENS_DELTA: request(params) semantic_tokens_delta
+        SEMANTIC_TOKENS_DELTA: request(params) semantic_tokens_delta gated
             => SemanticTokensDelta(types::SemanticTokensDeltaParams, typed::Responder<Option<types::SemanticTokensFullDeltaResult>>);
-        SEMANTIC_TOKENS_RANGE: request(params) semantic_tokens_range
+        SEMANTIC_TOKENS_RANGE: request(params) semantic_tokens_range gated
             => SemanticTokensRange(types::SemanticTokensRangeParams, typed::Responder<Option<types::SemanticTokens>>);
-        INLAY_HINT: request(params) inlay_hint
+        INLAY_HINT: request(params) inlay_hint gated
             => InlayHint(types::InlayHintParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlayHint>>>);
-        INLINE_VALUE: request(params) inline_value
+        INLINE_VALUE: request(params) inline_value gated
             => InlineValue(types::InlineValueParams, typed::Responder<Option<Vec<::lsp_protocols::types::InlineValue>>>);
-        DOCUMENT_COLOR: request(params) document_color
+        DOCUMENT_COLOR: request(params) document_color gated
             => DocumentColor(types::DocumentColorParams, typed::Responder<Vec<::lsp_protocols::types::ColorInformation>>);
-        COLOR_PRESENTATION: request(params) color_presentation
+        COLOR_PRESENTATION: request(params) color_presentation gated
             => ColorPresentation(types::ColorPresentationParams, typed::Responder<Vec<::lsp_protocols::types::ColorPresentation>>);
-        COMPLETION: request(params) completion
+        COMPLETION: request(params) completion gated
             => Completion(types::CompletionParams, typed::Responder<Option<types::CompletionResponse>>);
-        CODE_ACTION: request(params) code_action
+        CODE_ACTION: request(params) code_action gated
             => CodeAction(types::CodeActionParams, typed::Responder<Option<types::CodeActionResponse>>);
-        FORMATTING: request(params) formatting
+        FORMATTING: request(params) formatting gated
             => Formatting(types::DocumentFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        RANGE_FORMATTING: request(params) range_formatting
+        RANGE_FORMATTING: request(params) range_formatting gated
             => RangeFormatting(types::DocumentRangeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        ON_TYPE_FORMATTING: request(params) on_type_formatting
+        ON_TYPE_FORMATTING: request(params) on_type_formatting gated
             => OnTypeFormatting(types::DocumentOnTypeFormattingParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
-        PREPARE_RENAME: request(params) prepare_rename
+        PREPARE_RENAME: request(params) prepare_rename gated
             => PrepareRename(types::TextDocumentPositionParams, typed::Responder<Option<types::PrepareRenameResponse>>);
-        RENAME: request(params) rename
+        RENAME: request(params) rename gated
             => Rename(types::RenameParams, typed::Responder<Option<types::WorkspaceEdit>>);
-        LINKED_EDITING_RANGE: request(params) linked_editing_range
+        LINKED_EDITING_RANGE: request(params) linked_editing_range gated
             => LinkedEditingRange(types::LinkedEditingRangeParams, typed::Responder<Option<types::LinkedEditingRanges>>);
-        WILL_SAVE_WAIT_UNTIL: request(params) will_save_wait_until
+        WILL_SAVE_WAIT_UNTIL: request(params) will_save_wait_until gated
             => WillSaveWaitUntil(types::WillSaveTextDocumentParams, typed::Responder<Option<Vec<::lsp_protocols::types::TextEdit>>>);
     }
 
     /// Answers what the peer asks while a `Document` runs.
     ///
     /// Implement the methods as `async fn`. A request that is not implemented is answered with
-    /// *method not found*. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
+    /// *method not found*; if this side has announced a capability for it, that is reported when `serve`
+    /// begins. A notification that is not implemented is ignored. A handler starts in the task of `serve`, and
     /// continues in a task of its own if it has to wait: requests side by side, notifications one after another.
     /// A handler that panics fails its own message only: a request is answered with an error, and the session
     /// lives on.

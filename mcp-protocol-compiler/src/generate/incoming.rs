@@ -38,8 +38,7 @@ impl Generator<'_> {
                 (None, true) => quote!(notification),
             };
             let params = payload.is_some().then(|| quote!(params));
-            // An announcement is for the session, and each of its sub-sessions may have a handler of its own.
-            let gated = (role.sub_session().is_none() && self.is_gated(input)).then(|| quote!(gated));
+            let gated = self.is_gated(role, input).then(|| quote!(gated));
             let (constant, method) =
                 (self.constant(input.message), ident(&self.plan.call_name(input.message)));
             quote!(#constant: #kind(#params) #method #gated => #variant #fields;)
@@ -55,13 +54,12 @@ impl Generator<'_> {
     }
 
     /// Whether an announcement promises that a handler implements the request.
-    fn is_gated(&self, input: &Replicated) -> bool {
+    fn is_gated(&self, role: &RolePlan, input: &Replicated) -> bool {
         let Some(message) = self.plan.message(input.message) else { return false };
         let table = &message.table;
-        // What carries a key and opens nothing is for the sub-sessions that it belongs to.
-        table.kind == Kind::Request
-            && !table.requires.is_empty()
-            && (table.keys.is_empty() || input.opening.is_some())
+        // In the session, what carries a key and opens nothing is for the sub-sessions that it belongs to.
+        let is_for_handler = role.sub_session().is_some() || table.keys.is_empty() || input.opening.is_some();
+        table.kind == Kind::Request && !table.requires.is_empty() && is_for_handler
     }
 
     /// The type of the sub-session that an input opens.
@@ -182,17 +180,15 @@ impl Generator<'_> {
             }
         });
         let name = role.item("Handler");
-        let (when, announced) = match role.sub_session() {
-            Some(sub_session) => (format!("while a `{}` runs", sub_session.name), ". "),
-            None => (
-                "at any time".to_owned(),
-                "; if this side has announced a capability for it, that is reported when `serve`\nbegins. ",
-            ),
+        let when = match role.sub_session() {
+            Some(sub_session) => format!("while a `{}` runs", sub_session.name),
+            None => "at any time".to_owned(),
         };
         let what = format!(
             "Answers what the peer asks {when}.\n\n\
              Implement the methods as `async fn`. A request that is not implemented is answered with\n\
-             *method not found*{announced}A notification that is not implemented is ignored. A handler starts in \
+             *method not found*; if this side has announced a capability for it, that is reported when `serve`\n\
+             begins. A notification that is not implemented is ignored. A handler starts in \
              the task of `serve`, and"
         );
         let what = attributes(&what.lines().map(str::to_owned).collect::<Vec<String>>());

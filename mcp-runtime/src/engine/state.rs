@@ -22,6 +22,7 @@ use super::owners::replicated::ReplicatedQueue;
 use super::owners::sub_sessions::SubSessions;
 use super::owners::timers::Timers;
 use super::owners::trace::Trace;
+use super::owners::unhandled::UnhandledRequests;
 use super::owners::wakers::Effects;
 use super::rules::Rules;
 use super::rules::names::announced;
@@ -70,8 +71,8 @@ pub(crate) struct Engine {
     pub(super) mailboxes: Mailboxes,
     /// Which messages of the peer have reached the program.
     pub(super) order: Order,
-    /// The requests that the handler of this side leaves to its default methods, and that were not reported yet.
-    pub(super) unhandled: Vec<MessageIndex>,
+    /// The requests that handlers of this side leave to their default methods.
+    pub(super) unhandled: UnhandledRequests,
 
     /// What this side has said and the transport has not written.
     pub(super) outbox: Outbox,
@@ -109,7 +110,7 @@ impl Engine {
             sub_sessions: SubSessions::default(),
             mailboxes: Mailboxes::default(),
             order: Order::default(),
-            unhandled: Vec::new(),
+            unhandled: UnhandledRequests::default(),
             outbox: Outbox::default(),
             epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),

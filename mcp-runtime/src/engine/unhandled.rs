@@ -6,9 +6,10 @@ use super::state::Engine;
 use crate::report::Report;
 
 impl Engine {
-    /// A handler begins, and leaves these requests to its default methods.
-    pub(crate) fn handler_began(&mut self, unhandled: Vec<MessageIndex>) {
-        self.unhandled = unhandled;
+    /// A handler of the session, or of a sub-session, begins: each request that needs a capability, and whether the
+    /// handler leaves it to its default method.
+    pub(crate) fn handler_began(&mut self, requests: Vec<(MessageIndex, bool)>) {
+        self.unhandled.begin(requests);
         self.report_unhandled();
     }
 
@@ -17,7 +18,7 @@ impl Engine {
     pub(super) fn report_unhandled(&mut self) {
         let mut found: Vec<(String, Vec<MessageIndex>)> = Vec::new();
         let mut waiting = Vec::new();
-        for request in std::mem::take(&mut self.unhandled) {
+        for request in self.unhandled.take() {
             let Some(table) = self.rules.message(request) else { continue };
             let Some(capability) = self.rules.announced_for(table) else {
                 waiting.push(request);
@@ -28,8 +29,16 @@ impl Engine {
                 None => found.push((capability, vec![request])),
             }
         }
-        self.unhandled = waiting;
-        found.retain(|(capability, requests)| !self.rules.handles_some(capability, requests));
+        self.unhandled.keep(waiting);
+        let needs = |request: MessageIndex, capability: &str| {
+            let announced = self.rules.message(request).and_then(|table| self.rules.announced_for(table));
+            announced.is_some_and(|announced| announced == capability)
+        };
+        found.retain(|(capability, requests)| {
+            !self.rules.handles_some(capability, requests)
+                && !self.unhandled.implements(|request| needs(request, capability))
+        });
+        found.retain(|(capability, _)| self.unhandled.report(capability));
         for (capability, requests) in found {
             let methods = requests.into_iter().map(|request| self.rules.method(request)).collect();
             self.report(Report::Unhandled { capability, methods });

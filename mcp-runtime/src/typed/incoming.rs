@@ -93,13 +93,10 @@ impl IncomingQueue {
         }
     }
 
-    /// A handler begins that leaves these requests to its default methods: what this side has announced of them is
-    /// reported.
-    pub fn leave_unhandled(&self, unhandled: Vec<MessageIndex>) {
-        // Generated code names none of a sub-session, and those of the session may wait for an announcement.
-        if self.scope.is_none() {
-            self.link.with(|engine| engine.handler_began(unhandled));
-        }
+    /// A handler begins: each request that needs a capability, and whether the handler leaves it to its default method.
+    /// What this side has announced and no handler implements is reported.
+    pub fn begin_handler(&self, requests: Vec<(MessageIndex, bool)>) {
+        self.link.with(|engine| engine.handler_began(requests));
     }
 
     /// Begins handlers until the session has ended, then waits for those that run.

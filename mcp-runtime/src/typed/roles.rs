@@ -384,22 +384,20 @@ macro_rules! __incoming {
                 self,
                 handler: impl $handler,
             ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
-                self.queue.leave_unhandled(Self::unhandled(&handler));
+                self.queue.begin_handler(Self::gated(&handler));
                 let handler = ::std::sync::Arc::new(handler);
                 self.queue.serve(move |arrival| Self::dispatch(handler.clone(), arrival))
             }
 
-            /// The requests that need a capability and that a handler does not implement.
+            /// The requests that need a capability, and whether a handler leaves them to their default methods.
             #[allow(unused_mut)]
-            fn unhandled<H: $handler>(_: &H) -> ::std::vec::Vec<$crate::__private::MessageIndex> {
-                let mut unhandled = ::std::vec::Vec::new();
+            fn gated<H: $handler>(_: &H) -> ::std::vec::Vec<($crate::__private::MessageIndex, bool)> {
+                let mut gated = ::std::vec::Vec::new();
                 $($(
                     let default = $crate::__private::roles::unhandled! { $gated $kind $carried H, $method };
-                    if default {
-                        unhandled.push(super::messages::$message);
-                    }
+                    gated.push((super::messages::$message, default));
                 )?)*
-                unhandled
+                gated
             }
 
             fn dispatch(

@@ -20,6 +20,10 @@ mod texts {
     mcp_runtime::protocol!("protocols/texts.session");
 }
 
+mod hinting {
+    mcp_runtime::protocol!("protocols/hinting.session");
+}
+
 use texts::Open;
 use texts::client::TextIncoming;
 use texts::server::{Context, Incoming, OpenNext, Text, TextHandler};
@@ -283,4 +287,39 @@ async fn what_a_handler_still_works_on_is_answered_before_the_session_closes() {
     in_time(closing).await.unwrap().unwrap();
     in_time(serving).await.unwrap();
     drop(text);
+}
+
+#[tokio::test]
+async fn what_was_announced_and_no_handler_of_a_sub_session_implements_is_reported_once() {
+    use hinting::server::{Context, Incoming, TextHandler};
+
+    struct Hints;
+    impl TextHandler for Hints {
+        async fn complete(&self, _: Context, _: Value) -> Result<Value, RpcError> {
+            Ok(Value::Null)
+        }
+    }
+
+    let (near, far) = duplex();
+    let (options, mut reports) = reported();
+    let (editor, server) = (hinting::Editor::new(near), hinting::Hinter::with_options(far, options));
+    let starting = async {
+        let (_, server) = server.recv_initialize().await.unwrap();
+        server.send_welcome(json!({ "capabilities": { "hover": true, "complete": true } })).await.unwrap()
+    };
+    let (editor, server) = in_time(async { tokio::join!(editor.initialize(json!({})), starting) }).await;
+    let (_, editor) = editor.unwrap();
+    let incoming = server.incoming();
+    let mut texts = Vec::new();
+    for uri in ["a", "b"] {
+        texts.push(editor.send_opened(json!({ "uri": uri })).await.unwrap());
+        let Some(Incoming::Opened(_, text)) = in_time(incoming.next()).await else { panic!() };
+        tokio::spawn(text.incoming().serve(Hints));
+        // The text stays open as long as its value.
+        tokio::spawn(async move { text.recv_closed().await });
+    }
+    // `format` was not announced, and something of `complete` is implemented.
+    let report = reports.recv().await.unwrap();
+    assert!(report.contains("`hover` was announced") && report.contains("`text/hover`"), "{report}");
+    assert!(reports.try_recv().is_err());
 }

@@ -11,7 +11,7 @@
 //! - `outbox.rs`: what was said and not written. `rate.rs`: how fast the peer may ask.
 //! - `timers.rs`: the time, and what waits for it. `wakers.rs`: tasks that wait, and what is done unlocked.
 //! - `lifecycle.rs`: how far the session has come to its end. `trace.rs`: records for
-//!   `tracing`.
+//!   `tracing`. `unhandled.rs`: what handlers do not implement.
 
 pub(super) mod batches;
 pub(super) mod calls;
@@ -28,4 +28,5 @@ pub(super) mod sub_sessions;
 pub(super) mod timers;
 pub(super) mod trace;
 pub(super) mod turns;
+pub(super) mod unhandled;
 pub(super) mod wakers;
