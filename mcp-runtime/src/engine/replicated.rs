@@ -217,6 +217,13 @@ impl Engine {
     }
 
     fn refuse_with(&mut self, caller: Caller, arrived: &Arrived, cause: DropReason, error: &RpcError) {
+        self.refuse_request(caller, arrived, error);
+        let message = self.rules.name(arrived.message);
+        self.report(Report::Dropped { message, cause });
+    }
+
+    /// Answers what was accepted and will not be worked on with an error, if it is a request.
+    pub(super) fn refuse_request(&mut self, caller: Caller, arrived: &Arrived, error: &RpcError) {
         if let Some(id) = &arrived.id {
             // The session lives: the checker has the request running. Should it not, no peer waits for an answer.
             let _ = self.reply_error(caller, id, error);
@@ -224,8 +231,6 @@ impl Engine {
         if let Some((sub_session, _)) = arrived.sub_session {
             self.leave_sub_session(caller, sub_session);
         }
-        let message = self.rules.name(arrived.message);
-        self.report(Report::Dropped { message, cause });
     }
 
     /// A replicated input was accepted.

@@ -243,6 +243,9 @@ impl Engine {
                 self.report_unhandled();
             }
         }
+        if incoming {
+            failed.extend(self.rules.missing_in_request(message, payload));
+        }
         for error in &failed {
             self.report(Report::NegotiationFailed { error: error.clone() });
         }

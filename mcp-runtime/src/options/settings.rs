@@ -207,7 +207,8 @@ impl Options {
     /// Requires capabilities of the peer, by the constants of generated code or by their paths in the announcement,
     /// such as `resources.subscribe`. If a capability is missing, the step that takes the announcement fails with
     /// [`Error::MissingCapabilities`](crate::Error::MissingCapabilities), which lists all that are missing. If the
-    /// announcement is a request, it is refused. Adds to the capabilities required before.
+    /// announcement is a request, it is refused; where each request announces what its sender can do, each request is
+    /// judged so. Adds to the capabilities required before.
     #[must_use]
     pub fn require<C: AsRef<str>>(mut self, capabilities: impl IntoIterator<Item = C>) -> Options {
         for capability in capabilities {

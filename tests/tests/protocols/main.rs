@@ -13,6 +13,7 @@ mod late_refusals;
 mod lsp;
 mod note;
 mod patterns;
+mod requiring;
 mod several_channels;
 mod shapes;
 mod star_branch;

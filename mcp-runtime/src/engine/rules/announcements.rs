@@ -38,6 +38,20 @@ impl Rules {
         Some(Error::MissingCapabilities { side: announcement.side, missing })
     }
 
+    /// The error for a request of the peer that does not announce what this side requires, where each request of the peer
+    /// announces what it can do.
+    pub(in crate::engine) fn missing_in_request(
+        &self,
+        message: MessageIndex,
+        params: Option<&str>,
+    ) -> Option<Error> {
+        self.message(message).filter(|table| table.kind == Kind::Request)?;
+        let peer = self.side.other();
+        let mut places = self.protocol.announcements.iter();
+        let place = places.find(|place| place.side == peer && place.message.is_none())?;
+        self.missing_capabilities(place, params, &announced(&self.protocol, place, params))
+    }
+
     /// What a message of a side grants, and what it revokes; nothing for most messages.
     pub(in crate::engine) fn changes(
         &self,
