@@ -1,9 +1,10 @@
-//! `during`: the requests that it names are sent by the other side than the message.
+//! `during`: the requests that it names are sent by the other side than the message, and may run where it stands.
 
 use std::collections::{BTreeSet, HashSet};
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 
+use super::not_running;
 use crate::compiled::Compiled;
 use crate::declarations::During;
 use crate::diagnostic::{Diagnostic, Edit};
@@ -42,7 +43,7 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
             }
         }
     }
-    found
+    if found.is_empty() { not_running::check(compiled) } else { found }
 }
 
 /// The edit that deletes a name with the `|` next to it, and whether that leaves nothing of the modifier.

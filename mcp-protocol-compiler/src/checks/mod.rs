@@ -7,6 +7,7 @@ pub mod during;
 pub mod gates;
 pub mod messages;
 pub mod names;
+mod not_running;
 pub mod pages;
 pub(crate) mod shapes;
 pub(crate) mod typed_api;

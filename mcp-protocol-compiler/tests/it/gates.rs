@@ -157,3 +157,51 @@ fn a_group_begins_something_or_answers() {
     // It is said where the two meet, not of each group around.
     says(&text("group A = Order | Bill\ngroup G = A | Table", round), &["S0118"]);
 }
+
+const DURING: &str = "protocol Shop \"1\"\n\
+    request Order \"order\" (_) -> Bill (_)\n\
+    request Table \"table\" (_) -> Seat (_)\n\
+    notification Log \"log\" (_) during Order\n\
+    notification Trace \"trace\" (_) during Order | Table\n\
+    notification Leave \"leave\"\n\
+    client Guest\nserver Waiter = dual Guest\n";
+
+#[test]
+fn a_message_stands_where_a_request_runs_during_which_it_is_permitted() {
+    for guest in [
+        "!Order . rec x . ( ?Log . x & ?Bill . End )",
+        "!Table . rec x . ( ?Trace . x & ?Seat . !Order . ?Bill . End )",
+        // Side by side, it may run at any time.
+        "(*( !Order . ?Bill . End ), *( ?Log . End ))",
+        "(rec x . ?Log . x, *( !Order . ?Bill . End ))",
+        "(!Order . ?Bill . End, ?Log . End)",
+        "!Order . Running ⊕ !Leave . End\nRunning = ?Log . Running & ?Bill . Guest",
+    ] {
+        says(&format!("{DURING}Guest = {guest}\n"), &[]);
+    }
+}
+
+#[test]
+fn a_message_stands_where_none_of_its_requests_runs() {
+    for (guest, findings) in [
+        ("?Log . !Order . ?Bill . End", 1),
+        ("!Order . ?Bill . ?Log . End", 1),
+        ("!Table . rec x . ( ?Log . x & ?Seat . !Order . ?Bill . End )", 1),
+        // What lies behind it does not come, so it opens nothing, and nothing is said of that.
+        ("?Log . !Order . ?Bill . ?Log . End", 1),
+        ("!Order . ?Bill . rec x . ( ?Log . !Leave . x & ?Trace . !Table . ?Seat . x )", 2),
+    ] {
+        says(&format!("{DURING}Guest = {guest}\n"), &vec!["S0120"; findings]);
+    }
+}
+
+#[test]
+fn a_gate_changes_no_relation() {
+    let guest = "Guest = !Order . Running ⊕ !Leave . End\nRunning = ?Log . Running & ?Bill . Guest\n";
+    let waiter = "Waiter = rec x . ( ?Order . !Bill . x & ?Leave . End )\n";
+    let written = DURING.replace("server Waiter = dual Guest", "server Waiter");
+    let text = format!("{written}{guest}{waiter}");
+    for text in [text.clone(), text.replace(" during Order\n", "\n")] {
+        says(&text, &["S0501"]);
+    }
+}
