@@ -7,12 +7,12 @@ use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::unbounded_channel;
 
-mod requiring {
+mod guests {
     mcp_runtime::protocol!("protocols/requiring.session");
 }
 
-use requiring::server::Incoming;
-use requiring::{Waiter, capabilities};
+use guests::server::Incoming;
+use guests::{Waiter, capabilities};
 
 /// Only against a hang; no outcome depends on it.
 const HANG: Duration = Duration::from_secs(60);
@@ -72,9 +72,7 @@ async fn each_request_that_does_not_announce_it_is_refused() {
     ask(&mut raw, 6, "more", false).await;
     refused(&mut raw, 6).await;
     ask(&mut raw, 7, "more", true).await;
-    let Some(requiring::server::FollowingIncoming::More(_, owed)) = in_time(more.next()).await else {
-        panic!()
-    };
+    let Some(guests::server::FollowingIncoming::More(_, owed)) = in_time(more.next()).await else { panic!() };
     owed.respond(&json!("news")).unwrap();
     assert_eq!(answered(&mut raw, 7).await, "news");
     for _ in [1, 3, 4, 6] {
