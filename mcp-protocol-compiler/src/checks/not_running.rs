@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
+use super::gates::NEVER_OPEN;
 use crate::automaton::{Automaton, Edge, State};
 use crate::compiled::Compiled;
-use crate::declarations::{Declarations, During};
-use crate::diagnostic::Diagnostic;
-use crate::findings::during::not_running;
+use crate::declarations::{Declarations, During, Message};
+use crate::diagnostic::{Diagnostic, Edit};
 use crate::reach::reachable;
 use crate::source::Span;
 
@@ -200,4 +200,26 @@ impl<'a> Walk<'a> {
 
 fn number(state: StateIndex) -> usize {
     usize::try_from(state.0).unwrap_or(usize::MAX)
+}
+
+/// A step that needs a request which does not run there. `never` says that no session comes past it.
+fn not_running(place: Span, message: &Message, during: &During, never: bool) -> Diagnostic {
+    let sent = &message.table.name;
+    let names: Vec<String> = during.names.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
+    let (requests, several) = (names.join(" or "), names.len() > 1);
+    let text = match several {
+        true => format!("`{sent}` is permitted only during {requests}, and none of them runs here"),
+        false => format!("`{sent}` is permitted only during {requests}, which does not run here"),
+    };
+    let (finding, label) = match never {
+        true => (Diagnostic::error(NEVER_OPEN, place, text), "no session comes past this"),
+        false => (Diagnostic::warning(NEVER_OPEN, place, text), "this branch is never open here"),
+    };
+    finding
+        .label(label)
+        .also(during.span, "the gate")
+        .suggest("delete this `during`", [Edit::delete(during.span)])
+        .with_note(format!(
+            "`{sent}` has to come between the request and its reply, or side by side with them"
+        ))
 }

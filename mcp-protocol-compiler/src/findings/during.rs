@@ -4,10 +4,8 @@ use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
 
 use super::phrases::side_word;
 use crate::ast::Name;
-use crate::checks::gates::NEVER_OPEN;
-use crate::declarations::{Declarations, During, Meaning, Message};
+use crate::declarations::{Declarations, Meaning, Message};
 use crate::diagnostic::{Code, Diagnostic, Edit};
-use crate::source::Span;
 
 /// `during` something that is not a request.
 pub const NOT_A_REQUEST: Code = Code("S0123");
@@ -42,28 +40,6 @@ pub fn not_a_request(
         }
         None => finding.help("name a request, or a group that has requests"),
     }
-}
-
-/// A step that needs a request which does not run there. `never` says that no session comes past it.
-pub fn not_running(place: Span, message: &Message, during: &During, never: bool) -> Diagnostic {
-    let sent = &message.table.name;
-    let names: Vec<String> = during.names.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
-    let (requests, several) = (names.join(" or "), names.len() > 1);
-    let text = match several {
-        true => format!("`{sent}` is permitted only during {requests}, and none of them runs here"),
-        false => format!("`{sent}` is permitted only during {requests}, which does not run here"),
-    };
-    let (finding, label) = match never {
-        true => (Diagnostic::error(NEVER_OPEN, place, text), "no session comes past this"),
-        false => (Diagnostic::warning(NEVER_OPEN, place, text), "this branch is never open here"),
-    };
-    finding
-        .label(label)
-        .also(during.span, "the gate")
-        .suggest("delete this `during`", [Edit::delete(during.span)])
-        .with_note(format!(
-            "`{sent}` has to come between the request and its reply, or side by side with them"
-        ))
 }
 
 /// A message that one side sends `during` something that the other side never asks. `delete` takes the name away, and

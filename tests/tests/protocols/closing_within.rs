@@ -166,7 +166,7 @@ async fn what_the_value_has_not_taken_is_answered_before_the_last_step() {
     let refused = in_time(raw.hear()).await.unwrap();
     assert_eq!(refused["error"]["code"], RpcError::INTERNAL_ERROR, "{refused}");
     assert_eq!(heard(&mut raw).await.0, "sheet/closed");
-    let report = reports.recv().await.unwrap();
+    let report = in_time(reports.recv()).await.unwrap();
     assert!(report.contains("`Ask`") && report.contains("`Closed`"), "{report}");
     assert!(reports.try_recv().is_err());
 }

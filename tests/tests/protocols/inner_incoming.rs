@@ -319,7 +319,7 @@ async fn what_was_announced_and_no_handler_of_a_sub_session_implements_is_report
         tokio::spawn(async move { text.recv_closed().await });
     }
     // `format` was not announced, and something of `complete` is implemented.
-    let report = reports.recv().await.unwrap();
+    let report = in_time(reports.recv()).await.unwrap();
     assert!(report.contains("`hover` was announced") && report.contains("`text/hover`"), "{report}");
     assert!(reports.try_recv().is_err());
 }

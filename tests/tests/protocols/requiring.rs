@@ -76,7 +76,7 @@ async fn each_request_that_does_not_announce_it_is_refused() {
     owed.respond(&json!("news")).unwrap();
     assert_eq!(answered(&mut raw, 7).await, "news");
     for _ in [1, 3, 4, 6] {
-        let report = reports.recv().await.unwrap();
+        let report = in_time(reports.recv()).await.unwrap();
         assert!(report.contains("partial"), "{report}");
     }
     assert!(reports.try_recv().is_err());
