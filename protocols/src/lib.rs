@@ -73,6 +73,9 @@ pub mod mcp_2026_07_28;
 #[cfg(feature = "2026-07-28")]
 pub mod rounds;
 
+#[cfg(feature = "2026-07-28")]
+mod subscribing;
+
 /// The versions of all revisions with a handshake, the latest last.
 pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
 

@@ -140,6 +140,7 @@ fn the_shipped_protocols() {
             "mcp_2025_06_18",
             "mcp_2026_07_28",
             "rounds",
+            "subscribing",
         ],
         ..Layers::default()
     }

@@ -10,4 +10,5 @@ mod language_server;
 mod observer;
 #[cfg(unix)]
 mod quickstart;
+mod rounds;
 mod todos;

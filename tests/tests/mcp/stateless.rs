@@ -85,10 +85,7 @@ impl server::Handler for Desk {
         params: SubscriptionsListenParams,
         subscription: server::Subscription<Subscribing>,
     ) {
-        let id = match subscription.request_id() {
-            Some(mcp_runtime::RequestId::Number(id)) => RequestId::Int(id),
-            other => panic!("{other:?}"),
-        };
+        let id: RequestId = subscription.request_id().unwrap().into();
         let NotificationParams { meta, .. } = about(id.clone());
         let mut told = SubscriptionsAcknowledgedParams::new(params.notifications);
         told.meta = meta;

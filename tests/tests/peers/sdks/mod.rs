@@ -19,6 +19,7 @@ mod everything;
 mod http_variants;
 #[path = "../../../../examples/revisions/server.rs"]
 mod revisions_server;
+mod rounds;
 mod servers;
 mod session;
 

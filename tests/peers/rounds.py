@@ -1,0 +1,43 @@
+"""The Python SDK's client in revision 2026-07-28: `rounds.py COMMAND…`.
+
+It calls the tools of the example `rounds`, hears of a new tool in a subscription, and prints what it saw as JSON.
+"""
+
+import asyncio
+import json
+import sys
+
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp.types import ElicitResult, Implementation
+
+asked = []
+
+
+async def user(_context, params):
+    asked.append(params.message)
+    return ElicitResult(action="accept", content={"name": "Ada"})
+
+
+async def main():
+    command, *arguments = sys.argv[1:]
+    server = stdio_client(StdioServerParameters(command=command, args=arguments))
+    name = Implementation(name="python", version="1.0.0")
+    async with Client(server, client_info=name, elicitation_callback=user) as client:
+        said = {}
+        async with client.listen(tools_list_changed=True) as changes:
+            for tool in ["greet", "learn", "count"]:
+                result = await client.call_tool(tool, {})
+                said[tool] = result.content[0].text
+            async for _change in changes:
+                break
+        tools = [tool.name for tool in (await client.list_tools()).tools]
+        try:
+            refused = await client.call_tool("fly", {})
+        except MCPError as error:
+            refused = error.error.code
+        seen = {"revision": client.protocol_version, "asked": asked, "said": said, "tools": tools, "refused": refused}
+    print(json.dumps(seen))
+
+
+asyncio.run(main())

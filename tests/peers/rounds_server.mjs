@@ -1,0 +1,37 @@
+// A server of the TypeScript SDK 2 in revision 2026-07-28, over standard streams, with the tools of the example `rounds`.
+import { Server, acceptedContent, inputRequired } from '@modelcontextprotocol/server';
+import { serveStdio } from '@modelcontextprotocol/server/stdio';
+import * as z from 'zod/v4';
+
+const text = (text) => ({ content: [{ type: 'text', text }] });
+const names = ['greet', 'learn', 'count'];
+
+serveStdio(() => {
+  const server = new Server(
+    { name: 'typescript-rounds', version: '1.0.0' },
+    { capabilities: { tools: { listChanged: true } } },
+  );
+  const tools = {
+    greet: ({ inputResponses }) => {
+      const answer = acceptedContent(inputResponses, 'who', z.object({ name: z.string() }));
+      if (answer) return text(`Hello, ${answer.name}!`);
+      const requestedSchema = { type: 'object', properties: { name: { type: 'string' } } };
+      const who = inputRequired.elicit({ message: 'Who is there?', requestedSchema });
+      return inputRequired({ inputRequests: { who } });
+    },
+    learn: async () => {
+      names.push('dance');
+      await server.sendToolListChanged();
+      return text('I can dance now.');
+    },
+    count: ({ requestState }) => {
+      const count = Number(requestState?.() ?? 0) + 1;
+      return count === 3 ? text('one, two, three') : inputRequired({ requestState: String(count) });
+    },
+  };
+  server.setRequestHandler('tools/list', () => ({
+    tools: names.map((name) => ({ name, inputSchema: { type: 'object' } })),
+  }));
+  server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => tools[params.name](mcpReq));
+  return server;
+});
