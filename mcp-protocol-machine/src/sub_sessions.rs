@@ -408,19 +408,19 @@ impl SubSessions {
     /// A sub-session is over, by this step of the channel at a place, or because one around it is. Its values are
     /// remembered, so that what is late for it can be told from what never was: the newest [`Limits::remembered`] of each
     /// key of a body, and no more text than [`Limits::remembered_bytes`]. A value beyond that is one that no sub-session
-    /// ever held.
+    /// ever held. `awaited` says whether requests of the other side than the step's await a reply in it or within it.
     pub(crate) fn end(
         &mut self,
         sub_session: SubSessionNumber,
         place: usize,
         step: SubSessionStep,
+        awaited: bool,
         limits: &Limits,
         evidence: &Evidence<'_>,
     ) -> Option<(Running, Ended)> {
         let besides = self.besides(sub_session, place, step.by, evidence);
         let running = self.running.remove(&sub_session)?;
         let SubSessionStep { by, message, fence, cuts } = step;
-        let awaited = running.open.iter().any(|(asker, _)| *asker != by);
         let behind = match by {
             Direction::Receive => running.channels.oldest(Direction::Send, evidence).next(),
             Direction::Send => None,

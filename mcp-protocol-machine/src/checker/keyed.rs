@@ -480,10 +480,10 @@ impl Checker {
     fn end_with_inner(&mut self, sub_session: SubSessionNumber, place: usize, step: SubSessionStep) {
         let limits = self.limits;
         let inner = self.sub_sessions.within(sub_session);
+        let awaited = self.awaits(sub_session, step.by.flip());
         let (_, sub_sessions, evidence) = self.with_evidence();
-        let Some((running, ended)) = sub_sessions.end(sub_session, place, step, &limits, &evidence) else {
-            return;
-        };
+        let ended = sub_sessions.end(sub_session, place, step, awaited, &limits, &evidence);
+        let Some((running, ended)) = ended else { return };
         for inner in inner {
             self.ended.push(inner);
             self.end_with_inner(inner, 0, step);
@@ -503,6 +503,22 @@ impl Checker {
                 None => {}
             }
         }
+    }
+
+    /// Whether later requests in a direction await a reply in a sub-session, or any in those within it.
+    fn awaits(&self, sub_session: SubSessionNumber, asker: Direction) -> bool {
+        let later = self
+            .sub_sessions
+            .get(sub_session)
+            .is_some_and(|running| running.open.iter().any(|(by, _)| *by == asker));
+        let opens = |inner: SubSessionNumber| {
+            let opener = self.sub_sessions.get(inner).and_then(|running| running.opener.as_ref());
+            let asked =
+                opener.filter(|(by, _)| *by == asker).and_then(|(_, id)| self.asked(asker).running_under(id));
+            asked.is_some_and(|exchange| !exchange.is_answered())
+        };
+        let mut inner = self.sub_sessions.within(sub_session).into_iter();
+        later || inner.any(|inner| opens(inner) || self.awaits(inner, asker))
     }
 
     fn leave(&mut self, asker: Direction, id: &RequestId) {
