@@ -2,13 +2,13 @@
 //! lawful is accepted by the revision that was agreed on, and mistakes planted in it are found.
 
 use mcp_protocol_machine::protocol::{
-    Condition, Direction, KeyIndex, KeyPlace, Message, MessageIndex, Path, Protocol, Side, Text,
+    Announcement, Condition, Direction, KeyIndex, KeyPlace, Message, MessageIndex, Path, Protocol, Side, Text,
 };
 use mcp_protocol_machine::{
     About, Awaiting, Capabilities, Checker, Correlation, KeyValue, Lookup, RequestId, Said, Violation,
     ViolationKind,
 };
-use mcp_protocols::{REVISIONS, VERSIONS};
+use mcp_protocols::{REVISIONS, VERSIONS, mcp_2026_07_28};
 use serde_json::{Value, json};
 
 /// One message: whether the client wrote it, and what it is.
@@ -98,14 +98,27 @@ impl Observer {
         .collect()
     }
 
+    fn announced(&self, announcement: &Announcement, payload: &Value) -> Capabilities {
+        let announced = at(payload, &announcement.path);
+        let says = |path: &[Text]| says_of(path.iter().fold(announced, |value, key| &value[&**key]));
+        Capabilities::announced(self.protocol, announcement, says)
+    }
+
     fn announce(&mut self, message: MessageIndex, payload: &Value) {
         for announcement in self.protocol.announcements.iter().filter(|place| place.message == Some(message))
         {
-            let announced = at(payload, &announcement.path);
-            let says = |path: &[Text]| says_of(path.iter().fold(announced, |value, key| &value[&**key]));
-            let capabilities = Capabilities::announced(self.protocol, announcement, says);
-            self.checker.announce(announcement.side, capabilities);
+            self.checker.announce(announcement.side, self.announced(announcement, payload));
         }
+    }
+
+    /// What a request grants while it runs: what it announces itself, and what is permitted during it.
+    fn granted_by(&self, direction: Direction, request: MessageIndex, params: &Value) -> Capabilities {
+        let side = if direction == Direction::Receive { Side::Client } else { Side::Server };
+        let mut places = self.protocol.announcements.iter();
+        let own = places.find(|place| place.side == side && place.message.is_none());
+        let own = own.map_or_else(Capabilities::none, |place| self.announced(place, params));
+        let during = self.protocol.granted_during(request, |condition| fits(condition, params));
+        own.join(&during.collect())
     }
 
     fn judge(&mut self, (by_client, message): &Line) -> Result<(), Violation> {
@@ -120,7 +133,8 @@ impl Observer {
                 };
                 let keys = self.keys(request, Some(own), params);
                 let token = id(&params["_meta"]["progressToken"]);
-                let correlation = Correlation::keys(&keys);
+                let granted = self.granted_by(direction, request, params);
+                let correlation = Correlation::keys(&keys).announcing(Some(&granted));
                 self.checker.request_correlated(direction, request, own, token, correlation, applies)?;
                 self.announce(request, params);
                 Ok(())
@@ -193,6 +207,51 @@ fn what_was_recorded_is_accepted_by_the_revision_that_was_agreed_on() {
     // This client asks first for what only the next revision has.
     let found = Observer::follow(revision("2025-11-25"), &recorded("real-py230-se"));
     assert_eq!(said(&found), ["`server/discover` is not a method that the client sends in `Mcp` 2025-11-25"]);
+}
+
+#[test]
+fn what_was_recorded_of_the_revision_without_a_handshake_is_accepted() {
+    for name in ["rounds-ts240", "rounds-py230"] {
+        let found = Observer::follow(&mcp_2026_07_28::PROTOCOL, &recorded(name));
+        assert_eq!(said(&found), [""; 0], "{name}");
+    }
+    // This client asks at the end for what the revision does not have.
+    let found = Observer::follow(&mcp_2026_07_28::PROTOCOL, &recorded("modern-ts240"));
+    assert_eq!(said(&found), ["`initialize` is not a method that the client sends in `Mcp` 2026-07-28"]);
+}
+
+#[test]
+fn mistakes_in_rounds_and_subscriptions_are_found() {
+    let lines = recorded("rounds-ts240");
+    let planted = |plant: &dyn Fn(&mut Vec<Line>)| {
+        let mut lines = lines.clone();
+        plant(&mut lines);
+        said(&Observer::follow(&mcp_2026_07_28::PROTOCOL, &lines)).join("; ")
+    };
+    let listened = place(&lines, |message| message["method"] == "subscriptions/listen");
+    let acknowledged =
+        place(&lines, |message| message["method"] == "notifications/subscriptions/acknowledged");
+    let changed = place(&lines, |message| message["method"] == "notifications/tools/list_changed");
+    let asked = place(&lines, |message| message["result"]["resultType"] == "input_required");
+
+    // A change before the subscription is acknowledged, of another kind than was asked for, and of no subscription.
+    let found = planted(&|lines| lines.swap(acknowledged, changed));
+    assert!(found.contains("is not permitted in `Subscribing`"), "{found}");
+    let found = planted(&|lines| lines[listened].1["params"]["notifications"] = json!({}));
+    assert!(found.contains("notifications.toolsListChanged"), "{found}");
+    let meta = "io.modelcontextprotocol/subscriptionId";
+    let found = planted(&|lines| lines[changed].1["params"]["_meta"][meta] = json!(77));
+    assert!(found.contains("77"), "{found}");
+    // A message of the log that no request has asked for.
+    let log = json!({ "method": "notifications/message", "params": { "level": "info", "data": "" } });
+    let found = planted(&|lines| lines.insert(asked, (false, log.clone())));
+    assert!(found.contains("logLevel"), "{found}");
+    // The answer to a list cannot need input, and the id of a round that runs is not used again.
+    let listed = place(&lines, |message| message["result"]["tools"].is_array());
+    let found = planted(&|lines| lines[listed].1["id"] = json!("unknown"));
+    assert!(!found.is_empty(), "{found}");
+    let found = planted(&|lines| lines.insert(asked, lines[asked - 1].clone()));
+    assert!(found.contains("is still running"), "{found}");
 }
 
 #[test]
