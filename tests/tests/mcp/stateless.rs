@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic)]
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
 use mcp_protocols::mcp_2026_07_28::client::SubscribedNext;
@@ -11,6 +12,7 @@ use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, Subscribing, cl
 use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, Report, RpcError};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
 const VERSION: &str = "2026-07-28";
@@ -198,4 +200,61 @@ async fn a_subscription_is_one_long_request() {
     let SubscribedNext::SubscriptionClosed(closed) = subscription.next().await.unwrap() else { panic!() };
     assert_eq!(closed.result_type, Some(ResultType::Complete));
     client.close().await.unwrap();
+}
+
+/// What is lost of a payload that is read as its type and written again.
+fn lost<T: serde::Serialize + serde::de::DeserializeOwned>(payload: &Value) -> Option<String> {
+    match serde_json::from_value::<T>(payload.clone()) {
+        Ok(read) => {
+            (serde_json::to_value(read).unwrap() != *payload).then(|| format!("{payload} is changed"))
+        }
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn params_lost(method: &str, params: &Value) -> Option<String> {
+    match method {
+        "server/discover" => lost::<RequestParams>(params),
+        "tools/list" => lost::<PaginatedParams>(params),
+        "tools/call" => lost::<CallToolParams>(params),
+        "subscriptions/listen" => lost::<SubscriptionsListenParams>(params),
+        "notifications/subscriptions/acknowledged" => lost::<SubscriptionsAcknowledgedParams>(params),
+        "notifications/tools/list_changed" => lost::<NotificationParams>(params),
+        "notifications/cancelled" => lost::<CancelledParams>(params),
+        other => Some(format!("`{other}` is not read here")),
+    }
+}
+
+fn result_lost(method: &str, result: &Value) -> Option<String> {
+    match method {
+        _ if result["resultType"] == "input_required" => lost::<InputRequiredResult>(result),
+        "server/discover" => lost::<DiscoverResult>(result),
+        "tools/list" => lost::<ListToolsResult>(result),
+        "tools/call" => lost::<CallToolResult>(result),
+        other => Some(format!("the result of `{other}` is not read here")),
+    }
+}
+
+#[test]
+fn recorded_payloads_of_rounds_come_back_whole() {
+    for name in ["rounds-ts240", "rounds-py230"] {
+        let path = format!("{}/traffic/2026-07-28/{name}.jsonl", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let (mut methods, mut read) = (HashMap::new(), 0);
+        for line in text.lines() {
+            let line: Value = serde_json::from_str(line).unwrap();
+            let message = &line["msg"];
+            let wrong = match message["method"].as_str() {
+                Some(method) => {
+                    methods.insert(message["id"].to_string(), method.to_owned());
+                    params_lost(method, &message["params"])
+                }
+                None if message.get("error").is_some() => None,
+                None => result_lost(&methods[&message["id"].to_string()], &message["result"]),
+            };
+            assert_eq!(wrong, None, "{name}: {line}");
+            read += 1;
+        }
+        assert!(read >= 20, "{name}: {read}");
+    }
 }

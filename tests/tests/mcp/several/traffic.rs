@@ -211,18 +211,18 @@ fn what_was_recorded_is_accepted_by_the_revision_that_was_agreed_on() {
 
 #[test]
 fn what_was_recorded_of_the_revision_without_a_handshake_is_accepted() {
-    for name in ["rounds-ts240", "rounds-py230"] {
+    for name in ["2026-07-28/rounds-ts240", "2026-07-28/rounds-py230"] {
         let found = Observer::follow(&mcp_2026_07_28::PROTOCOL, &recorded(name));
         assert_eq!(said(&found), [""; 0], "{name}");
     }
     // This client asks at the end for what the revision does not have.
-    let found = Observer::follow(&mcp_2026_07_28::PROTOCOL, &recorded("modern-ts240"));
+    let found = Observer::follow(&mcp_2026_07_28::PROTOCOL, &recorded("2026-07-28/modern-ts240"));
     assert_eq!(said(&found), ["`initialize` is not a method that the client sends in `Mcp` 2026-07-28"]);
 }
 
 #[test]
 fn mistakes_in_rounds_and_subscriptions_are_found() {
-    let lines = recorded("rounds-ts240");
+    let lines = recorded("2026-07-28/rounds-ts240");
     let planted = |plant: &dyn Fn(&mut Vec<Line>)| {
         let mut lines = lines.clone();
         plant(&mut lines);
