@@ -57,7 +57,7 @@ async fn call(url: &str) -> Result<(), Box<dyn Error>> {
 async fn begin() -> Result<(), Box<dyn Error>> {
     let (named, mut names) = tokio::sync::mpsc::unbounded_channel();
     let server = HttpServer::new(ServerOptions::default(), move |transport| {
-        let _ = named.send(transport.id().to_owned());
+        let _ = named.send(transport.id().unwrap_or_default().to_owned());
         async move {
             if let Err(error) = server::serve_session(transport, Options::new()).await {
                 eprintln!("a session has ended: {error}");

@@ -128,6 +128,11 @@ pub struct SessionInfo {
     pub resumed: bool,
     /// The version of the protocol that was agreed on, once it was; in a resumed session, from the start.
     pub agreed_version: Option<String>,
+    /// The version of the program's protocol, if it has one.
+    pub program_version: Option<String>,
+    /// Whether each request announces what the client can do during this request. Such a protocol has no handshake, and
+    /// what a transport carries of it needs no session: each request stands for itself.
+    pub is_stateless: bool,
 }
 
 /// What a message says that is not part of the session.

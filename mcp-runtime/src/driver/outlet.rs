@@ -116,6 +116,13 @@ pub enum MessageKind {
         /// Where it stands.
         place: Place,
     },
+    /// A notification that cancels a request of this side.
+    Cancel {
+        /// The id of the request.
+        id: i64,
+        /// Where it stands.
+        place: Place,
+    },
     /// A result.
     Result {
         /// Where it stands.
@@ -157,9 +164,9 @@ impl MessageKind {
     /// Whether the message belongs to the epoch in which it was sent: it means nothing after a reconnect.
     pub fn is_bound(&self) -> bool {
         match self {
-            MessageKind::Request { place, .. } | MessageKind::Notification { place } => {
-                *place == Place::Within
-            }
+            MessageKind::Request { place, .. }
+            | MessageKind::Notification { place }
+            | MessageKind::Cancel { place, .. } => *place == Place::Within,
             MessageKind::Result { .. } | MessageKind::Error | MessageKind::Batch => true,
             MessageKind::Several { bound } => *bound,
         }

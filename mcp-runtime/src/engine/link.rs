@@ -236,6 +236,8 @@ impl Endpoint for Link {
         self.with(|engine| SessionInfo {
             resumed: engine.is_resumed(),
             agreed_version: engine.rules().agreed_version().map(Into::into),
+            program_version: self.protocol().version.as_deref().map(str::to_owned),
+            is_stateless: self.protocol().announces_in_each_request(Side::Client),
         })
     }
 

@@ -173,7 +173,14 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
             write::notification(self.outbox.composing(), self.rules.dialect(), &method, params);
-            self.said(caller, MessageKind::Notification { place: self.place(caller, step.kind) });
+            let place = self.place(caller, step.kind);
+            self.said(
+                caller,
+                match about {
+                    About::Request(RequestId::Number(id)) => MessageKind::Cancel { id: *id, place },
+                    _ => MessageKind::Notification { place },
+                },
+            );
             if let About::Request(id) = about
                 && step.kind != StepKind::Reported
             {

@@ -114,7 +114,7 @@ impl TestServer {
         let running: Arc<()> = Arc::default();
         let counted = Arc::clone(&running);
         let server = HttpServer::new(options, move |transport| {
-            named.lock().unwrap().push(transport.id().to_owned());
+            named.lock().unwrap().extend(transport.id().map(str::to_owned));
             let (gates, tell, running) = (given.clone(), tell.clone(), Arc::clone(&counted));
             async move {
                 let _running = running;

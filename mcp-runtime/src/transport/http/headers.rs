@@ -7,6 +7,13 @@ pub const PROTOCOL_VERSION: &str = "mcp-protocol-version";
 /// The header that says up to where a stream was read.
 pub const LAST_EVENT_ID: &str = "last-event-id";
 
+/// The header that repeats the method of a request.
+pub const METHOD: &str = "mcp-method";
+/// The header that repeats the name, or the URI, of what a request is about.
+pub const NAME: &str = "mcp-name";
+/// How the headers begin that repeat parameters of a tool.
+pub const PARAM_PREFIX: &str = "mcp-param-";
+
 /// The content type of one message.
 pub(super) const JSON: &str = "application/json";
 /// The content type of a stream of messages.

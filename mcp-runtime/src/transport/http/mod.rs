@@ -10,6 +10,7 @@
 #[cfg(feature = "http-client")]
 pub mod client;
 mod headers;
+mod mirrored;
 mod pieces;
 #[cfg(feature = "http-server")]
 pub mod server;
@@ -18,6 +19,9 @@ pub mod server;
 pub use client::{
     ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError, SessionProvider,
 };
-pub use headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+pub use headers::{LAST_EVENT_ID, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID};
+pub use mirrored::{ParamHeaderError, ParamHeaders};
 #[cfg(feature = "http-server")]
-pub use server::{Allowed, HttpServer, HttpSession, Identify, ListenOptions, RequestHead, ServerOptions};
+pub use server::{
+    Allowed, HttpServer, HttpSession, Identify, ListenOptions, RequestHead, ServerOptions, ToolHeaders,
+};

@@ -59,7 +59,7 @@ impl TestServer {
     async fn start() -> TestServer {
         let (tell, begun) = mpsc::unbounded_channel();
         let server = HttpServer::new(ServerOptions::default(), move |transport| {
-            tell.send(transport.id().to_owned()).unwrap();
+            tell.send(transport.id().unwrap().to_owned()).unwrap();
             async move { server::serve_session(transport, Options::new()).await.unwrap() }
         });
         let seen: Arc<Mutex<Vec<(String, String)>>> = Arc::default();

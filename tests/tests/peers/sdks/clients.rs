@@ -107,7 +107,7 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
     let (tell, mut ended) = mpsc::unbounded_channel();
     let noting = reports.clone();
     let server = HttpServer::new(ServerOptions::default(), move |transport| {
-        let (tell, options, id) = (tell.clone(), noting.options(), transport.id().to_owned());
+        let (tell, options, id) = (tell.clone(), noting.options(), transport.id().unwrap().to_owned());
         async move { tell.send((id, revisions_server::serve(transport, options).await)).unwrap() }
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();

@@ -20,6 +20,7 @@ use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::options::ClientOptions;
 use super::provider::{AnyHeaderProvider, AnyProvider};
+use super::repeated::ToolTable;
 use super::running::{Over, RunningRequests};
 use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
@@ -41,6 +42,8 @@ const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 pub(super) struct ConversationState {
     pub(super) identity: SessionIdentity,
     pub(super) handshake: Handshake,
+    /// Which parameters of tools the heads of calls repeat, where requests have no session.
+    pub(super) tools: ToolTable,
     /// A session that the server has begun in place of a lost one, and that is not this side's yet.
     pub(super) begun: Option<SessionIdentity>,
     /// What may end each request of this side.
@@ -107,6 +110,8 @@ pub(super) struct Conversation {
     headers: HeaderMap,
     header_provider: Option<Arc<dyn AnyHeaderProvider>>,
     pub(super) options: ClientOptions,
+    /// Requests have no session: each says by itself what the server has to know.
+    pub(super) is_stateless: bool,
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
     on_session: Option<OnSession>,
     pub(super) endpoint: Arc<dyn Endpoint>,
@@ -135,10 +140,15 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
-        let HttpClient { client, url, headers, header_provider, options, provider, on_session } = client;
-        let version = options.protocol_version.clone().or_else(|| endpoint.info().agreed_version);
+        let HttpClient { client, url, headers, header_provider, options, provider, on_session, tools } =
+            client;
+        let info = endpoint.info();
+        let is_stateless = info.is_stateless;
+        let own = info.program_version.filter(|_| is_stateless);
+        let version = options.protocol_version.clone().or(info.agreed_version).or(own);
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
-        let opened = provider.is_some();
+        let provider = provider.filter(|_| !is_stateless);
+        let opened = provider.is_some() || is_stateless;
         let identity = SessionIdentity { version, ..SessionIdentity::default() };
         Arc::new(Conversation {
             client,
@@ -146,11 +156,12 @@ impl Conversation {
             headers,
             header_provider,
             options,
+            is_stateless,
             provider,
             on_session,
             endpoint,
             runtime: Handle::current(),
-            state: Mutex::new(ConversationState { identity, opened, ..ConversationState::default() }),
+            state: Mutex::new(ConversationState { identity, tools, opened, ..ConversationState::default() }),
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
             opened: Notify::new(),

@@ -25,7 +25,9 @@ impl Handshake {
     /// A step was taken.
     pub(super) fn record(&mut self, message: &PostMessage) {
         let place = match message.kind {
-            MessageKind::Request { place, .. } | MessageKind::Notification { place } => place,
+            MessageKind::Request { place, .. }
+            | MessageKind::Notification { place }
+            | MessageKind::Cancel { place, .. } => place,
             // An answer depends on a question that may not come again.
             _ => Place::ChosenStep,
         };

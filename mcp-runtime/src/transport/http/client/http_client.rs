@@ -9,6 +9,8 @@ use super::connections::HttpConnections;
 use super::error::HttpClientError;
 use super::options::ClientOptions;
 use super::provider::{AnyHeaderProvider, AnyProvider, HeaderProvider, SessionProvider};
+use super::repeated::ToolTable;
+use crate::transport::http::mirrored::ParamHeaders;
 
 /// A session with a server over HTTP, to be given to a client.
 ///
@@ -30,6 +32,7 @@ pub struct HttpClient {
     pub(super) options: ClientOptions,
     pub(super) provider: Option<Arc<dyn AnyProvider>>,
     pub(super) on_session: Option<OnSession>,
+    pub(super) tools: ToolTable,
 }
 
 /// A closure that gets the ids of sessions.
@@ -68,6 +71,7 @@ impl HttpClient {
             options: ClientOptions::default(),
             provider: None,
             on_session: None,
+            tools: ToolTable::default(),
         })
     }
 
@@ -126,6 +130,25 @@ impl HttpClient {
     #[must_use]
     pub fn on_session(mut self, tell: impl Fn(&str) + Send + Sync + 'static) -> HttpClient {
         self.on_session = Some(Arc::new(tell));
+        self
+    }
+
+    /// Says which parameters the calls of a tool repeat in headers, in a revision without sessions. A client learns it from
+    /// each list of tools that it gets; this is for a program that calls a tool without having listed the tools.
+    ///
+    /// ```
+    /// use mcp_runtime::transport::http::{HttpClient, ParamHeaders};
+    /// use serde_json::Value;
+    ///
+    /// fn knowing(schema_of_query: &Value) -> Result<HttpClient, Box<dyn std::error::Error>> {
+    ///     let headers = ParamHeaders::of_schema(schema_of_query)?;
+    ///     Ok(HttpClient::new("http://127.0.0.1:8080/mcp")?.tool("query", headers))
+    /// }
+    /// # knowing(&Value::Null).unwrap();
+    /// ```
+    #[must_use]
+    pub fn tool(mut self, name: &str, headers: ParamHeaders) -> HttpClient {
+        self.tools.note(name, headers);
         self
     }
 

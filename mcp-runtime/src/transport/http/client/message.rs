@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use reqwest::header::HeaderMap;
 
+use super::repeated::RepeatedHeaders;
 use crate::driver::{Epoch, MessageKind, Outgoing};
 use crate::jsonrpc::asked;
 
@@ -13,6 +15,8 @@ pub(super) struct PostMessage {
     pub(super) text: Bytes,
     pub(super) kind: MessageKind,
     asks: Asks,
+    /// What its head repeats, where requests have no session.
+    repeated: Option<Arc<RepeatedHeaders>>,
     /// The epoch in which it was said.
     epoch: Epoch,
 }
@@ -33,7 +37,22 @@ impl PostMessage {
             MessageKind::Several { .. } => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        PostMessage { text: Bytes::copy_from_slice(text), kind, asks, epoch }
+        PostMessage { text: Bytes::copy_from_slice(text), kind, asks, repeated: None, epoch }
+    }
+
+    /// The same message, whose head repeats this.
+    pub(super) fn repeating(self, repeated: RepeatedHeaders) -> PostMessage {
+        PostMessage { repeated: Some(Arc::new(repeated)), ..self }
+    }
+
+    /// What its head repeats.
+    pub(super) fn repeated(&self) -> HeaderMap {
+        self.repeated.as_ref().map(|repeated| repeated.headers.clone()).unwrap_or_default()
+    }
+
+    /// Whether the answer lists tools, and it matters which parameters their calls repeat.
+    pub(super) fn lists_tools(&self) -> bool {
+        self.repeated.as_ref().is_some_and(|repeated| repeated.lists_tools)
     }
 
     /// The ids of the requests in it.
@@ -54,6 +73,7 @@ impl PostMessage {
         match self.kind {
             MessageKind::Request { place, .. }
             | MessageKind::Notification { place }
+            | MessageKind::Cancel { place, .. }
             | MessageKind::Result { place } => place.is_step(),
             MessageKind::Error | MessageKind::Batch | MessageKind::Several { .. } => false,
         }

@@ -9,6 +9,9 @@
 //! server loses the session later, the client reconnects by repeating the handshake, if that has no alternatives. Or a
 //! [`SessionProvider`] returns the id, because another program has opened the session.
 //!
+//! A protocol whose requests each announce what the client can do has no sessions. Then no stream is opened but those of
+//! answers, and a request is cancelled by the end of its connection.
+//!
 //! - `http_client.rs`, `transport.rs`: the address of a server; a session with it, from its beginning to its end.
 //! - `options.rs`, `connections.rs`, `provider.rs`, `error.rs`: settings; HTTP connections; session ids and headers
 //!   from the program; errors.
@@ -17,6 +20,7 @@
 //! - `posts.rs`: which message is posted when. `posting.rs`: POST; `sending.rs`: a long message; `running.rs`,
 //!   `delivery.rs`: what ends a request before its answer does. `listening.rs`: GET. `answer.rs`, `events.rs`: answers,
 //!   and streams of events.
+//! - `repeated.rs`: what heads repeat of their messages, where there are no sessions.
 //! - `reconnect.rs`: sessions that the server has lost; `handshake.rs`: what is said again then.
 
 mod answer;
@@ -35,6 +39,7 @@ mod posting;
 mod posts;
 mod provider;
 mod reconnect;
+mod repeated;
 mod running;
 mod sending;
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
-use reqwest::{Body, Method, Response, StatusCode};
+use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
 
 use super::answer::{first_bytes, form, has_form, may_pass, whole};
 use super::conversation::Conversation;
@@ -35,7 +35,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
         let asked = {
             let posted = pin!(post(conversation, message, accepted.body(message), &mut identity));
             let left = |over| match over {
-                Over::NotAwaited | Over::Late => Duration::ZERO,
+                Over::NotAwaited | Over::Cancelled | Over::Late => Duration::ZERO,
                 // It may yet be told that the session is lost, and is then made once more.
                 Over::Reconnected => conversation.options.replay_within,
             };
@@ -80,6 +80,8 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
                 Over::NotAwaited => END,
                 // It is an answer of the lost session, which nothing is taken from any more.
                 Over::Reconnected | Over::Late => Duration::ZERO,
+                // The server is to see it.
+                Over::Cancelled => Duration::ZERO,
             };
             running.until_over(answer, left).await
         };
@@ -100,7 +102,7 @@ impl From<Over> for Error {
     fn from(over: Over) -> Error {
         not_delivered(match over {
             Over::Reconnected => HttpError::SessionReplaced,
-            Over::NotAwaited => HttpError::NoReply,
+            Over::NotAwaited | Over::Cancelled => HttpError::NoReply,
             Over::Late => HttpError::Late,
         })
     }
@@ -118,8 +120,9 @@ async fn post(
         // What it is about was asked in a session that is lost; in this one its id means nothing, or something else.
         return Err(Over::Reconnected.into());
     }
-    let response = conversation.send(Method::POST, identity, |request| request.body(body)).await;
-    response.map_err(not_delivered)
+    let repeated = message.repeated();
+    let add = |request: RequestBuilder| request.headers(repeated).body(body);
+    conversation.send(Method::POST, identity, add).await.map_err(not_delivered)
 }
 
 /// Notes once that a message is no longer on its way, at the latest when its delivery is dropped.
@@ -201,6 +204,13 @@ fn hand_over(conversation: &Conversation, message: &PostMessage, identity: &Sess
         let version = version.and_then(|text| text.parse().ok());
         state.identity.version = version.or(state.identity.version.take());
     }
+    if message.lists_tools() {
+        let learned = conversation.state().tools.learn(came);
+        if let Some((without, problems)) = learned {
+            problems.into_iter().for_each(|problem| conversation.undelivered(problem));
+            return conversation.receive(&without, identity.epoch);
+        }
+    }
     conversation.receive(came, identity.epoch);
 }
 
@@ -262,7 +272,8 @@ async fn stream(
                 // A server may end a stream as often as it likes, and have its client come back for the answer.
                 failures = 0;
             }
-            last = events.last_id.or(last);
+            // An answer without a session is not kept for anyone who comes back.
+            last = events.last_id.or(last).filter(|_| !conversation.is_stateless);
             retry = events.retry.or(retry);
         }
         if !conversation.is_awaited(message) {

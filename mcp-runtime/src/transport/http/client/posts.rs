@@ -8,20 +8,31 @@ use super::conversation::Conversation;
 use super::listening::listen;
 use super::message::PostMessage;
 use super::posting::deliver;
+use super::repeated::RepeatedHeaders;
 use super::running::Over;
-use crate::driver::{Outgoing, Outlet, OutletNotice};
+use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice};
 
 /// The way out: messages are posted.
 #[derive(Debug)]
 pub(super) struct Posts(pub(super) Arc<Conversation>);
 
 impl Outlet for Posts {
-    fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
+    fn take(&mut self, outgoing: Outgoing<'_>, wake: &mut dyn FnMut(Waker)) -> usize {
         let mut state = self.0.state();
         if state.is_over() {
             return state.waiting();
         }
-        let at_once = state.say(PostMessage::new(outgoing));
+        let mut message = PostMessage::new(outgoing);
+        if self.0.is_stateless {
+            if let MessageKind::Cancel { id, .. } = message.kind {
+                // The request ends with its connection, which says the same.
+                state.requests.cancelled(id).into_iter().for_each(wake);
+                return state.waiting();
+            }
+            let repeated = RepeatedHeaders::of(&message.text, &state.tools);
+            message = message.repeating(repeated);
+        }
+        let at_once = state.say(message);
         let waiting = state.waiting();
         drop(state);
         match at_once {
@@ -93,7 +104,7 @@ fn post_in_parallel(conversation: &Arc<Conversation>, message: PostMessage) {
 
 /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.
 pub(super) fn begin_listening(conversation: &Arc<Conversation>) -> bool {
-    if !conversation.options.listen || !conversation.state().begin_listening() {
+    if conversation.is_stateless || !conversation.options.listen || !conversation.state().begin_listening() {
         return false;
     }
     let listening = Arc::clone(conversation);

@@ -13,6 +13,15 @@ pub(super) enum Over {
     Reconnected,
     /// The reply is not awaited any more.
     NotAwaited,
+    /// The same, and the end of the request is what cancels it.
+    Cancelled,
+}
+
+impl Over {
+    /// Whether no task waits for the reply.
+    fn is_final(self) -> bool {
+        matches!(self, Over::NotAwaited | Over::Cancelled)
+    }
 }
 
 /// Notifies one request that it is over.
@@ -24,8 +33,8 @@ struct Signal {
 
 impl Signal {
     fn tell(&mut self, over: Over) -> Option<Waker> {
-        // `NotAwaited` is final.
-        if self.over == Some(Over::NotAwaited) {
+        // `Cancelled` is final, and `NotAwaited` gives way to it alone.
+        if self.over.is_some_and(|before| before.is_final() && before >= over) {
             return None;
         }
         self.over = Some(over);
@@ -36,7 +45,7 @@ impl Signal {
 /// The requests of this side whose POSTs are not done with: which POST asks for which answer is known over HTTP alone.
 ///
 /// Invariants: a request stands here once, from when the session hands its message over until the delivery of the
-/// message is done or dropped. It is over at most for one reason: `NotAwaited` is final, and `Reconnected` is taken
+/// message is done or dropped. It is over at most for one reason: `Cancelled` is final, `NotAwaited` gives way to it alone, and `Reconnected` is taken
 /// back where the message is posted once more in the new session.
 #[derive(Debug, Default)]
 pub(super) struct RunningRequests {
@@ -62,7 +71,7 @@ impl RunningRequests {
 
     /// Whether a task waits for the reply to a request.
     pub(super) fn is_awaited(&self, id: i64) -> bool {
-        self.signals.get(&id).is_some_and(|signal| signal.over != Some(Over::NotAwaited))
+        self.signals.get(&id).is_some_and(|signal| !signal.over.is_some_and(Over::is_final))
     }
 
     /// No task waits for the reply to a request any more. Returns the waker of the task that posts it.
@@ -71,7 +80,13 @@ impl RunningRequests {
         self.signals.get_mut(&id)?.tell(Over::NotAwaited)
     }
 
-    /// The same is so for all requests.
+    /// The request is cancelled by the end of its POST.
+    #[must_use]
+    pub(super) fn cancelled(&mut self, id: i64) -> Option<Waker> {
+        self.signals.get_mut(&id)?.tell(Over::Cancelled)
+    }
+
+    /// All requests are over.
     #[must_use]
     pub(super) fn all_over(&mut self, over: Over) -> Vec<Waker> {
         self.signals.values_mut().filter_map(|signal| signal.tell(over)).collect()
@@ -148,6 +163,19 @@ mod tests {
         assert_eq!(poll(&mut requests, &[1], None), Poll::Pending);
         // That no task waits is final.
         assert_eq!(poll(&mut requests, &[2], None), Poll::Ready(Over::NotAwaited));
+    }
+
+    #[test]
+    fn a_cancel_is_heard_of_also_when_no_task_waits_any_more() {
+        let mut requests = RunningRequests::default();
+        requests.begin(&[1]);
+        drop(requests.not_awaited(1));
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Ready(Over::NotAwaited));
+        assert_eq!(poll(&mut requests, &[1], Some(Over::NotAwaited)), Poll::Pending);
+        assert!(requests.cancelled(1).is_some() && !requests.is_awaited(1));
+        assert_eq!(poll(&mut requests, &[1], Some(Over::NotAwaited)), Poll::Ready(Over::Cancelled));
+        drop((requests.not_awaited(1), requests.all_over(Over::Reconnected)));
+        assert_eq!(poll(&mut requests, &[1], None), Poll::Ready(Over::Cancelled));
     }
 
     #[test]

@@ -17,8 +17,12 @@ impl Transport for HttpClient {
     }
 
     async fn run(self, endpoint: Arc<dyn Endpoint>) {
-        let resumed = endpoint.info().resumed;
-        if resumed && self.provider.is_none() && !self.headers.contains_key(SESSION_ID) {
+        let info = endpoint.info();
+        if info.resumed
+            && !info.is_stateless
+            && self.provider.is_none()
+            && !self.headers.contains_key(SESSION_ID)
+        {
             // No server would know the session. It is over before anything is said in it.
             let reason = DisconnectReason::NotDelivered(Arc::new(HttpError::Unnamed));
             endpoint.notify(TransportEvent::Failed(reason));

@@ -55,9 +55,14 @@ impl EventBody {
         get: bool,
         primed: bool,
     ) -> EventBody {
-        let retry = shared.options.retry.as_millis();
-        let mut opening = format!("retry: {retry}\n").into_bytes();
-        if place.next == 0 {
+        let mut opening = Vec::new();
+        let resumable = !shared.is_for_one_request();
+        if resumable {
+            let retry = shared.options.retry.as_millis();
+            // A vector takes whatever is written.
+            let _ = writeln!(opening, "retry: {retry}");
+        }
+        if resumable && place.next == 0 {
             // A client that loses the connection before the first event can still resume the stream.
             let _ = writeln!(opening, "id: {}{}", letter(get), place.stream);
             // Older clients take an event without data for a broken message.
@@ -65,7 +70,9 @@ impl EventBody {
                 opening.extend_from_slice(b"data:\n");
             }
         }
-        opening.push(b'\n');
+        if resumable {
+            opening.push(b'\n');
+        }
         EventBody { shared, place, get, opening, silence: None, ended: false }
     }
 
@@ -79,8 +86,10 @@ impl EventBody {
                     Poll::Ready(Next::Part(part, last, permit)) => {
                         let ReadPosition { stream, next, at, .. } = self.place;
                         if at == 0 {
-                            // A vector takes whatever is written.
-                            let _ = write!(frame, "id: {}{stream}-{next}\ndata: ", letter(self.get));
+                            if !self.shared.is_for_one_request() {
+                                let _ = writeln!(frame, "id: {}{stream}-{next}", letter(self.get));
+                            }
+                            frame.extend_from_slice(b"data: ");
                         }
                         frame.extend_from_slice(&part);
                         permits.push(permit);
@@ -135,6 +144,9 @@ impl HttpBody for EventBody {
 impl Drop for EventBody {
     fn drop(&mut self) {
         self.shared.streams().disconnected(self.place, Instant::now().into_std());
+        if self.shared.is_for_one_request() {
+            self.shared.left(self.place.stream);
+        }
         self.shared.wrote();
     }
 }

@@ -8,6 +8,7 @@ use std::time::Duration;
 use axum::http::request::Parts;
 
 use crate::options::RateLimit;
+use crate::transport::http::mirrored::ParamHeaders;
 
 /// Which names are accepted in a header that says for whom, or from where, a request is.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,7 +37,8 @@ pub enum Allowed {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct ServerOptions {
-    /// How many sessions there may be; a further one is refused with 503. A session counts until its code has
+    /// How many sessions there may be, and requests without a session that are being served; a further one is refused with
+    /// 503. A session counts until its code has
     /// returned. Default: 10,000.
     pub max_sessions: usize,
     /// How many handlers of requests, and of sub-sessions that clients have opened, may run in all sessions together; a
@@ -100,6 +102,9 @@ pub struct ServerOptions {
     /// The first version of the protocol whose clients expect a stream to start with an event that carries only its id, so
     /// that they can resume it from the start. Versions compare as text; `None`: no client does. Default: `2025-11-25`.
     pub primed_since: Option<String>,
+    /// Names the parameters of a tool that its calls repeat in headers; see
+    /// [`param_headers`](Self::param_headers()). Default: none, so that these headers are not looked at.
+    pub param_headers: Option<ToolHeaders>,
     /// Which names the header `Host` may carry; another is refused with 403. Default: those of the loopback, which
     /// keeps out a page whose name was made to point here.
     pub hosts: Allowed,
@@ -134,6 +139,7 @@ impl Default for ServerOptions {
             opens_with: "initialize".to_owned(),
             versions: ["2025-03-26", "2025-06-18", "2025-11-25"].map(str::to_owned).to_vec(),
             primed_since: Some("2025-11-25".to_owned()),
+            param_headers: None,
             hosts: Allowed::Loopback,
             origins: Allowed::Loopback,
         }
@@ -206,6 +212,30 @@ impl ServerOptions {
         self
     }
 
+    /// Names the parameters of a tool that its calls repeat in headers, by the tool's name. In a revision without sessions
+    /// a call whose headers do not say what its message says is refused with 400 and the code -32020. Call
+    /// [`ParamHeaders::of_schema`] once for each tool, and not for each call.
+    ///
+    /// ```
+    /// use std::sync::Arc;
+    /// use mcp_runtime::transport::http::{ParamHeaderError, ParamHeaders, ServerOptions};
+    /// use serde_json::{Value, json};
+    ///
+    /// fn options(schema_of_query: &Value) -> Result<ServerOptions, ParamHeaderError> {
+    ///     let query = Arc::new(ParamHeaders::of_schema(schema_of_query)?);
+    ///     Ok(ServerOptions::new().param_headers(move |tool| (tool == "query").then(|| query.clone())))
+    /// }
+    /// # options(&json!({})).unwrap();
+    /// ```
+    #[must_use]
+    pub fn param_headers(
+        mut self,
+        of_tool: impl Fn(&str) -> Option<Arc<ParamHeaders>> + Send + Sync + 'static,
+    ) -> ServerOptions {
+        self.param_headers = Some(ToolHeaders(Arc::new(of_tool)));
+        self
+    }
+
     /// Whether an address is that of a proxy which is trusted.
     pub(super) fn is_trusted(&self, address: IpAddr) -> bool {
         self.trusted_proxies.contains(&address.to_canonical())
@@ -270,5 +300,17 @@ type Identifying = dyn Fn(&Parts) -> Option<String> + Send + Sync;
 impl fmt::Debug for Identify {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Identify")
+    }
+}
+
+/// Names the parameters of a tool that its calls repeat in headers.
+#[derive(Clone)]
+pub struct ToolHeaders(pub(super) Arc<OfTool>);
+
+type OfTool = dyn Fn(&str) -> Option<Arc<ParamHeaders>> + Send + Sync;
+
+impl fmt::Debug for ToolHeaders {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("ToolHeaders")
     }
 }

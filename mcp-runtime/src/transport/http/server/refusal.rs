@@ -2,6 +2,7 @@
 
 use axum::http::StatusCode;
 use mcp_protocol_machine::RequestId;
+use serde_json::Value;
 
 use crate::jsonrpc::{Dialect, Envelope, Seems, parse};
 
@@ -16,11 +17,26 @@ pub(super) struct RequestRefusal {
     pub(super) limit: Option<&'static str>,
     /// The code of the error, if it is not that of the status.
     pub(super) code: Option<i64>,
+    /// The data of the error.
+    pub(super) data: Option<Value>,
+    /// The methods that are served, if that is what is refused.
+    pub(super) allow: &'static str,
 }
+
+/// The methods of a server with sessions.
+const METHODS: &str = "GET, POST, DELETE";
 
 /// Refuses a request with a status.
 pub(super) fn refused(status: StatusCode, problem: impl Into<String>) -> RequestRefusal {
-    RequestRefusal { status, problem: problem.into(), id: None, limit: None, code: None }
+    RequestRefusal {
+        status,
+        problem: problem.into(),
+        id: None,
+        limit: None,
+        code: None,
+        data: None,
+        allow: METHODS,
+    }
 }
 
 impl RequestRefusal {

@@ -18,19 +18,22 @@ use super::body::{EventBody, LongBody, event_id, short};
 use super::guard::{check_accepts_both, check_accepts_stream, check_content, check_source, only, text};
 use super::head::{self, RequestHead};
 use super::identity::ClientIdentity;
+use super::one_request::{no_handshake, status_of};
 use super::quotas::ClientBudgets;
 use super::refusal::{RequestRefusal, refused};
 use super::service::Server;
-use super::session::HttpSessionState;
+use super::session::{HttpSessionState, SessionKey};
 use super::stream::ReadPosition;
 use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
 use crate::jsonrpc::{Dialect, Envelope, RpcError, parse, write};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
+use crate::transport::http::mirrored;
 use crate::transport::http::pieces::Pieces;
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
+const BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 
@@ -48,6 +51,8 @@ enum HeadVerdict {
     Answered(Box<Result<Response, RequestRefusal>>),
     /// A message is to be read.
     Post(Arc<RequestHead>, ClientBudgets),
+    /// It is a GET or a DELETE that names no session. What that is answered with depends on whether there are any.
+    Nameless(Arc<RequestHead>, ClientBudgets),
 }
 
 impl Server {
@@ -65,6 +70,7 @@ impl Server {
             let answered = match verdict {
                 HeadVerdict::Answered(answered) => *answered,
                 HeadVerdict::Post(head, caller) => self.post(&head, &mut body, &caller).await,
+                HeadVerdict::Nameless(head, caller) => Box::pin(self.nameless(&head, &caller)).await,
             };
             Ok(answered.unwrap_or_else(|refused| {
                 self.log(&refused);
@@ -81,19 +87,44 @@ impl Server {
         let identity = ClientIdentity::of(&parts, &self.options);
         let caller = self.quotas.caller(identity.clients());
         caller.request()?;
+        let kept = |parts: Parts, identity| -> Result<_, RequestRefusal> {
+            let permit = match head::length(&parts).checked_sub(head::UNCOUNTED) {
+                Some(counted) => caller.bytes().take(counted)?,
+                None => Permit::default(),
+            };
+            let parts = head::detached(parts);
+            Ok(Arc::new(RequestHead { parts, identity, _permit: permit }))
+        };
         match parts.method {
-            Method::POST => {
-                let permit = match head::length(&parts).checked_sub(head::UNCOUNTED) {
-                    Some(counted) => caller.bytes().take(counted)?,
-                    None => Permit::default(),
-                };
-                let parts = head::detached(parts);
-                Ok(HeadVerdict::Post(Arc::new(RequestHead { parts, identity, _permit: permit }), caller))
+            Method::POST => Ok(HeadVerdict::Post(kept(parts, identity)?, caller)),
+            Method::GET | Method::DELETE => {
+                let has_sessions = self.has_sessions.get() == Some(&true);
+                if has_sessions || matches!(self.named(&parts.headers, &identity), Ok(Some(_))) {
+                    return Ok(HeadVerdict::Answered(Box::new(self.without_body(&parts, &identity))));
+                }
+                Ok(HeadVerdict::Nameless(kept(parts, identity)?, caller))
             }
-            Method::GET => Ok(HeadVerdict::Answered(Box::new(self.get(&parts, &identity)))),
-            Method::DELETE => Ok(HeadVerdict::Answered(Box::new(self.delete(&parts, &identity)))),
             _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
         }
+    }
+
+    /// Answers a GET or a DELETE.
+    fn without_body(&self, parts: &Parts, identity: &ClientIdentity) -> Result<Response, RequestRefusal> {
+        if parts.method == Method::GET { self.get(parts, identity) } else { self.delete(parts, identity) }
+    }
+
+    /// Answers a GET or a DELETE that names no session.
+    async fn nameless(
+        self: &Arc<Server>,
+        head: &Arc<RequestHead>,
+        caller: &ClientBudgets,
+    ) -> Result<Response, RequestRefusal> {
+        if !self.has_sessions(head, caller).await? {
+            let problem = "there are no sessions here: only POST is served";
+            let refusal = refused(StatusCode::METHOD_NOT_ALLOWED, problem);
+            return Err(RequestRefusal { allow: "POST", ..refusal });
+        }
+        self.without_body(&head.parts, &head.identity)
     }
 
     /// It is a setting of this side that refuses; its author should see that here, too.
@@ -155,20 +186,36 @@ impl Server {
         let RequestHead { parts, identity, .. } = &**head;
         check_accepts_both(&parts.headers)?;
         check_content(&parts.headers)?;
-        if let Some(session) = self.named(&parts.headers, identity)? {
-            let message = self.read(body, session.quotas.bytes()).await?;
-            return self.deliver(&session, message, head).await.map(|(answer, _)| answer);
-        }
+        let named = self.named(&parts.headers, identity);
+        let unknown = match named {
+            // Without sessions the name of one says nothing, nor where a message names its revision by itself.
+            Err(_) if !Box::pin(self.has_sessions(head, caller)).await? => None,
+            Err(refused) if self.may_be_stateless(&parts.headers) => Some(refused),
+            named => {
+                if let Some(session) = named? {
+                    let message = self.read(body, session.quotas.bytes()).await?;
+                    return self.deliver(&session, message, head).await.map(|(answer, _)| answer);
+                }
+                None
+            }
+        };
         let message = self.read(body, &caller.bytes()).await?;
-        self.check_opens(&message.0).map_err(|refused| refused.about(&message.0))?;
-        let session = self.open(caller, head).map_err(|refused| refused.about(&message.0))?;
+        if let Err(refused) = self.check_opens(&message.0) {
+            let in_message = unknown.is_some();
+            let refused = unknown.unwrap_or(refused);
+            return self.one_request(head, caller, message, refused, in_message).await;
+        }
+        let session = self.open(caller, head, false).map_err(|refused| refused.about(&message.0))?;
         // No other client knows the session, so it ends with this request.
         let mut orphan = Orphan { session: &session, known: false };
-        if !tokio::time::timeout(self.options.opening_within, session.attached()).await.unwrap_or(false) {
-            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
+        if let Some(version) = self.taken_on(&session).await? {
+            return Err(no_handshake(&parts.headers, &version).about(&message.0));
         }
         let (mut answer, opened) = self.deliver(&session, message, head).await?;
-        if opened && let Ok(id) = HeaderValue::from_str(&session.id) {
+        if opened
+            && let SessionKey::Id(id) = &session.key
+            && let Ok(id) = HeaderValue::from_str(id)
+        {
             orphan.known = true;
             answer.headers_mut().insert(SESSION, id);
         }
@@ -203,11 +250,15 @@ impl Server {
         }
     }
 
-    /// Whether a message may open a session.
+    /// Whether a message may open a session that lasts.
     fn check_opens(&self, message: &[u8]) -> Result<(), RequestRefusal> {
         let opens_with = &*self.options.opens_with;
         match parse(message, crate::options::Options::default().max_depth, Dialect::WithoutJsonrpc) {
-            Ok(Envelope::Request { method, .. }) if method == opens_with => Ok(()),
+            Ok(Envelope::Request { method, params, .. })
+                if method == opens_with && mirrored::version(params).is_none() =>
+            {
+                Ok(())
+            }
             Ok(_) => Err(refused(
                 StatusCode::BAD_REQUEST,
                 format!(
@@ -222,7 +273,7 @@ impl Server {
     }
 
     /// Hands a message to its session and answers with what that says; whether the session goes on.
-    async fn deliver(
+    pub(super) async fn deliver(
         &self,
         session: &Arc<HttpSessionState>,
         (message, permit): (Bytes, Permit),
@@ -237,7 +288,7 @@ impl Server {
         drop((message, permit));
         let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
         let after = self.options.stream_after;
-        let answer = if after.is_zero() && opens {
+        let answer = if after.is_zero() && opens && !session.is_for_one_request() {
             // Who has no session yet could not come back for the answer.
             wait(true).await
         } else if after.is_zero() && received.requests > 0 {
@@ -252,8 +303,11 @@ impl Server {
         Ok(match answer {
             PostAnswer::Json(event) => {
                 session.wrote();
-                let unread = event.kind == MessageKind::Error && event.message.starts_with(UNREAD);
-                let status = if unread { StatusCode::BAD_REQUEST } else { StatusCode::OK };
+                let status = match event.kind {
+                    MessageKind::Error if session.is_for_one_request() => status_of(&event.message),
+                    MessageKind::Error if event.message.starts_with(UNREAD) => StatusCode::BAD_REQUEST,
+                    _ => StatusCode::OK,
+                };
                 (json(status, short(event.message, event.permit)), !opens || is_result(event.kind))
             }
             PostAnswer::Long(kind, left) => {
@@ -332,6 +386,9 @@ struct PostGuard<'a> {
 impl Drop for PostGuard<'_> {
     fn drop(&mut self) {
         if !self.left {
+            if self.session.is_for_one_request() {
+                self.session.left(self.number);
+            }
             self.session.streams().forget(self.number);
             self.session.wrote();
         }
@@ -426,6 +483,8 @@ fn stream(events: EventBody) -> Response {
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENT_STREAM));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
+    // A proxy that collects events before it forwards them would hold them back.
+    headers.insert(BUFFERING, HeaderValue::from_static("no"));
     response
 }
 
@@ -437,13 +496,15 @@ fn refusal(refused: &RequestRefusal) -> Response {
     let mut error = RpcError::new(code, &*refused.problem);
     if let Some(limit) = refused.limit {
         error = error.with_data(serde_json::json!({ "limit": limit }));
+    } else if let Some(data) = &refused.data {
+        error = error.with_data(data.clone());
     }
     write::error(&mut message, Dialect::Standard, refused.id.as_ref(), &error);
     let mut response = json(refused.status, message.into());
     let headers = response.headers_mut();
     match refused.status {
         StatusCode::METHOD_NOT_ALLOWED => {
-            headers.insert(ALLOW, HeaderValue::from_static("GET, POST, DELETE"));
+            headers.insert(ALLOW, HeaderValue::from_static(refused.allow));
         }
         StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS => {
             headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));

@@ -4,8 +4,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ use super::log_limit::LogLimit;
 use super::options::ServerOptions;
 use super::quotas::{ClientBudgets, Quotas};
 use super::refusal::{RequestRefusal, refused};
-use super::session::{HttpSession, HttpSessionState, Sessions, TICK};
+use super::session::{HttpSession, HttpSessionState, SessionKey, Sessions, TICK};
 use super::streams::Ending;
 
 /// Serves sessions over HTTP. Cloning gives another handle on the same server.
@@ -38,6 +38,11 @@ pub(super) struct Server {
     pub(super) sessions: Arc<Sessions>,
     serve: Box<dyn Fn(HttpSession) -> Serving + Send + Sync>,
     closing: AtomicBool,
+    /// How many requests were served without a session.
+    requests: AtomicU64,
+    /// Whether sessions last longer than one request, once that is known: what the code of a session shows that was not
+    /// begun for one request.
+    pub(super) has_sessions: OnceLock<bool>,
     /// The task that looks for clients that read nothing is running.
     sweeping: AtomicBool,
     pub(super) quotas: Quotas,
@@ -49,7 +54,7 @@ impl fmt::Debug for Server {
         formatter
             .debug_struct("Server")
             .field("options", &self.options)
-            .field("sessions", &self.sessions.lock().len())
+            .field("sessions", &self.sessions.len())
             .finish_non_exhaustive()
     }
 }
@@ -71,6 +76,8 @@ impl HttpServer {
             sessions: Arc::default(),
             serve: Box::new(move |transport| Box::pin(serve(transport))),
             closing: AtomicBool::new(false),
+            requests: AtomicU64::new(0),
+            has_sessions: OnceLock::new(),
         };
         HttpServer { server: Arc::new(server) }
     }
@@ -91,10 +98,10 @@ impl HttpServer {
         axum::routing::any_service(HttpService(Arc::clone(&self.server)))
     }
 
-    /// Returns the number of open sessions. A session that has ended is not counted here, but counts against
+    /// Returns the number of open sessions; a request without a session counts while it is served. A session that has ended is not counted here, but counts against
     /// [`ServerOptions::max_sessions`] until its code has returned.
     pub fn session_count(&self) -> usize {
-        self.server.sessions.lock().len()
+        self.server.sessions.len()
     }
 
     /// Returns how many bytes sessions hold at the moment: bodies that are being read, messages that wait or are being
@@ -156,21 +163,27 @@ impl Server {
         self: &Arc<Server>,
         caller: &ClientBudgets,
         head: &Arc<RequestHead>,
+        one_request: bool,
     ) -> Result<Arc<HttpSessionState>, RequestRefusal> {
         let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
         if self.closing.load(Ordering::Acquire) {
             return Err(unavailable("the server is shutting down"));
         }
-        let id = new_id().ok_or_else(|| unavailable("the system has no randomness for a session id"))?;
+        let key = if one_request {
+            SessionKey::OneRequest(self.requests.fetch_add(1, Ordering::Relaxed))
+        } else {
+            let id = new_id().ok_or_else(|| unavailable("the system has no randomness for a session id"))?;
+            SessionKey::Id(id)
+        };
         let slot = self.quotas.session(caller)?;
         let shared = Arc::new(HttpSessionState::new(
-            id.clone(),
+            key,
             Arc::clone(&self.options),
             caller.session_quotas(&self.options),
             Arc::clone(head),
             Arc::downgrade(&self.sessions),
         ));
-        self.sessions.lock().insert(id, Arc::clone(&shared));
+        self.sessions.insert(Arc::clone(&shared));
         let serving = (self.serve)(HttpSession::new(Arc::clone(&shared)));
         tokio::spawn(async move {
             serving.await;
@@ -195,7 +208,7 @@ impl Server {
                 if sessions.is_empty() {
                     server.sweeping.store(false, Ordering::Release);
                     // One that has begun in the same moment has seen it running.
-                    if server.sessions.lock().is_empty() || server.sweeping.swap(true, Ordering::AcqRel) {
+                    if server.sessions.len() == 0 || server.sweeping.swap(true, Ordering::AcqRel) {
                         return;
                     }
                 }

@@ -26,35 +26,71 @@ const FLUSH: std::time::Duration = std::time::Duration::from_secs(2);
 /// How often it is looked at the most whether clients read.
 pub(super) const TICK: std::time::Duration = std::time::Duration::from_millis(1);
 
-/// The sessions by their ids.
+/// What requests find a session by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum SessionKey {
+    /// The id that its client has been given.
+    Id(String),
+    /// Nothing: it serves this one request, the number of which only the server knows.
+    OneRequest(u64),
+}
+
+/// All sessions.
 #[derive(Debug, Default)]
-pub(super) struct Sessions(Mutex<HashMap<String, Arc<HttpSessionState>>>);
+pub(super) struct Sessions(Mutex<SessionTable>);
+
+#[derive(Debug, Default)]
+struct SessionTable {
+    by_id: HashMap<String, Arc<HttpSessionState>>,
+    of_one_request: HashMap<u64, Arc<HttpSessionState>>,
+}
 
 impl Sessions {
-    pub(super) fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<HttpSessionState>>> {
+    fn lock(&self) -> MutexGuard<'_, SessionTable> {
         // What is done under the lock does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSessionState>> {
-        self.lock().get(id).cloned()
+    pub(super) fn insert(&self, session: Arc<HttpSessionState>) {
+        let mut table = self.lock();
+        let replaced = match session.key.clone() {
+            SessionKey::Id(id) => table.by_id.insert(id, session),
+            SessionKey::OneRequest(number) => table.of_one_request.insert(number, session),
+        };
+        drop(table);
+        drop(replaced);
     }
 
-    pub(super) fn remove(&self, id: &str) {
+    pub(super) fn get(&self, id: &str) -> Option<Arc<HttpSessionState>> {
+        self.lock().by_id.get(id).cloned()
+    }
+
+    fn remove(&self, key: &SessionKey) {
+        let mut table = self.lock();
+        let removed = match key {
+            SessionKey::Id(id) => table.by_id.remove(id),
+            SessionKey::OneRequest(number) => table.of_one_request.remove(number),
+        };
         // Dropped unlocked: the last handle on a session may take much with it.
-        let removed = self.lock().remove(id);
+        drop(table);
         drop(removed);
     }
 
     pub(super) fn all(&self) -> Vec<Arc<HttpSessionState>> {
-        self.lock().values().cloned().collect()
+        let table = self.lock();
+        table.by_id.values().chain(table.of_one_request.values()).cloned().collect()
+    }
+
+    pub(super) fn len(&self) -> usize {
+        let table = self.lock();
+        table.by_id.len() + table.of_one_request.len()
     }
 }
 
 /// What the requests of one session share.
 #[derive(Debug)]
 pub(super) struct HttpSessionState {
-    pub(super) id: String,
+    pub(super) key: SessionKey,
     pub(super) options: Arc<ServerOptions>,
     /// The version of the protocol that was agreed on, once it was asked for.
     version: OnceLock<String>,
@@ -80,15 +116,17 @@ impl std::fmt::Debug for Attached {
 
 impl HttpSessionState {
     pub(super) fn new(
-        id: String,
+        key: SessionKey,
         options: Arc<ServerOptions>,
         quotas: SessionQuotas,
         head: Arc<RequestHead>,
         sessions: Weak<Sessions>,
     ) -> HttpSessionState {
-        let streams = Streams::new(quotas.streams(&options), Instant::now().into_std());
+        let is_for_one_request = matches!(key, SessionKey::OneRequest(_));
+        let limits = quotas.streams(&options);
+        let streams = Streams::new(limits, is_for_one_request, Instant::now().into_std());
         HttpSessionState {
-            id,
+            key,
             options,
             version: OnceLock::new(),
             endpoint: OnceLock::new(),
@@ -98,6 +136,18 @@ impl HttpSessionState {
             head,
             sessions,
         }
+    }
+
+    /// Whether the session serves one request, and ends with it.
+    pub(super) fn is_for_one_request(&self) -> bool {
+        matches!(self.key, SessionKey::OneRequest(_))
+    }
+
+    /// The version of the protocol of the session's code, if that has no handshake.
+    pub(super) fn stateless(&self) -> Option<String> {
+        let Attached(endpoint) = self.endpoint.get()?;
+        let info = endpoint.info();
+        info.is_stateless.then(|| info.program_version.unwrap_or_default())
     }
 
     /// The version of the protocol that was agreed on, if one was.
@@ -162,7 +212,7 @@ impl HttpSessionState {
     /// Ends the session, and removes it from the table.
     pub(super) fn end(&self, ending: Ending) {
         if let Some(sessions) = self.sessions.upgrade() {
-            sessions.remove(&self.id);
+            sessions.remove(&self.key);
         }
         if ending == Ending::Gone {
             self.notify(TransportEvent::Failed(DisconnectReason::PeerClosed));
@@ -172,6 +222,12 @@ impl HttpSessionState {
             self.streams().end_gets();
         }
         self.streams().end(ending);
+    }
+
+    /// The answer to the only request is not read any further: the request is cancelled if it is still worked on.
+    pub(super) fn left(&self, stream: u64) {
+        let answered = self.streams().is_answered(stream);
+        self.end(if answered { Ending::Shutdown } else { Ending::Gone });
     }
 
     /// Has readers go that take nothing of what waits for them.
@@ -201,7 +257,7 @@ impl HttpSessionState {
     /// The code of the session is gone.
     fn over(&self) {
         if let Some(sessions) = self.sessions.upgrade() {
-            sessions.remove(&self.id);
+            sessions.remove(&self.key);
         }
         self.streams().close();
         self.attaching.notify_waiters();
@@ -225,9 +281,34 @@ impl HttpSession {
         &self.shared.head
     }
 
-    /// Returns the id of the session. Do not log it: knowing it suffices to send messages in the session.
-    pub fn id(&self) -> &str {
-        &self.shared.id
+    /// Returns the id of the session; `None` if it serves one request. Do not log it: knowing it suffices to send
+    /// messages in the session.
+    pub fn id(&self) -> Option<&str> {
+        match &self.shared.key {
+            SessionKey::Id(id) => Some(id),
+            SessionKey::OneRequest(_) => None,
+        }
+    }
+
+    /// Whether the session serves one request, and ends with it: the request says its revision by itself, or it begins
+    /// no session. A program that serves revisions of both kinds gives it to the protocol without a handshake, and all
+    /// other sessions to the protocol with one.
+    ///
+    /// ```no_run
+    /// # async fn serve_request(transport: mcp_runtime::transport::http::HttpSession) {}
+    /// # async fn serve_session(transport: mcp_runtime::transport::http::HttpSession) {}
+    /// use mcp_runtime::transport::http::{HttpServer, ServerOptions};
+    ///
+    /// let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+    ///     match transport.is_for_one_request() {
+    ///         true => serve_request(transport).await,
+    ///         false => serve_session(transport).await,
+    ///     }
+    /// });
+    /// # drop(server);
+    /// ```
+    pub fn is_for_one_request(&self) -> bool {
+        self.shared.is_for_one_request()
     }
 }
 

@@ -91,6 +91,9 @@ impl Streams {
 
     /// Makes room for what is only kept: the oldest goes first.
     pub(super) fn room_to_keep(&mut self, cost: usize) -> Option<Permit> {
+        if self.one_request {
+            return None;
+        }
         loop {
             if let Ok(permit) = self.limits.kept.take(cost) {
                 return Some(permit);

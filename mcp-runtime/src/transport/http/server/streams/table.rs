@@ -98,6 +98,8 @@ pub(in super::super) struct Streams {
     pub(super) posts: u64,
     ending: Option<Ending>,
     pub(super) closed: bool,
+    /// The session serves one request: all that it says belongs to the answer, which no client can come back for.
+    pub(super) one_request: bool,
     /// The task that carries the session.
     pub(super) carrier: Option<Waker>,
     /// The same, as long as it waits for everything to be taken.
@@ -105,8 +107,9 @@ pub(in super::super) struct Streams {
 }
 
 impl Streams {
-    pub(in super::super) fn new(limits: StreamLimits, now: Instant) -> Streams {
+    pub(in super::super) fn new(limits: StreamLimits, one_request: bool, now: Instant) -> Streams {
         Streams {
+            one_request,
             streams: IdTable::default(),
             last: BACKLOG,
             gets: Vec::new(),
@@ -276,6 +279,11 @@ impl Streams {
             Some(number) => self.push(number, event),
             // The client left before it had a stream that it could resume.
             None if outgoing.kind.is_reply() => None,
+            None if self.one_request => {
+                // There is one stream, or its reader has left.
+                let only = self.streams.keys().next().copied()?;
+                self.push(only, event)
+            }
             None => self.say_unasked(event),
         }
     }
@@ -404,6 +412,11 @@ impl Streams {
         // A message about a request that is not awaited any more may still be wanted, if it is not an answer.
         let wanted = stream.events.into_iter().filter(|event| !event.kind.is_reply());
         wanted.filter_map(|event| self.say_unasked(event)).for_each(Waker::wake);
+    }
+
+    /// Whether nothing more will come on the stream of a POST.
+    pub(in super::super) fn is_answered(&self, number: u64) -> bool {
+        self.streams.get(&number).is_none_or(Stream::is_finished)
     }
 
     /// Lets go of everything, whether it was read or not.

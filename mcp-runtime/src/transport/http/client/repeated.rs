@@ -1,0 +1,213 @@
+//! [`RepeatedHeaders`]: what the head of a request repeats of its message, and [`ToolTable`]: which parameters of tools.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use mcp_protocol_machine::Excerpt;
+use mcp_protocol_machine::protocol::Text;
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::jsonrpc::path::{find, set};
+use crate::jsonrpc::{Dialect, Envelope, parse, write};
+use crate::transport::http::headers::{METHOD, NAME, PROTOCOL_VERSION};
+use crate::transport::http::mirrored::{self, CALL_TOOL, LIST_TOOLS, ParamHeaders, encoded};
+
+const VERSION_HEADER: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
+const METHOD_HEADER: HeaderName = HeaderName::from_static(METHOD);
+const NAME_HEADER: HeaderName = HeaderName::from_static(NAME);
+
+/// Where a list of tools stands in a result.
+const TOOLS: &[Text] = &[Text::Borrowed("tools")];
+
+/// How many bytes of annotations of tools a client remembers.
+const MOST: usize = 1024 * 1024;
+
+/// What the head of a request repeats of its message.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RepeatedHeaders {
+    pub(super) headers: HeaderMap,
+    /// The answer lists tools.
+    pub(super) lists_tools: bool,
+}
+
+impl RepeatedHeaders {
+    pub(super) fn of(message: &[u8], tools: &ToolTable) -> RepeatedHeaders {
+        let (method, params) = match parse(message, usize::MAX, Dialect::WithoutJsonrpc) {
+            Ok(Envelope::Request { method, params, .. } | Envelope::Notification { method, params }) => {
+                (method, params)
+            }
+            _ => return RepeatedHeaders::default(),
+        };
+        let mut headers = HeaderMap::new();
+        let mut add = |name: HeaderName, value: &str| {
+            // What was written in Base64 can stand in any header, and the rest is refused by the server.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        };
+        let version = mirrored::version(params).and_then(|json| serde_json::from_str::<String>(json).ok());
+        if let Some(version) = version {
+            add(VERSION_HEADER, &version);
+        }
+        add(METHOD_HEADER, &method);
+        if let Some(name) = mirrored::name(&method, params) {
+            add(NAME_HEADER, &encoded(&name));
+            let of_tool = tools.get(&name).filter(|_| method == CALL_TOOL);
+            for (header, value) in of_tool.into_iter().flat_map(|of_tool| of_tool.of_call(params)) {
+                if let (Ok(header), Some(value)) = (HeaderName::from_bytes(header.as_bytes()), value) {
+                    add(header, &encoded(&value.text));
+                }
+            }
+        }
+        RepeatedHeaders { headers, lists_tools: method == LIST_TOOLS }
+    }
+}
+
+/// The tools whose calls repeat parameters, by name.
+///
+/// Invariant: `held` is what the entries cost, and at most [`MOST`].
+#[derive(Clone, Debug, Default)]
+pub(super) struct ToolTable {
+    tools: HashMap<String, Arc<ParamHeaders>>,
+    held: usize,
+}
+
+impl ToolTable {
+    fn get(&self, tool: &str) -> Option<&ParamHeaders> {
+        self.tools.get(tool).map(|headers| &**headers)
+    }
+
+    /// Notes the parameters of a tool, in place of those known before. A server that has more tools than can be
+    /// remembered is asked for its list again before they are called.
+    pub(super) fn note(&mut self, tool: &str, headers: ParamHeaders) {
+        if let Some(before) = self.tools.remove(tool) {
+            self.held = self.held.saturating_sub(cost(tool, &before));
+        }
+        let cost = cost(tool, &headers);
+        if headers.is_empty() || cost > MOST {
+            return;
+        }
+        if self.held.saturating_add(cost) > MOST {
+            tracing::debug!("the headers of earlier tools are forgotten, there are too many");
+            *self = ToolTable::default();
+        }
+        self.held = self.held.saturating_add(cost);
+        self.tools.insert(tool.to_owned(), Arc::new(headers));
+    }
+
+    /// Notes the tools that a reply lists. Returns the reply without those whose annotations are wrong, which must not
+    /// be called, and why; nothing if there are none.
+    pub(super) fn learn(&mut self, reply: &[u8]) -> Option<(Vec<u8>, Vec<String>)> {
+        let Ok(Envelope::Result { id, result }) = parse(reply, usize::MAX, Dialect::WithoutJsonrpc) else {
+            return None;
+        };
+        let listed: Vec<&RawValue> = serde_json::from_str(find(result, TOOLS)?).ok()?;
+        let mut problems = Vec::new();
+        let kept = listed.iter().filter(|listed| {
+            // What is not a tool is not this table's to judge.
+            let Ok(tool) = serde_json::from_str::<ListedTool>(listed.get()) else { return true };
+            match ParamHeaders::of_schema(&tool.input_schema) {
+                Ok(headers) => {
+                    self.note(&tool.name, headers);
+                    true
+                }
+                Err(error) => {
+                    self.note(&tool.name, ParamHeaders::default());
+                    problems
+                        .push(format!("the tool `{}` is left out of the list: {error}", Excerpt(&tool.name)));
+                    false
+                }
+            }
+        });
+        let kept: Vec<&&RawValue> = kept.collect();
+        if problems.is_empty() {
+            return None;
+        }
+        let result = set(Some(result), TOOLS, &serde_json::to_string(&kept).ok()?).ok()?;
+        let mut without = Vec::new();
+        write::result(&mut without, Dialect::Standard, &id, &result);
+        Some((without, problems))
+    }
+}
+
+/// What a tool costs in memory, about.
+fn cost(tool: &str, headers: &ParamHeaders) -> usize {
+    tool.len().saturating_add(headers.cost()).saturating_add(128)
+}
+
+/// What of a tool says which headers its calls have.
+#[derive(Deserialize)]
+struct ListedTool {
+    name: String,
+    #[serde(rename = "inputSchema")]
+    input_schema: Value,
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn schema(header: &str) -> Value {
+        json!({ "properties": { "a": { "type": "string", "x-mcp-header": header } } })
+    }
+
+    fn list(tools: &Value) -> Vec<u8> {
+        json!({ "jsonrpc": "2.0", "id": 7, "result": { "ttlMs": 1, "tools": tools } }).to_string().into()
+    }
+
+    #[test]
+    fn calls_repeat_what_the_list_of_tools_says() {
+        let mut tools = ToolTable::default();
+        let listed =
+            json!([{ "name": "one", "inputSchema": schema("City") }, { "name": "ä", "inputSchema": {} }]);
+        assert_eq!(tools.learn(&list(&listed)), None);
+        let call = |name: &str, tools: &ToolTable| {
+            let meta = json!({ "io.modelcontextprotocol/protocolVersion": "v" });
+            let params = json!({ "name": name, "arguments": { "a": "Oslo" }, "_meta": meta });
+            let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+            RepeatedHeaders::of(call.to_string().as_bytes(), tools).headers
+        };
+        let headers = call("one", &tools);
+        let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+        assert_eq!(text("mcp-protocol-version"), Some("v"));
+        assert_eq!((text("mcp-method"), text("mcp-name")), (Some("tools/call"), Some("one")));
+        assert_eq!(text("mcp-param-city"), Some("Oslo"));
+        assert_eq!(call("ä", &tools).get("mcp-name").unwrap(), "=?base64?w6Q=?=");
+        // A list that says otherwise counts.
+        assert_eq!(tools.learn(&list(&json!([{ "name": "one", "inputSchema": {} }]))), None);
+        assert!(!call("one", &tools).contains_key("mcp-param-city"));
+        assert_eq!((tools.held, tools.tools.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_tool_with_wrong_annotations_is_left_out() {
+        let mut tools = ToolTable::default();
+        let listed =
+            json!([{ "name": "one", "inputSchema": schema("a b") }, { "name": "two", "inputSchema": {} }]);
+        let (without, problems) = tools.learn(&list(&listed)).unwrap();
+        let without: Value = serde_json::from_slice(&without).unwrap();
+        assert_eq!(without["id"], 7);
+        assert_eq!(without["result"], json!({ "ttlMs": 1, "tools": [listed[1]] }));
+        assert_eq!(problems.len(), 1);
+        assert!(problems[0].starts_with("the tool `one` is left out of the list"), "{problems:?}");
+        // What is no list of tools stays as it is.
+        for reply in [&b"{}"[..], br#"{"jsonrpc":"2.0","id":1,"result":{"tools":3}}"#, b"["] {
+            assert_eq!(tools.learn(reply), None);
+        }
+    }
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut tools = ToolTable::default();
+        for number in 0..100_000 {
+            tools.note(&format!("tool {number}"), ParamHeaders::of_schema(&schema("City")).unwrap());
+            assert!(tools.held <= MOST);
+        }
+        assert!(tools.get("tool 99999").is_some());
+    }
+}

@@ -1,0 +1,286 @@
+//! Requests without a session: each is served by a session of its own, which ends with it.
+//!
+//! A message belongs to this kind if it names its revision by itself, or if the server's code has no handshake. Its head
+//! is compared with it before the code gets it.
+
+use std::sync::Arc;
+
+use axum::body::Bytes;
+use axum::http::header::HeaderMap;
+use axum::http::{HeaderName, StatusCode};
+use axum::response::Response;
+use serde_json::json;
+
+use super::guard::{only, text};
+use super::head::RequestHead;
+use super::options::{ServerOptions, ToolHeaders};
+use super::quotas::ClientBudgets;
+use super::refusal::{RequestRefusal, refused};
+use super::service::Server;
+use super::session::HttpSessionState;
+use super::streams::Ending;
+use crate::budget::Permit;
+use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
+use crate::transport::http::headers::{EVENT_STREAM, METHOD, NAME, PROTOCOL_VERSION};
+use crate::transport::http::mirrored::{self, CALL_TOOL, decoded};
+
+const VERSION_HEADER: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
+const METHOD_HEADER: HeaderName = HeaderName::from_static(METHOD);
+const NAME_HEADER: HeaderName = HeaderName::from_static(NAME);
+
+/// The head of a request does not fit its message.
+const HEADER_MISMATCH: i64 = -32020;
+/// The client cannot do what the request needs.
+const MISSING_CAPABILITY: i64 = -32021;
+/// The revision is not served here.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+impl Server {
+    /// Whether a request may name its revision by itself: it is none of those with sessions.
+    pub(super) fn may_be_stateless(&self, headers: &HeaderMap) -> bool {
+        let version = text(headers, &VERSION_HEADER);
+        version.is_some_and(|version| !self.options.versions.iter().any(|known| known == version))
+    }
+
+    /// Waits until the code of a session has taken it on. Returns the version of its protocol, if that has no handshake.
+    pub(super) async fn taken_on(
+        &self,
+        session: &Arc<HttpSessionState>,
+    ) -> Result<Option<String>, RequestRefusal> {
+        if !tokio::time::timeout(self.options.opening_within, session.attached()).await.unwrap_or(false) {
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
+        }
+        let stateless = session.stateless();
+        if !session.is_for_one_request() {
+            let _ = self.has_sessions.set(stateless.is_none());
+        }
+        Ok(stateless)
+    }
+
+    /// Whether there are sessions that last. The code of a session says so; the first time it is begun to find out.
+    pub(super) async fn has_sessions(
+        self: &Arc<Server>,
+        head: &Arc<RequestHead>,
+        caller: &ClientBudgets,
+    ) -> Result<bool, RequestRefusal> {
+        if let Some(known) = self.has_sessions.get() {
+            return Ok(*known);
+        }
+        let session = OneRequest { session: self.open(caller, head, false)?, streams: false };
+        Ok(self.taken_on(&session.session).await?.is_none())
+    }
+
+    /// Serves a message that names no session and begins none; `unnamed` is why a server with sessions refuses it.
+    /// `in_message`: only what the message says of its revision counts, because its head names a session.
+    pub(super) async fn one_request(
+        self: &Arc<Server>,
+        head: &Arc<RequestHead>,
+        caller: &ClientBudgets,
+        (message, permit): (Bytes, Permit),
+        unnamed: RequestRefusal,
+        in_message: bool,
+    ) -> Result<Response, RequestRefusal> {
+        let Some(posted) = Posted::of(&message) else { return Err(unnamed.about(&message)) };
+        let headers = head.headers();
+        let in_head = !in_message && self.may_be_stateless(headers);
+        let names_version = posted.version.is_some() || in_head;
+        if !names_version && Box::pin(self.has_sessions(head, caller)).await? {
+            return Err(unnamed.about(&message));
+        }
+        let session = self.open(caller, head, true).map_err(|refused| refused.about(&message))?;
+        // It ends with this request, also where the request is refused or its client leaves.
+        let mut session = OneRequest { session, streams: false };
+        let Some(version) = self.taken_on(&session.session).await? else {
+            return Err(unnamed.about(&message));
+        };
+        posted.check(headers, &version, &self.options).map_err(|refused| refused.about(&message))?;
+        let (answer, _) = self.deliver(&session.session, (message, permit), head).await?;
+        session.streams = is_stream(&answer);
+        Ok(answer)
+    }
+}
+
+/// A session that serves one request, until the answer is written or is a stream of its own.
+struct OneRequest {
+    session: Arc<HttpSessionState>,
+    /// Whoever reads the stream ends the session.
+    streams: bool,
+}
+
+impl Drop for OneRequest {
+    fn drop(&mut self) {
+        if !self.streams {
+            self.session.end(Ending::Shutdown);
+        }
+    }
+}
+
+fn is_stream(answer: &Response) -> bool {
+    answer.headers().get(axum::http::header::CONTENT_TYPE).is_some_and(|form| form == EVENT_STREAM)
+}
+
+/// What a message says that its head repeats.
+struct Posted<'a> {
+    method: String,
+    params: Option<&'a str>,
+    is_request: bool,
+    /// The JSON value that names its revision.
+    version: Option<&'a str>,
+}
+
+impl<'a> Posted<'a> {
+    /// A request or a notification.
+    fn of(message: &'a [u8]) -> Option<Posted<'a>> {
+        let depth = crate::options::Options::default().max_depth;
+        let (method, params, is_request) = match parse(message, depth, Dialect::WithoutJsonrpc).ok()? {
+            Envelope::Request { method, params, .. } => (method, params, true),
+            Envelope::Notification { method, params } => (method, params, false),
+            _ => return None,
+        };
+        let version = mirrored::version(params);
+        Some(Posted { method: method.into_owned(), params, is_request, version })
+    }
+
+    /// Compares the message with its head. `served` is the revision that is served here.
+    fn check(
+        &self,
+        headers: &HeaderMap,
+        served: &str,
+        options: &ServerOptions,
+    ) -> Result<(), RequestRefusal> {
+        self.check_version(headers, served)?;
+        let method = value(headers, &METHOD_HEADER)?;
+        match method {
+            Some(method) if method != self.method => {
+                return Err(differs(&METHOD_HEADER, method, &self.method));
+            }
+            // The protocol does not say what the head of a notification repeats.
+            None if self.is_request => return Err(missing(&METHOD_HEADER, &self.method)),
+            _ => {}
+        }
+        if let Some(name) = mirrored::name(&self.method, self.params) {
+            let said = value(headers, &NAME_HEADER)?.ok_or_else(|| missing(&NAME_HEADER, &name))?;
+            if decoded(said).as_deref() != Some(&*name) {
+                return Err(differs(&NAME_HEADER, said, &name));
+            }
+            if let (CALL_TOOL, Some(ToolHeaders(of_tool))) = (&*self.method, &options.param_headers)
+                && let Some(params) = of_tool(&name)
+            {
+                self.check_params(headers, &params)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn check_version(&self, headers: &HeaderMap, served: &str) -> Result<(), RequestRefusal> {
+        let header = value(headers, &VERSION_HEADER)?.ok_or_else(|| missing(&VERSION_HEADER, served))?;
+        if let Some(version) = self.version {
+            let version: String = serde_json::from_str(version).map_err(|_| incomplete("protocolVersion"))?;
+            if version != header {
+                return Err(differs(&VERSION_HEADER, header, &version));
+            }
+        }
+        if header != served {
+            return Err(unsupported(header, served));
+        }
+        if self.is_request && self.version.is_none() {
+            return Err(incomplete("protocolVersion"));
+        }
+        if self.is_request && !mirrored::says_capabilities(self.params) {
+            return Err(incomplete("clientCapabilities"));
+        }
+        Ok(())
+    }
+
+    fn check_params(
+        &self,
+        headers: &HeaderMap,
+        params: &mirrored::ParamHeaders,
+    ) -> Result<(), RequestRefusal> {
+        for (header, expected) in params.of_call(self.params) {
+            let Ok(name) = HeaderName::from_bytes(header.as_bytes()) else { continue };
+            match (value(headers, &name)?, expected) {
+                (None, None) => {}
+                (Some(said), Some(expected)) if expected.is_in(said) => {}
+                (None, Some(expected)) => return Err(missing(&name, &expected.text)),
+                (Some(said), Some(expected)) => return Err(differs(&name, said, &expected.text)),
+                (Some(said), None) => {
+                    return Err(mismatch(format!(
+                        "the header `{name}` says `{}`, and the message nothing: leave the header out",
+                        excerpt(said)
+                    )));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A header that may be there once.
+fn value<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Result<Option<&'a str>, RequestRefusal> {
+    let value = only(headers, name).map_err(|refused| mismatch(refused.problem))?;
+    let text = value.map(|value| value.to_str()).transpose();
+    text.map_err(|_| mismatch(format!("the header `{name}` has characters that no header may have")))
+}
+
+fn mismatch(problem: String) -> RequestRefusal {
+    RequestRefusal { code: Some(HEADER_MISMATCH), ..refused(StatusCode::BAD_REQUEST, problem) }
+}
+
+fn missing(name: &HeaderName, expected: &str) -> RequestRefusal {
+    mismatch(format!("the header `{name}` is missing: it must say `{}`", excerpt(expected)))
+}
+
+fn differs(name: &HeaderName, said: &str, expected: &str) -> RequestRefusal {
+    let (said, expected) = (excerpt(said), excerpt(expected));
+    mismatch(format!("the header `{name}` says `{said}`, and the message `{expected}`: make them equal"))
+}
+
+/// As much of a text as a refusal repeats.
+fn excerpt(text: &str) -> mcp_protocol_machine::Excerpt<'_> {
+    mcp_protocol_machine::Excerpt(text)
+}
+
+/// A request does not say what each request must.
+fn incomplete(key: &str) -> RequestRefusal {
+    let problem = format!("the request must say `_meta.\"io.modelcontextprotocol/{key}\"`");
+    let refusal = refused(StatusCode::BAD_REQUEST, problem);
+    RequestRefusal { code: Some(RpcError::INVALID_PARAMS), ..refusal }
+}
+
+fn unsupported(requested: &str, served: &str) -> RequestRefusal {
+    let problem = format!("the protocol version `{}` is not served here: use `{served}`", excerpt(requested));
+    RequestRefusal {
+        code: Some(UNSUPPORTED_VERSION),
+        data: Some(json!({ "supported": [served], "requested": requested })),
+        ..refused(StatusCode::BAD_REQUEST, problem)
+    }
+}
+
+/// A client begins with a handshake, and the program has none: it is told which version is served.
+pub(super) fn no_handshake(headers: &HeaderMap, served: &str) -> RequestRefusal {
+    match text(headers, &VERSION_HEADER) {
+        Some(requested) if requested != served => unsupported(requested, served),
+        _ => mismatch(format!(
+            "there is no handshake here: every request says the protocol version, `{served}`, in the header \
+             `{PROTOCOL_VERSION}` and in `_meta`"
+        )),
+    }
+}
+
+/// The status of the answer to a request without a session that is an error.
+pub(super) fn status_of(error: &[u8]) -> StatusCode {
+    let code = match parse(error, usize::MAX, Dialect::WithoutJsonrpc) {
+        Ok(Envelope::Error { error, .. } | Envelope::Complaint { error }) => error.code,
+        _ => return StatusCode::OK,
+    };
+    match code {
+        RpcError::METHOD_NOT_FOUND => StatusCode::NOT_FOUND,
+        HEADER_MISMATCH
+        | MISSING_CAPABILITY
+        | UNSUPPORTED_VERSION
+        | RpcError::PARSE_ERROR
+        | RpcError::INVALID_REQUEST => StatusCode::BAD_REQUEST,
+        _ => StatusCode::OK,
+    }
+}
