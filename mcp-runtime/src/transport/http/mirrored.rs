@@ -18,6 +18,7 @@ const META: Text = Cow::Borrowed("_meta");
 /// Where a request says its revision.
 const VERSION: &[Text] = &[META, Cow::Borrowed("io.modelcontextprotocol/protocolVersion")];
 /// Where a request says what its client can do.
+#[cfg(feature = "http-server")]
 const CAPABILITIES: &[Text] = &[META, Cow::Borrowed("io.modelcontextprotocol/clientCapabilities")];
 const BY_NAME: &[Text] = &[Cow::Borrowed("name")];
 const BY_URI: &[Text] = &[Cow::Borrowed("uri")];
@@ -68,6 +69,7 @@ pub(super) fn encoded(text: &str) -> Cow<'_, str> {
 }
 
 /// The text that the value of a header stands for; `None` if it stands for none.
+#[cfg(feature = "http-server")]
 pub(super) fn decoded(value: &str) -> Option<Cow<'_, str>> {
     let Some(encoded) = within_marks(value) else { return Some(Cow::Borrowed(value)) };
     String::from_utf8(STANDARD.decode(encoded).ok()?).ok().map(Cow::Owned)

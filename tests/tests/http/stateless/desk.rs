@@ -247,8 +247,12 @@ impl Host {
         }
     }
 
-    pub async fn stop(mut self) {
+    pub fn begin_to_stop(&mut self) {
         drop(self.stop.take());
+    }
+
+    pub async fn stop(mut self) {
+        self.begin_to_stop();
         self.serving.await.unwrap().unwrap();
     }
 }

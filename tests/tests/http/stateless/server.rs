@@ -4,8 +4,14 @@ use std::sync::atomic::Ordering;
 
 use integration_tests::http::test_server::TestServer;
 use integration_tests::http::wire::Ask;
-use mcp_runtime::transport::http::ServerOptions;
+use mcp_protocols::types::{
+    ClientCapabilities, Implementation, InitializeParams, InitializeResult, ServerCapabilities,
+};
+use mcp_protocols::{mcp_2025_03_26, mcp_2026_07_28};
+use mcp_runtime::RpcError;
+use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use super::desk::{Host, call, meta, request};
 
@@ -259,4 +265,86 @@ async fn what_runs_is_answered_when_the_server_stops() {
     hold.add_permits(1);
     assert_eq!(wire.answer().await.head.status, 200);
     stopping.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_program_ends_its_subscriptions_when_the_server_stops() {
+    let mut host = Host::start().await;
+    let ask = request(1, "subscriptions/listen", json!({ "notifications": { "toolsListChanged": true } }));
+    let mut stream = host.wire().await.stream(&ask).await;
+    let told = stream.next().await.unwrap().json();
+    assert_eq!(told["method"], "notifications/subscriptions/acknowledged");
+    assert_eq!(host.told().await, "subscribed");
+    host.begin_to_stop();
+    // From here on nothing new is served, and what runs has its time.
+    while host.server.session_count() > 0 {
+        tokio::task::yield_now().await;
+    }
+    host.signals.changes.send(true).unwrap();
+    assert_eq!(stream.next().await.unwrap().json()["method"], "notifications/tools/list_changed");
+    host.signals.changes.send(false).unwrap();
+    let closed = stream.next().await.unwrap().json();
+    assert_eq!((&closed["id"], &closed["result"]["resultType"]), (&json!(1), &json!("complete")));
+    assert_eq!((host.told().await, stream.next().await), ("closed".to_owned(), None));
+    host.stop().await;
+}
+
+/// Answers `server/discover`.
+struct Modern;
+
+impl mcp_2026_07_28::server::Handler for Modern {
+    async fn discover(
+        &self,
+        _: mcp_2026_07_28::server::Context,
+        _: mcp_2026_07_28::types::RequestParams,
+    ) -> Result<mcp_2026_07_28::types::DiscoverResult, RpcError> {
+        let found = json!({ "supportedVersions": ["2026-07-28"], "capabilities": {}, "ttlMs": 1,
+            "cacheScope": "public", "resultType": "complete" });
+        Ok(serde_json::from_value(found).unwrap())
+    }
+}
+
+/// Answers pings, as the library does by itself.
+struct Legacy;
+
+impl mcp_2025_03_26::server::Handler for Legacy {}
+
+#[tokio::test]
+async fn one_endpoint_serves_clients_with_and_without_sessions() {
+    let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+        if transport.is_for_one_request() {
+            assert_eq!(transport.id(), None);
+            mcp_2026_07_28::McpServer::new(transport).incoming().serve(Modern).await;
+        } else {
+            let session = mcp_2025_03_26::McpServer::new(transport);
+            let serving = tokio::spawn(session.incoming().serve(Legacy));
+            let Ok((_, session)) = session.recv_initialize().await else { return };
+            let hello =
+                InitializeResult::new("2025-03-26", ServerCapabilities::new(), Implementation::new("a", "1"));
+            let session = session.send_initialize_result(hello).await.unwrap().recv_initialized().await;
+            serving.await.unwrap();
+            drop(session);
+        }
+    });
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let router = axum::Router::new().route("/mcp", server.method_router());
+    let serving = tokio::spawn(async move { server.serve(listener, router, std::future::pending()).await });
+
+    let modern = mcp_2026_07_28::McpClient::new(HttpClient::new(&url).unwrap());
+    let capabilities = mcp_2026_07_28::types::ClientCapabilities::new();
+    let meta = mcp_2026_07_28::types::RequestMeta::new("2026-07-28", capabilities);
+    let asked = mcp_2026_07_28::types::RequestParams::new(meta);
+    modern.discover(asked.clone()).await.unwrap();
+
+    let legacy = mcp_2025_03_26::McpClient::new(HttpClient::new(&url).unwrap());
+    let hello = InitializeParams::new("2025-03-26", ClientCapabilities::new(), Implementation::new("b", "1"));
+    let (_, legacy) = legacy.initialize(hello).await.unwrap();
+    let legacy = legacy.send_initialized().await.unwrap();
+    legacy.ping().await.unwrap();
+    modern.discover(asked).await.unwrap();
+    legacy.ping().await.unwrap();
+    legacy.close().await.unwrap();
+    modern.close().await.unwrap();
+    serving.abort();
 }

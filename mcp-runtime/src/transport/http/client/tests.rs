@@ -147,7 +147,7 @@ async fn what_is_over_has_its_time_left_and_no_more() {
     let running = RunningPost::new(&conversation, &message);
     let left = |over| match over {
         Over::Reconnected => SECOND * 10,
-        Over::NotAwaited | Over::Late => SECOND,
+        Over::NotAwaited | Over::Cancelled | Over::Late => SECOND,
     };
     let work = |seconds: u32| tokio::time::sleep(SECOND * seconds);
     let over = |over| drop(conversation.state().requests.all_over(over));

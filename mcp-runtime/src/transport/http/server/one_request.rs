@@ -252,7 +252,7 @@ fn unsupported(requested: &str, served: &str) -> RequestRefusal {
     let problem = format!("the protocol version `{}` is not served here: use `{served}`", excerpt(requested));
     RequestRefusal {
         code: Some(UNSUPPORTED_VERSION),
-        data: Some(json!({ "supported": [served], "requested": requested })),
+        data: Some(Box::new(json!({ "supported": [served], "requested": requested }))),
         ..refused(StatusCode::BAD_REQUEST, problem)
     }
 }

@@ -18,7 +18,7 @@ pub(super) struct RequestRefusal {
     /// The code of the error, if it is not that of the status.
     pub(super) code: Option<i64>,
     /// The data of the error.
-    pub(super) data: Option<Value>,
+    pub(super) data: Option<Box<Value>>,
     /// The methods that are served, if that is what is refused.
     pub(super) allow: &'static str,
 }

@@ -497,7 +497,7 @@ fn refusal(refused: &RequestRefusal) -> Response {
     if let Some(limit) = refused.limit {
         error = error.with_data(serde_json::json!({ "limit": limit }));
     } else if let Some(data) = &refused.data {
-        error = error.with_data(data.clone());
+        error = error.with_data((**data).clone());
     }
     write::error(&mut message, Dialect::Standard, refused.id.as_ref(), &error);
     let mut response = json(refused.status, message.into());
