@@ -4,4 +4,5 @@
 
 mod client;
 mod desk;
+mod guide;
 mod server;

@@ -51,7 +51,7 @@ async fn progress_and_the_log_come_on_the_answer() {
     assert_eq!(stream.head.get("x-accel-buffering"), Some("no"));
     let mut events = Vec::new();
     while let Some(event) = stream.next().await {
-        assert!(event.id.is_empty() && event.retry.is_empty(), "nobody can come back for it: {event:?}");
+        assert!(event.id.is_empty() && event.retry.is_empty(), "no client can come back for it: {event:?}");
         events.push(event.json());
     }
     let methods: Vec<_> = events.iter().map(|event| event["method"].as_str().unwrap_or_default()).collect();

@@ -103,7 +103,7 @@ impl Server {
 /// A session that serves one request, until the answer is written or is a stream of its own.
 struct OneRequest {
     session: Arc<HttpSessionState>,
-    /// Whoever reads the stream ends the session.
+    /// The answer is a stream, whose end is that of the session.
     streams: bool,
 }
 
@@ -257,7 +257,7 @@ fn unsupported(requested: &str, served: &str) -> RequestRefusal {
     }
 }
 
-/// A client begins with a handshake, and the program has none: it is told which version is served.
+/// A client begins with a handshake, and the program has none. The refusal names the version that is served.
 pub(super) fn no_handshake(headers: &HeaderMap, served: &str) -> RequestRefusal {
     match text(headers, &VERSION_HEADER) {
         Some(requested) if requested != served => unsupported(requested, served),
