@@ -11,6 +11,7 @@ use crate::measure::{Figures, resident, stay_on_one_core};
 use crate::ours::Ours;
 use crate::ours_checked::OursChecked;
 use crate::ours_mcp::OursMcp;
+use crate::ours_stateless::OursStateless;
 use crate::payload::Tool;
 use crate::rival::Rival;
 use crate::rival_http::Tuned;
@@ -72,6 +73,7 @@ const ALL: &[&str] = &["floor", "ours", "ours-mcp", "rmcp"];
 const WITH_BLOCKING: &[&str] = &["floor", "blocking", "ours", "ours-mcp", "rmcp"];
 const DUPLEX: &[&str] = &["floor", "ours", "ours-checked", "ours-mcp", "rmcp"];
 const HTTP: &[&str] = &["floor", "ours", "ours-mcp", "rmcp", "rmcp-tuned"];
+const HTTP_CALLS: &[&str] = &["floor", "ours", "ours-mcp", "ours-stateless", "rmcp", "rmcp-tuned"];
 const HTTP_SESSIONS: &[&str] = &["ours", "ours-mcp", "rmcp"];
 const JUDGED: &[&str] = &[checker::NOTIFICATION, checker::EXCHANGE, checker::CROWD];
 const ALONE: &[&str] = &["ours"];
@@ -97,10 +99,10 @@ pub const CASES: &[Case] = &[
     case("child, one at a time, 10 kB", Place::Child, Tool::Long, 1, 10_000, WITH_BLOCKING),
     case("child, 64 in flight", Place::Child, Tool::Echo, 64, 50_000, ALL),
     case("child, 64 in flight, 10 kB", Place::Child, Tool::Long, 64, 10_000, ALL),
-    case("http, one at a time", Place::Http, Tool::Echo, 1, 10_000, HTTP),
-    case("http, one at a time, 10 kB", Place::Http, Tool::Long, 1, 10_000, HTTP),
-    case("http, 64 in flight", Place::Http, Tool::Echo, 64, 10_000, HTTP),
-    case("http, 64 in flight, 10 kB", Place::Http, Tool::Long, 64, 10_000, HTTP),
+    case("http, one at a time", Place::Http, Tool::Echo, 1, 10_000, HTTP_CALLS),
+    case("http, one at a time, 10 kB", Place::Http, Tool::Long, 1, 10_000, HTTP_CALLS),
+    case("http, 64 in flight", Place::Http, Tool::Echo, 64, 10_000, HTTP_CALLS),
+    case("http, 64 in flight, 10 kB", Place::Http, Tool::Long, 64, 10_000, HTTP_CALLS),
     case("duplex, 1000 in flight", Place::Duplex, Tool::Echo, 1_000, 100_000, ALONE),
     case("duplex, 10000 in flight", Place::Duplex, Tool::Echo, 10_000, 100_000, ALONE),
     case("1 session on all cores", Place::Sessions, Tool::Echo, 1, 50_000, ALONE),
@@ -144,6 +146,7 @@ pub fn listen(who: &str) -> ExitCode {
         "floor" => runtime.block_on(http::listen::<Floor>()),
         "ours" => runtime.block_on(http::listen::<Ours>()),
         "ours-mcp" => runtime.block_on(http::listen::<OursMcp>()),
+        "ours-stateless" => runtime.block_on(http::listen::<OursStateless>()),
         "rmcp" => runtime.block_on(http::listen::<Rival>()),
         "rmcp-tuned" => runtime.block_on(http::listen::<Tuned>()),
         _ => return unknown(who),
@@ -201,6 +204,7 @@ fn measure_http(case: Case, who: &str) -> Option<Figures> {
         "floor" => over_http::<Floor>(case, who),
         "ours" => over_http::<Ours>(case, who),
         "ours-mcp" => over_http::<OursMcp>(case, who),
+        "ours-stateless" => over_http::<OursStateless>(case, who),
         "rmcp" => over_http::<Rival>(case, who),
         "rmcp-tuned" => over_http::<Tuned>(case, who),
         _ => return None,

@@ -14,6 +14,7 @@ mod measure;
 mod ours;
 mod ours_checked;
 mod ours_mcp;
+mod ours_stateless;
 pub mod payload;
 mod report;
 mod rival;

@@ -266,16 +266,27 @@ async fn an_answer_that_is_cut_is_not_resumed() {
 
 #[tokio::test]
 async fn a_timeout_ends_the_connection() {
-    let (say, answer) = open("text/event-stream");
-    let answer = Mutex::new(Some(answer));
-    let server = Fake::start(move |_, _| answer.lock().unwrap().take().unwrap()).await;
+    let (tell, mut opened) = mpsc::unbounded_channel();
+    let server = Fake::start(move |_, _| {
+        let (say, answer) = open("text/event-stream");
+        // The test may have ended.
+        let _ = tell.send(say);
+        answer
+    })
+    .await;
     let Peer { client, .. } = connected(HttpClient::new(&server.url()).unwrap());
-    let call = client.discover(RequestParams::new(meta())).timeout(Duration::from_millis(50));
-    assert!(call.await.unwrap_err().is_timeout());
+    // On a busy machine a call may time out before the server sees it.
+    let say = loop {
+        let call = client.discover(RequestParams::new(meta())).timeout(Duration::from_millis(50));
+        assert!(call.await.unwrap_err().is_timeout());
+        if let Ok(say) = opened.try_recv() {
+            break say;
+        }
+    };
     // The server sees that the answer is not read any more.
     say.closed().await;
     client.close().await.unwrap();
-    assert_eq!(server.posted(), ["server/discover"], "no cancel is posted");
+    assert!(server.posted().iter().all(|what| what == "server/discover"), "no cancel is posted");
 }
 
 #[tokio::test]

@@ -12,12 +12,12 @@ struct Desk;
 
 impl server::Handler for Desk {}
 
-fn serving() -> HttpServer {
+fn serving() -> axum::Router {
     let server = HttpServer::new(ServerOptions::default(), |transport| async move {
         let server = McpServer::new(transport); // McpServer<Start>, one for each request
         server.incoming().serve(Desk).await;
     });
-    server
+    axum::Router::new().route("/mcp", server.method_router())
 }
 
 async fn serve_request(transport: HttpSession) {
@@ -28,14 +28,14 @@ async fn serve_session(transport: HttpSession) {
     drop(transport);
 }
 
-fn serving_both() -> HttpServer {
+fn serving_both() -> axum::Router {
     let server = HttpServer::new(ServerOptions::default(), |transport| async move {
         match transport.is_for_one_request() {
             true => serve_request(transport).await,
             false => serve_session(transport).await,
         }
     });
-    server
+    axum::Router::new().route("/mcp", server.method_router())
 }
 
 fn options(schema: Value) -> Result<ServerOptions, Box<dyn Error>> {
