@@ -306,3 +306,19 @@ async fn a_server_of_another_revision_is_an_error_that_says_so() {
     assert_eq!((error.code, error.data.unwrap()["supported"].clone()), (-32022, json!(["2027-01-01"])));
     client.close().await.unwrap();
 }
+
+#[tokio::test]
+async fn what_a_server_asks_is_reported_and_not_answered() {
+    let server = Fake::start(|asked, _| {
+        let asks = json!({ "jsonrpc": "2.0", "id": 1, "method": "roots/list" });
+        let reply = json!({ "jsonrpc": "2.0", "id": asked.body["id"], "result": found() });
+        text(200, "text/event-stream", format!("data: {asks}\n\ndata: {reply}\n\n"))
+    })
+    .await;
+    let Peer { client, reports, .. } = connected(HttpClient::new(&server.url()).unwrap());
+    client.discover(RequestParams::new(meta())).await.unwrap();
+    client.close().await.unwrap();
+    assert_eq!(server.posted(), ["server/discover"]);
+    let reports = reports.lock().unwrap();
+    assert!(matches!(&reports[..], [Report::Violation(_)]), "{reports:?}");
+}

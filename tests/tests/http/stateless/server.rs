@@ -145,7 +145,8 @@ async fn nothing_but_single_messages_is_posted() {
     assert_eq!((get.head.status, get.head.get("allow")), (405, Some("POST")));
     assert_eq!(host.ask(&Ask::get().session("made up")).await.head.status, 405);
     assert_eq!(host.ask(&Ask::method("DELETE").session("made up")).await.head.status, 405);
-    assert_eq!(host.ask(&Ask::method("PUT")).await.head.status, 405);
+    let put = host.ask(&Ask::method("PUT")).await;
+    assert_eq!((put.head.status, put.head.get("allow")), (405, Some("POST")));
     // The revision has no notification that a client posts. One that is not known is ignored, as JSON-RPC has it.
     let unknown = json!({ "jsonrpc": "2.0", "method": "notifications/other" });
     let accepted = host.ask(&told(unknown.clone())).await;
@@ -347,4 +348,16 @@ async fn one_endpoint_serves_clients_with_and_without_sessions() {
     legacy.close().await.unwrap();
     modern.close().await.unwrap();
     serving.abort();
+}
+
+#[tokio::test]
+async fn a_program_that_ends_too_early_is_an_error() {
+    let server = HttpServer::new(ServerOptions::default(), |transport| async move {
+        drop(mcp_2026_07_28::McpServer::new(transport));
+    });
+    let router = axum::Router::new().route("/mcp", server.method_router());
+    let answer = integration_tests::http::test_server::connect(&router).ask(&call(1, "headers")).await;
+    // It may end before it has taken the session on, or after that.
+    assert!(matches!(answer.head.status, 500 | 503), "{answer:?}");
+    assert!(answer.json()["error"]["message"].is_string());
 }

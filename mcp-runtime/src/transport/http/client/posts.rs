@@ -29,6 +29,10 @@ impl Outlet for Posts {
                 state.requests.cancelled(id).into_iter().for_each(wake);
                 return state.waiting();
             }
+            if message.kind.is_reply() {
+                // No server may ask, so none reads an answer. That it has asked is reported.
+                return state.waiting();
+            }
             let repeated = RepeatedHeaders::of(&message.text, &state.tools);
             message = message.repeating(repeated);
         }

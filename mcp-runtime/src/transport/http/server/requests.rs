@@ -104,6 +104,7 @@ impl Server {
                 }
                 Ok(HeadVerdict::Nameless(kept(parts, identity)?, caller))
             }
+            _ if self.has_sessions.get() == Some(&false) => Err(only_post()),
             _ => Err(refused(StatusCode::METHOD_NOT_ALLOWED, "only POST, GET and DELETE are served here")),
         }
     }
@@ -120,9 +121,7 @@ impl Server {
         caller: &ClientBudgets,
     ) -> Result<Response, RequestRefusal> {
         if !self.has_sessions(head, caller).await? {
-            let problem = "there are no sessions here: only POST is served";
-            let refusal = refused(StatusCode::METHOD_NOT_ALLOWED, problem);
-            return Err(RequestRefusal { allow: "POST", ..refusal });
+            return Err(only_post());
         }
         self.without_body(&head.parts, &head.identity)
     }
@@ -322,6 +321,11 @@ impl Server {
                 None => (empty(StatusCode::ACCEPTED), true),
                 Some(problem) => return Err(refused(StatusCode::BAD_REQUEST, problem)),
             },
+            PostAnswer::Over if session.is_for_one_request() => {
+                let problem = "the program's code has ended without an answer";
+                let refusal = refused(StatusCode::INTERNAL_SERVER_ERROR, problem);
+                return Err(RequestRefusal { code: Some(RpcError::INTERNAL_ERROR), ..refusal });
+            }
             // A client repeats the call after a 404, and the call may have had effects here.
             PostAnswer::Over if received.requests > 0 => {
                 return Err(refused(
@@ -453,6 +457,11 @@ fn is_result(kind: MessageKind) -> bool {
 
 fn nameless() -> RequestRefusal {
     refused(StatusCode::BAD_REQUEST, format!("name the session in `{SESSION_ID}`"))
+}
+
+fn only_post() -> RequestRefusal {
+    let problem = "there are no sessions here: only POST is served";
+    RequestRefusal { allow: "POST", ..refused(StatusCode::METHOD_NOT_ALLOWED, problem) }
 }
 
 fn too_many(session: &HttpSessionState) -> RequestRefusal {
