@@ -461,13 +461,15 @@ impl SubSessions {
                 states.extend(channels.oldest(Direction::Send, evidence));
             }
         };
-        for number in self.within(sub_session) {
-            self.running.get(&number).into_iter().for_each(|running| add(&mut inner, &running.channels));
+        let all = self.with_all_within(sub_session);
+        for running in all.iter().skip(1).filter_map(|number| self.running.get(number)) {
+            add(&mut inner, &running.channels);
+            inner.extend(&running.nameless);
         }
         let mut besides = BothWays::default();
         for direction in [Direction::Send, Direction::Receive] {
             let mut states = inner.clone();
-            for ended in self.past.within(sub_session) {
+            for ended in all.iter().flat_map(|number| self.past.within(*number)) {
                 states.insert(ended.from);
                 states.extend(ended.behind);
                 states.extend(ended.besides.get(direction).iter().flat_map(|besides| besides.iter()));
@@ -482,6 +484,17 @@ impl SubSessions {
             *besides.get_mut(direction) = (!states.is_empty()).then(|| states.into_iter().collect());
         }
         besides
+    }
+
+    /// A sub-session, and those that run within it, however deep.
+    fn with_all_within(&self, outer: SubSessionNumber) -> Vec<SubSessionNumber> {
+        let mut all = vec![outer];
+        let mut next = 0;
+        while let Some(number) = all.get(next).copied() {
+            next += 1;
+            all.extend(self.within(number));
+        }
+        all
     }
 
     /// Whether a running sub-session is another one, or runs within that.
