@@ -56,7 +56,7 @@ fn form(message: &str) -> ElicitFormParams {
 fn name_in(answer: &ElicitResult) -> &str {
     match answer.content.as_ref().and_then(|content| content.get("name")) {
         Some(FieldValue::Text(name)) => name,
-        _ => "whoever you are",
+        _ => "stranger",
     }
 }
 

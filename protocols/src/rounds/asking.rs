@@ -187,7 +187,7 @@ impl<P: Retry + Sync> Conversation<P> {
         let mut running = JoinSet::new();
         running.spawn(async move {
             let returned = Step::Returns(handled.await);
-            // Nobody listens if the conversation is over.
+            // The receiver is gone if the conversation is over.
             let _ = told.send(returned).await;
         });
         Conversation { steps, round, asked: None, _running: running }

@@ -202,7 +202,7 @@ impl fmt::Display for SealError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             SealError::NotOurs => "the `requestState` was not given for this request",
-            SealError::Expired => "the `requestState` has expired; begin the request anew",
+            SealError::Expired => "the `requestState` has expired; send the request again without it",
             SealError::TooLarge => "the `requestState` is too large",
             SealError::NotJson => "the `requestState` is of another kind",
             SealError::NoRandomness => "the system has no randomness",

@@ -15,7 +15,7 @@ pub(super) struct Binding {
     pub(super) principal: Option<String>,
 }
 
-/// The calls that wait, each by a state that nobody can guess.
+/// The calls that wait, each by a state that cannot be guessed.
 ///
 /// Invariant: a call is in the table once, for at most the time that it was put there for; taking it out ends its timer.
 #[derive(Debug)]

@@ -116,7 +116,7 @@ impl client::Handler for Log {
 
 type Reports = Arc<Mutex<Vec<Report>>>;
 
-/// A client of the desk, what comes of its log, and what either side reports.
+/// A client of the desk, what it hears of the log, and what either side reports.
 fn connected() -> (McpClient<Start>, mpsc::UnboundedReceiver<LoggingMessageParams>, Reports) {
     let reports = Reports::default();
     let options = || {

@@ -1,5 +1,5 @@
 //! Revision 2026-07-28 over standard streams: clients of other SDKs and the server of the example `rounds`, and its client
-//! and a server of another SDK. In each session a tool asks the user, and a subscription tells of a new tool.
+//! and a server of another SDK. In each session a tool asks the user, and a subscription reports a new tool.
 
 use integration_tests::example::program;
 use serde_json::{Value, json};
