@@ -1,10 +1,14 @@
-// The client of the TypeScript SDK 2 in revision 2026-07-28: `rounds.mjs MODE COMMAND…`. The mode is `auto`, in which it asks
-// for `server/discover` first, or the revision that it is pinned to. It calls the tools of the example `rounds`, hears of a
+// The client of the TypeScript SDK 2 in revision 2026-07-28: `rounds.mjs MODE stdio COMMAND…` or `rounds.mjs MODE http URL`. The
+// mode is `auto`, in which it asks for `server/discover` first, or the revision that it is pinned to. It calls the tools of the example `rounds`, hears of a
 // new tool in a subscription, and prints what it saw as JSON.
-import { Client } from '@modelcontextprotocol/client';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
-const [mode, command, ...args] = process.argv.slice(2);
+const [mode, over, first, ...rest] = process.argv.slice(2);
+const transport =
+  over === 'http'
+    ? new StreamableHTTPClientTransport(new URL(first))
+    : new StdioClientTransport({ command: first, args: rest, stderr: 'inherit' });
 const asked = [];
 const client = new Client(
   { name: 'typescript-2', version: '1.0.0' },
@@ -20,7 +24,7 @@ client.setRequestHandler('elicitation/create', ({ params }) => {
 const changed = new Promise((told) =>
   client.setNotificationHandler('notifications/tools/list_changed', () => told()),
 );
-await client.connect(new StdioClientTransport({ command, args, stderr: 'inherit' }));
+await client.connect(transport);
 const subscription = await client.listen({ toolsListChanged: true });
 const said = {};
 for (const name of ['greet', 'learn', 'count']) {

@@ -1,4 +1,4 @@
-"""The Python SDK's client in revision 2026-07-28: `rounds.py COMMAND…`.
+"""The Python SDK's client in revision 2026-07-28: `rounds.py stdio COMMAND…` or `rounds.py http URL`.
 
 It calls the tools of the example `rounds`, hears of a new tool in a subscription, and prints what it saw as JSON.
 """
@@ -9,6 +9,7 @@ import sys
 
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult, Implementation
 
 asked = []
@@ -20,8 +21,11 @@ async def user(_context, params):
 
 
 async def main():
-    command, *arguments = sys.argv[1:]
-    server = stdio_client(StdioServerParameters(command=command, args=arguments))
+    over, first, *rest = sys.argv[1:]
+    if over == "http":
+        server = streamable_http_client(first)
+    else:
+        server = stdio_client(StdioServerParameters(command=first, args=rest))
     name = Implementation(name="python", version="1.0.0")
     async with Client(server, client_info=name, elicitation_callback=user) as client:
         said = {}

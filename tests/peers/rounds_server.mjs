@@ -1,12 +1,16 @@
-// A server of the TypeScript SDK 2 in revision 2026-07-28, over standard streams, with the tools of the example `rounds`.
-import { Server, acceptedContent, inputRequired } from '@modelcontextprotocol/server';
+// A server of the TypeScript SDK 2 in revision 2026-07-28, with the tools of the example `rounds`: `rounds_server.mjs stdio`, or
+// `rounds_server.mjs http`, which takes a free port of the loopback and prints its address.
+import { createServer } from 'node:http';
+import { toNodeHandler } from '@modelcontextprotocol/node';
+import { Server, acceptedContent, createMcpHandler, inputRequired } from '@modelcontextprotocol/server';
 import { serveStdio } from '@modelcontextprotocol/server/stdio';
 import * as z from 'zod/v4';
 
 const text = (text) => ({ content: [{ type: 'text', text }] });
 const names = ['greet', 'learn', 'count'];
 
-serveStdio(() => {
+/** A server for a connection or a request; `changed` says that there is a new tool. */
+function desk(changed) {
   const server = new Server(
     { name: 'typescript-rounds', version: '1.0.0' },
     { capabilities: { tools: { listChanged: true } } },
@@ -21,7 +25,7 @@ serveStdio(() => {
     },
     learn: async () => {
       names.push('dance');
-      await server.sendToolListChanged();
+      await changed(server);
       return text('I can dance now.');
     },
     count: ({ requestState }) => {
@@ -34,4 +38,12 @@ serveStdio(() => {
   }));
   server.setRequestHandler('tools/call', ({ params }, { mcpReq }) => tools[params.name](mcpReq));
   return server;
-});
+}
+
+if (process.argv[2] === 'http') {
+  const handler = createMcpHandler(() => desk(() => handler.notify.toolsChanged()));
+  const server = createServer(toNodeHandler(handler));
+  server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}/mcp`));
+} else {
+  serveStdio(() => desk((server) => server.sendToolListChanged()));
+}
