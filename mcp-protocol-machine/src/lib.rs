@@ -50,5 +50,5 @@ pub use id::{KeyValue, Limits, RequestId, SubSessionNumber, Token};
 pub use lookup::Lookup;
 pub use protocol::{Capability, Protocol};
 pub use sub_sessions::{Correlation, Meant};
-pub use tables::{ProtocolRef, TableError};
+pub use tables::{Derived, ProtocolRef, TableError};
 pub use violation::{Details, Expected, Got, Violation, ViolationKind};

@@ -176,9 +176,9 @@ pub(crate) struct SubSessions {
 }
 
 impl SubSessions {
-    pub(crate) fn new(bodies: Bodies) -> SubSessions {
+    pub(crate) fn new(bodies: Arc<Bodies>) -> SubSessions {
         SubSessions {
-            bodies: Arc::new(bodies),
+            bodies,
             running: BTreeMap::new(),
             holders: HashMap::new(),
             past: Endings::default(),

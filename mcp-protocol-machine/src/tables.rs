@@ -1,8 +1,9 @@
 //! Tables in use: how a checker holds a protocol, and the test that a protocol can be run at all.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::Deref;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::protocol::{Direction, Kind, MessageIndex, Protocol, Role, Side, StateIndex, StateKind};
 
@@ -53,6 +54,41 @@ impl From<Protocol> for ProtocolRef {
 impl From<&ProtocolRef> for ProtocolRef {
     fn from(protocol: &ProtocolRef) -> ProtocolRef {
         protocol.clone()
+    }
+}
+
+/// What is derived from tables that are constants, once for all sessions. From tables that were read at run time it is
+/// derived for each session.
+///
+/// Invariant: an entry is of a constant, which is where it is for as long as the process runs.
+#[derive(Debug)]
+pub struct Derived<T>(Mutex<BTreeMap<usize, Arc<T>>>);
+
+impl<T> Derived<T> {
+    /// Nothing is derived yet.
+    pub const fn new() -> Derived<T> {
+        Derived(Mutex::new(BTreeMap::new()))
+    }
+
+    /// What `derive` makes of the tables; that of a constant is kept.
+    pub fn of(&self, protocol: &ProtocolRef, derive: impl FnOnce(&Protocol) -> T) -> Arc<T> {
+        let ProtocolRef::Static(constant) = protocol else { return Arc::new(derive(protocol)) };
+        let place = std::ptr::from_ref::<Protocol>(constant).addr();
+        // What is done under the lock does not panic.
+        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&place).cloned();
+        if let Some(known) = known {
+            return known;
+        }
+        let derived = Arc::new(derive(constant));
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // Another session may have been as fast.
+        Arc::clone(all.entry(place).or_insert(derived))
+    }
+}
+
+impl<T> Default for Derived<T> {
+    fn default() -> Derived<T> {
+        Derived::new()
     }
 }
 
@@ -163,4 +199,22 @@ fn circular(role: &Role, fork: StateIndex) -> bool {
         }
     }
     false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn constants_are_looked_at_once_and_other_tables_each_time() {
+        static ONE: Protocol = Protocol::table("One", &[]);
+        static TWO: Protocol = Protocol::table("Two", &[]);
+        let names: Derived<String> = Derived::new();
+        let of = |protocol: &ProtocolRef| names.of(protocol, |protocol| protocol.name.to_string());
+        let (one, two) = (of(&(&ONE).into()), of(&(&TWO).into()));
+        assert_eq!((&**one, &**two), ("One", "Two"));
+        assert!(Arc::ptr_eq(&one, &of(&(&ONE).into())));
+        let read = ProtocolRef::from(ONE.clone());
+        assert!(!Arc::ptr_eq(&of(&read), &of(&read)));
+    }
 }

@@ -12,8 +12,11 @@ use crate::protocol::{
     Direction, GateIndex, Kind, MessageIndex, Protocol, Role, Side, State, StateIndex, StateKind,
 };
 use crate::sub_sessions::SubSessions;
-use crate::tables::{ProtocolRef, TableError, examine};
+use crate::tables::{Derived, ProtocolRef, TableError, examine};
 use crate::trail::Trail;
+
+static BODIES_OF_CLIENTS: Derived<Bodies> = Derived::new();
+static BODIES_OF_SERVERS: Derived<Bodies> = Derived::new();
 
 /// Follows one role's machine through a session.
 ///
@@ -121,7 +124,13 @@ impl Checker {
         let unseen = state != Role::START || !others.is_empty();
         let next = Receipts::default().next();
         let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };
-        let bodies = protocol.role(side).map(|role| Bodies::new(&protocol, role)).unwrap_or_default();
+        let bodies = match side {
+            Side::Client => &BODIES_OF_CLIENTS,
+            Side::Server => &BODIES_OF_SERVERS,
+        };
+        let bodies = bodies.of(&protocol, |protocol| {
+            protocol.role(side).map(|role| Bodies::new(protocol, role)).unwrap_or_default()
+        });
         let initial = |side| match protocol.is_open_until_announced(side) {
             true => Capabilities::unknown(),
             false => Capabilities::none(),

@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{
     Cancels, Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Protocol, Role, Side, State,
     StateIndex, Text,
 };
-use mcp_protocol_machine::{Checker, Limits, ProtocolRef, TableError, Token};
+use mcp_protocol_machine::{Checker, Derived, Limits, ProtocolRef, TableError, Token};
 
 use crate::jsonrpc::Dialect;
 use crate::options::Options;
@@ -23,6 +23,8 @@ mod version;
 use names::Names;
 use negotiation::Negotiation;
 
+static NAMES: Derived<Names> = Derived::new();
+
 /// What the protocol says of one session, as one side sees it.
 ///
 /// Invariant: `names` is the index of `protocol`, and the checker follows its states and numbers. Another revision may
@@ -32,7 +34,7 @@ pub(crate) struct Rules {
     protocol: ProtocolRef,
     side: Side,
     options: Arc<Options>,
-    names: Names,
+    names: Arc<Names>,
     checker: Checker,
     /// The version of the protocol, as far as it is negotiated.
     negotiation: Negotiation,
@@ -66,7 +68,7 @@ impl Rules {
         let named = gates.filter(|(_, gate)| gate.during.is_none() && is_tolerated(gate));
         let tolerated = named.map(|(index, _)| index).chain(tolerated_during(&protocol, &options));
         checker.tolerate(tolerated.collect());
-        let names = Names::new(&protocol);
+        let names = NAMES.of(&protocol, Names::new);
         Ok(Rules { protocol, side, options, names, checker, negotiation: Negotiation::default() })
     }
 

@@ -5,8 +5,8 @@
 use mcp_protocol_machine::protocol::{Direction, Field, Kind, MessageIndex, Text};
 use mcp_protocol_machine::{Awaiting, RequestId};
 
-use super::Rules;
 use super::names::Names;
+use super::{NAMES, Rules};
 use crate::error::{AnnouncedVersion, Error, MismatchError};
 use crate::jsonrpc::path::find;
 use crate::jsonrpc::{Envelope, parse};
@@ -82,7 +82,7 @@ impl Rules {
             return;
         }
         if let Some(protocol) = self.options.governed(&self.protocol, version) {
-            self.names = Names::new(&protocol);
+            self.names = NAMES.of(&protocol, Names::new);
             self.checker.govern(&protocol);
             self.protocol = protocol;
         }
