@@ -107,8 +107,14 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
     let (tell, mut ended) = mpsc::unbounded_channel();
     let noting = reports.clone();
     let server = HttpServer::new(ServerOptions::default(), move |transport| {
-        let (tell, options, id) = (tell.clone(), noting.options(), transport.id().unwrap().to_owned());
-        async move { tell.send((id, revisions_server::serve(transport, options).await)).unwrap() }
+        let (tell, options, id) = (tell.clone(), noting.options(), transport.id().map(str::to_owned));
+        async move {
+            let outcome = revisions_server::serve(transport, options).await;
+            // What asks for `server/discover` comes by itself, and is refused.
+            if let Some(id) = id {
+                tell.send((id, outcome)).unwrap();
+            }
+        }
     });
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
