@@ -27,7 +27,6 @@ pub use crate::epoch::Epoch;
 pub use crate::error::end::End;
 pub(crate) use crate::error::{Means, Outcome};
 pub(crate) use byte_queue::{DirectOutput, WrittenNow};
-#[cfg(any(feature = "http-server", feature = "http-client"))]
 pub(crate) use clock::Clocked;
 pub use delivery::{Delivery, Extension, Received, RequestTag};
 pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, SessionStatus, TransportEvent};

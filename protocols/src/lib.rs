@@ -41,6 +41,7 @@
 //! ```
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+mod helpers;
 mod related;
 
 pub use related::{RELATED_TASK, related, related_task};

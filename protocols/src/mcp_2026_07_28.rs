@@ -2815,37 +2815,26 @@ pub mod types {
     use super::typed::shapes::{self, Number, Object};
     use std::collections::BTreeMap;
 
-    shapes::union! {
-        /// The token that ties progress notifications to a request. The sender of the request chooses it.
-        ///
-        /// `type ProgressToken`
-        ProgressToken is super::tables::shapes::PROGRESS_TOKEN, of super::PROTOCOL {
-            0 => Text(String);
-            1 => Int(i64);
-        };
-    }
-
-    impl From<&str> for ProgressToken {
-        fn from(text: &str) -> Self {
-            Self::from(text.to_owned())
-        }
-    }
-
-    shapes::union! {
-        /// The id of a request.
-        ///
-        /// `type RequestId`
-        RequestId is super::tables::shapes::REQUEST_ID, of super::PROTOCOL {
-            0 => Text(String);
-            1 => Int(i64);
-        };
-    }
-
-    impl From<&str> for RequestId {
-        fn from(text: &str) -> Self {
-            Self::from(text.to_owned())
-        }
-    }
+    #[doc(inline)]
+    pub use ::mcp_protocols::types::{
+        Annotated, Annotations, AudioContent, BlobResourceContents, BooleanSchema,
+        ClientTaskRequests, ClientTasksCapability, Completion, CompletionArgument,
+        CompletionContext, CompletionReference, ContentBlock, ElicitAction,
+        ElicitFormParamsMode, ElicitationCapability, ElicitationTaskRequests,
+        EmbeddedResource, EnumItems, EnumSchema, FieldSchema, FieldValue, FormSchema,
+        Icon, IconTheme, Icons, ImageContent, Implementation, IncludeContext, Labelled,
+        LoggingLevel, MemberSchema, ModelHint, ModelPreferences, MultiSelectEnumSchema,
+        Named, NumberKind, NumberSchema, ObjectSchema, Offered, ProgressToken, Prompt,
+        PromptArgument, PromptMessage, PromptReference, PromptsCapability, RequestId,
+        Resource, ResourceContents, ResourceLink, ResourceOrigin, ResourceTemplate,
+        ResourceTemplateReference, ResourcesCapability, Role, Root, RootsCapability,
+        SamplingCapability, SamplingTaskRequests, ServerTaskRequests,
+        ServerTasksCapability, StopReason, StringFormat, StringSchema, Task,
+        TaskMetadata, TaskRequestParams, TaskStatus, TaskSupport, TasksCapability,
+        TextContent, TextResourceContents, TitledChoice, TitledEnumItems,
+        TitledEnumSchema, ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution,
+        ToolUseContent, ToolsCapability, ToolsTaskRequests, UntitledEnumItems,
+    };
 
     shapes::record! {
         /// The metadata of a request.
@@ -2954,222 +2943,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// A name for programs.
-        ///
-        /// `type Named`
-        Named {
-            required {
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// Annotations of what a peer offers or says.
-        ///
-        /// `type Annotated`
-        #[derive(Default)]
-        Annotated {
-            optional {
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a client may consider when it uses or shows something.
-        ///
-        /// `type Annotations`
-        #[derive(Default)]
-        Annotations {
-            optional {
-                /// The audience: the user, the model, or both.
-                audience: Vec<Role>, "audience", impl IntoIterator<Item = Role>, each;
-
-                /// How much it matters, from 0, which means that it may be left out, to 1, which means that it is needed.
-                priority: Number, "priority", impl Into<Number>;
-
-                /// When it last changed, as a timestamp of ISO 8601.
-                last_modified: String, "lastModified", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// A side of a conversation: the speaker of a message, or the audience of something.
-        ///
-        /// `type Role`
-        Role, "\"user\" or \"assistant\"" {
-            User = "user";
-            Assistant = "assistant";
-        };
-    }
-
-    shapes::union! {
-        /// One piece of content in the result of a tool or in a prompt.
-        ///
-        /// `type ContentBlock`
-        ContentBlock is super::tables::shapes::CONTENT_BLOCK, of super::PROTOCOL {
-            0 => Text(TextContent);
-            1 => Image(ImageContent);
-            2 => EmbeddedResource(EmbeddedResource);
-            3 => Audio(AudioContent);
-            4 => ResourceLink(ResourceLink);
-        };
-    }
-
-    shapes::record! {
-        /// Text.
-        ///
-        /// `type TextContent`
-        TextContent {
-            literals {
-                "type" = "text";
-            };
-            required {
-                /// The text.
-                text: String, "text", impl Into<String>;
-            };
-            optional {
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// An image.
-        ///
-        /// `type ImageContent`
-        ImageContent {
-            literals {
-                "type" = "image";
-            };
-            required {
-                /// The image in Base64.
-                data: String, "data", impl Into<String>;
-
-                /// The MIME type of the image.
-                mime_type: String, "mimeType", impl Into<String>;
-            };
-            optional {
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A resource together with its contents.
-        ///
-        /// `type EmbeddedResource`
-        EmbeddedResource {
-            literals {
-                "type" = "resource";
-            };
-            required {
-                /// The contents.
-                resource: ResourceContents, "resource", impl Into<ResourceContents>;
-            };
-            optional {
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::union! {
-        /// The contents of a resource, or of one part of it.
-        ///
-        /// `type ResourceContents`
-        ResourceContents is super::tables::shapes::RESOURCE_CONTENTS, of super::PROTOCOL {
-            0 => Text(TextResourceContents);
-            1 => Blob(BlobResourceContents);
-        };
-    }
-
-    shapes::record! {
-        /// The resource to which contents belong.
-        ///
-        /// `type ResourceOrigin`
-        ResourceOrigin {
-            required {
-                /// The URI of the resource, or of a part of it.
-                uri: String, "uri", impl Into<String>;
-            };
-            optional {
-                /// The MIME type, if it is known.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// Metadata of the contents.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// Contents that are text.
-        ///
-        /// `type TextResourceContents`
-        TextResourceContents {
-            required {
-                /// The URI of the resource, or of a part of it.
-                uri: String, "uri", impl Into<String>;
-
-                /// The text.
-                text: String, "text", impl Into<String>;
-            };
-            optional {
-                /// The MIME type, if it is known.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// Metadata of the contents.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// Contents that are not text.
-        ///
-        /// `type BlobResourceContents`
-        BlobResourceContents {
-            required {
-                /// The URI of the resource, or of a part of it.
-                uri: String, "uri", impl Into<String>;
-
-                /// The bytes in Base64.
-                blob: String, "blob", impl Into<String>;
-            };
-            optional {
-                /// The MIME type, if it is known.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// Metadata of the contents.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The params of `notifications/cancelled`.
         ///
         /// `type CancelledParams`
@@ -3265,34 +3038,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// The name and version of a program.
-        ///
-        /// `type Implementation`
-        Implementation {
-            required {
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-
-                /// The version of the program.
-                version: String, "version", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// What the program does, as text for people.
-                description: String, "description", impl Into<String>;
-
-                /// The URL of the program's website.
-                website_url: String, "websiteUrl", impl Into<String>;
-
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-            };
-        };
-    }
-
-    shapes::record! {
         /// What a client can do.
         ///
         /// `type ClientCapabilities`
@@ -3315,19 +3060,6 @@ pub mod types {
                 extensions: BTreeMap<String, Object>, "extensions", impl IntoIterator<Item = (String, Object)>, each;
             };
             rest rest;
-        };
-    }
-
-    shapes::record! {
-        /// What a client does with its roots.
-        ///
-        /// `type RootsCapability`
-        #[derive(Default)]
-        RootsCapability {
-            optional {
-                /// The client sends a notification when its list of roots changes.
-                list_changed: bool, "listChanged", bool;
-            };
         };
     }
 
@@ -3360,70 +3092,6 @@ pub mod types {
                 extensions: BTreeMap<String, Object>, "extensions", impl IntoIterator<Item = (String, Object)>, each;
             };
             rest rest;
-        };
-    }
-
-    shapes::record! {
-        /// What a server does with its prompts.
-        ///
-        /// `type PromptsCapability`
-        #[derive(Default)]
-        PromptsCapability {
-            optional {
-                /// The server sends a notification when its list of prompts changes.
-                list_changed: bool, "listChanged", bool;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a server does with its resources.
-        ///
-        /// `type ResourcesCapability`
-        #[derive(Default)]
-        ResourcesCapability {
-            optional {
-                /// The client may subscribe to changes of a resource.
-                subscribe: bool, "subscribe", bool;
-
-                /// The server sends a notification when its list of resources changes.
-                list_changed: bool, "listChanged", bool;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a server does with its tools.
-        ///
-        /// `type ToolsCapability`
-        #[derive(Default)]
-        ToolsCapability {
-            optional {
-                /// The server sends a notification when its list of tools changes.
-                list_changed: bool, "listChanged", bool;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What every description of a tool, a resource, a resource template or a prompt has.
-        ///
-        /// `type Offered`
-        Offered {
-            required {
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// Metadata of what is offered.
-                meta: Object, "_meta", impl Into<Object>;
-
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-            };
         };
     }
 
@@ -3488,39 +3156,6 @@ pub mod types {
                 /// How the tool behaves.
                 annotations: ToolAnnotations, "annotations", impl Into<ToolAnnotations>;
             };
-        };
-    }
-
-    shapes::record! {
-        /// A JSON Schema that describes an object. Keywords that are not listed here are kept.
-        ///
-        /// `type ObjectSchema`
-        #[derive(Default)]
-        ObjectSchema {
-            literals {
-                "type" = "object";
-            };
-            optional {
-                /// The schema of each member.
-                properties: BTreeMap<String, MemberSchema>, "properties", impl IntoIterator<Item = (String, MemberSchema)>, each;
-
-                /// The names of the members that the object must have.
-                required: Vec<String>, "required", impl IntoIterator<Item = impl Into<String>>, texts;
-
-                /// The dialect of JSON Schema. Absent means 2020-12.
-                schema: String, "$schema", impl Into<String>;
-            };
-            rest rest;
-        };
-    }
-
-    shapes::union! {
-        /// The schema of a member: an object, or `true` for any value and `false` for none.
-        ///
-        /// `type MemberSchema`
-        MemberSchema is super::tables::shapes::MEMBER_SCHEMA, of super::PROTOCOL {
-            0 => Object(Object);
-            1 => Bool(bool);
         };
     }
 
@@ -3607,43 +3242,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// A resource that the server can read.
-        ///
-        /// `type Resource`
-        Resource {
-            required {
-                /// The URI of the resource.
-                uri: String, "uri", impl Into<String>;
-
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-
-                /// What the resource is, as text for people and models.
-                description: String, "description", impl Into<String>;
-
-                /// The MIME type of the resource, if it is known.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// The size of the contents in bytes, before any encoding, if it is known.
-                size: i64, "size", i64;
-
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The result of `resources/templates/list`.
         ///
         /// `type ListResourceTemplatesResult`
@@ -3670,40 +3268,6 @@ pub mod types {
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
-        };
-    }
-
-    shapes::record! {
-        /// A pattern of the URIs of further resources.
-        ///
-        /// `type ResourceTemplate`
-        ResourceTemplate {
-            required {
-                /// The pattern, a URI template of RFC 6570.
-                uri_template: String, "uriTemplate", impl Into<String>;
-
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-
-                /// What the resources are, as text for people and models.
-                description: String, "description", impl Into<String>;
-
-                /// The MIME type of the resources, if all have the same.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-            };
         };
     }
 
@@ -3796,56 +3360,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// A prompt that the server offers, with the arguments that fill it in.
-        ///
-        /// `type Prompt`
-        Prompt {
-            required {
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// Metadata of what is offered.
-                meta: Object, "_meta", impl Into<Object>;
-
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-
-                /// What the prompt is for, as text for people.
-                description: String, "description", impl Into<String>;
-
-                /// The arguments that the prompt takes.
-                arguments: Vec<PromptArgument>, "arguments", impl IntoIterator<Item = PromptArgument>, each;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// An argument of a prompt.
-        ///
-        /// `type PromptArgument`
-        PromptArgument {
-            required {
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// What the argument means, as text for people.
-                description: String, "description", impl Into<String>;
-
-                /// Whether the prompt needs the argument.
-                required: bool, "required", bool;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The params of `prompts/get`.
         ///
         /// `type GetPromptParams`
@@ -3895,21 +3409,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// One message of a prompt.
-        ///
-        /// `type PromptMessage`
-        PromptMessage {
-            required {
-                /// The side that says it.
-                role: Role, "role", impl Into<Role>;
-
-                /// What is said.
-                content: ContentBlock, "content", impl Into<ContentBlock>;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The params of `completion/complete`.
         ///
         /// `type CompleteParams`
@@ -3927,65 +3426,6 @@ pub mod types {
             optional {
                 /// What is known about the other arguments.
                 context: CompletionContext, "context", impl Into<CompletionContext>;
-            };
-        };
-    }
-
-    shapes::union! {
-        /// What has the argument that is to be completed.
-        ///
-        /// `type CompletionReference`
-        CompletionReference is super::tables::shapes::COMPLETION_REFERENCE, of super::PROTOCOL {
-            0 => RefPrompt(PromptReference);
-            1 => RefResource(ResourceTemplateReference);
-        };
-    }
-
-    shapes::record! {
-        /// A prompt, by name.
-        ///
-        /// `type PromptReference`
-        PromptReference {
-            literals {
-                "type" = "ref/prompt";
-            };
-            required {
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A resource template, by its pattern, or a resource, by its URI.
-        ///
-        /// `type ResourceTemplateReference`
-        ResourceTemplateReference {
-            literals {
-                "type" = "ref/resource";
-            };
-            required {
-                /// The pattern or the URI.
-                uri: String, "uri", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The argument that is to be completed.
-        ///
-        /// `type CompletionArgument`
-        CompletionArgument {
-            required {
-                /// The name of the argument.
-                name: String, "name", impl Into<String>;
-
-                /// What the user has typed so far.
-                value: String, "value", impl Into<String>;
             };
         };
     }
@@ -4012,25 +3452,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// Values for an argument.
-        ///
-        /// `type Completion`
-        Completion {
-            required {
-                /// The values, at most 100.
-                values: Vec<String>, "values", impl IntoIterator<Item = impl Into<String>>, texts;
-            };
-            optional {
-                /// How many values there are in all.
-                total: i64, "total", i64;
-
-                /// Whether there are more values than these.
-                has_more: bool, "hasMore", bool;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The params of `logging/setLevel`.
         ///
         /// `type SetLevelParams`
@@ -4042,22 +3463,6 @@ pub mod types {
                 /// Metadata of the request.
                 meta: RequestMeta, "_meta", impl Into<RequestMeta>;
             };
-        };
-    }
-
-    shapes::words! {
-        /// The severity of a log message, in the words of RFC 5424, the lowest first.
-        ///
-        /// `type LoggingLevel`
-        LoggingLevel, "\"debug\", \"info\", \"notice\", \"warning\", \"error\", \"critical\", \"alert\" or \"emergency\"" {
-            Debug = "debug";
-            Info = "info";
-            Notice = "notice";
-            Warning = "warning";
-            Error = "error";
-            Critical = "critical";
-            Alert = "alert";
-            Emergency = "emergency";
         };
     }
 
@@ -4123,17 +3528,6 @@ pub mod types {
         };
     }
 
-    shapes::words! {
-        /// The context that the client adds to a prompt: none, that of the server that asks, or that of all its servers.
-        ///
-        /// `type IncludeContext`
-        IncludeContext, "\"none\", \"thisServer\" or \"allServers\"" {
-            None = "none";
-            ThisServer = "thisServer";
-            AllServers = "allServers";
-        };
-    }
-
     shapes::record! {
         /// One message of a conversation with a model.
         ///
@@ -4177,42 +3571,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// The model that a server would like. Each priority goes from 0, which means that it does not matter, to 1.
-        ///
-        /// `type ModelPreferences`
-        #[derive(Default)]
-        ModelPreferences {
-            optional {
-                /// Models that would suit. The first one that the client knows goes ahead of the others.
-                hints: Vec<ModelHint>, "hints", impl IntoIterator<Item = ModelHint>, each;
-
-                /// How much a low price matters.
-                cost_priority: Number, "costPriority", impl Into<Number>;
-
-                /// How much a fast answer matters.
-                speed_priority: Number, "speedPriority", impl Into<Number>;
-
-                /// How much a capable model matters.
-                intelligence_priority: Number, "intelligencePriority", impl Into<Number>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A model that would suit.
-        ///
-        /// `type ModelHint`
-        #[derive(Default)]
-        ModelHint {
-            optional {
-                /// A part of the model's name, such as `sonnet`. The client may choose a similar model of another provider.
-                name: String, "name", impl Into<String>;
-            };
-            rest rest;
-        };
-    }
-
-    shapes::record! {
         /// The result of `sampling/createMessage`.
         ///
         /// `type CreateMessageResult`
@@ -4237,20 +3595,6 @@ pub mod types {
         };
     }
 
-    shapes::words! {
-        /// Why a model stopped: its turn was over, it wrote a stop sequence, it reached the limit of tokens, or a reason of its
-        /// provider.
-        ///
-        /// `type StopReason`
-        StopReason {
-            other Other;
-            ToolUse = "toolUse";
-            EndTurn = "endTurn";
-            StopSequence = "stopSequence";
-            MaxTokens = "maxTokens";
-        };
-    }
-
     shapes::record! {
         /// The result of `roots/list`.
         ///
@@ -4259,77 +3603,6 @@ pub mod types {
             required {
                 /// The roots of the client.
                 roots: Vec<Root>, "roots", impl IntoIterator<Item = Root>, each;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A directory or a file in which a server may work.
-        ///
-        /// `type Root`
-        Root {
-            required {
-                /// The URI of the root. It begins with `file://`.
-                uri: String, "uri", impl Into<String>;
-            };
-            optional {
-                /// A name for people.
-                name: String, "name", impl Into<String>;
-
-                /// Metadata of the root.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A recording.
-        ///
-        /// `type AudioContent`
-        AudioContent {
-            literals {
-                "type" = "audio";
-            };
-            required {
-                /// The recording in Base64.
-                data: String, "data", impl Into<String>;
-
-                /// The MIME type of the recording.
-                mime_type: String, "mimeType", impl Into<String>;
-            };
-            optional {
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// How a tool behaves, as its server says. All of these are hints: a client does not rely on them unless it trusts the
-        /// server.
-        ///
-        /// `type ToolAnnotations`
-        #[derive(Default)]
-        ToolAnnotations {
-            optional {
-                /// A name for people.
-                title: String, "title", impl Into<String>;
-
-                /// Whether the tool changes nothing. Absent means that it may change something.
-                read_only_hint: bool, "readOnlyHint", bool;
-
-                /// Whether a change may destroy something. Absent means that it may. A tool that changes nothing destroys nothing.
-                destructive_hint: bool, "destructiveHint", bool;
-
-                /// Whether a second call with the same arguments changes nothing more. Absent means that it may.
-                idempotent_hint: bool, "idempotentHint", bool;
-
-                /// Whether the tool reaches beyond a closed world, as a web search does and a notebook does not. Absent means that
-                /// it may.
-                open_world_hint: bool, "openWorldHint", bool;
             };
         };
     }
@@ -4353,190 +3626,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// The fields of a form, as a JSON Schema. Keywords that are not listed here are kept.
-        ///
-        /// `type FormSchema`
-        FormSchema {
-            literals {
-                "type" = "object";
-            };
-            required {
-                /// The fields, by name.
-                properties: BTreeMap<String, FieldSchema>, "properties", impl IntoIterator<Item = (String, FieldSchema)>, each;
-            };
-            optional {
-                /// The names of the fields that the user must fill in.
-                required: Vec<String>, "required", impl IntoIterator<Item = impl Into<String>>, texts;
-
-                /// The dialect of JSON Schema. Absent means 2020-12.
-                schema: String, "$schema", impl Into<String>;
-            };
-            rest rest;
-        };
-    }
-
-    shapes::union! {
-        /// One field of a form. A field of text that lists choices is an `EnumSchema`.
-        ///
-        /// `type FieldSchema`
-        FieldSchema is super::tables::shapes::FIELD_SCHEMA, of super::PROTOCOL {
-            0 => TitledEnumSchema(TitledEnumSchema);
-            1 => EnumSchema(EnumSchema);
-            2 => StringSchema(StringSchema);
-            3 => NumberSchema(NumberSchema);
-            4 => BooleanSchema(BooleanSchema);
-            5 => MultiSelectEnumSchema(MultiSelectEnumSchema);
-        };
-    }
-
-    shapes::record! {
-        /// What every field of a form has.
-        ///
-        /// `type Labelled`
-        #[derive(Default)]
-        Labelled {
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A field for a text.
-        ///
-        /// `type StringSchema`
-        #[derive(Default)]
-        StringSchema {
-            literals {
-                "type" = "string";
-            };
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-
-                /// The lowest number of characters.
-                min_length: i64, "minLength", i64;
-
-                /// The highest number of characters.
-                max_length: i64, "maxLength", i64;
-
-                /// What kind of text it is.
-                format: StringFormat, "format", impl Into<StringFormat>;
-
-                /// What the field says before the user fills it in.
-                default: String, "default", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// A kind of text.
-        ///
-        /// `type StringFormat`
-        StringFormat, "\"email\", \"uri\", \"date\" or \"date-time\"" {
-            Email = "email";
-            Uri = "uri";
-            Date = "date";
-            DateTime = "date-time";
-        };
-    }
-
-    shapes::record! {
-        /// A field for a number.
-        ///
-        /// `type NumberSchema`
-        NumberSchema {
-            required {
-                /// Whether the number may have a fraction.
-                r#type: NumberKind, "type", impl Into<NumberKind>;
-            };
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-
-                /// The lowest number.
-                minimum: Number, "minimum", impl Into<Number>;
-
-                /// The highest number.
-                maximum: Number, "maximum", impl Into<Number>;
-
-                /// What the field says before the user fills it in.
-                default: Number, "default", impl Into<Number>;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// A number of any kind, or a whole number.
-        ///
-        /// `type NumberKind`
-        NumberKind, "\"number\" or \"integer\"" {
-            Number = "number";
-            Integer = "integer";
-        };
-    }
-
-    shapes::record! {
-        /// A field for yes or no.
-        ///
-        /// `type BooleanSchema`
-        #[derive(Default)]
-        BooleanSchema {
-            literals {
-                "type" = "boolean";
-            };
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-
-                /// What the field says before the user fills it in.
-                default: bool, "default", bool;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A field for one of several choices.
-        ///
-        /// `type EnumSchema`
-        EnumSchema {
-            literals {
-                "type" = "string";
-            };
-            required {
-                /// The choices.
-                r#enum: Vec<String>, "enum", impl IntoIterator<Item = impl Into<String>>, texts;
-            };
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-
-                /// A label for each choice, in the order of the choices.
-                enum_names: Vec<String>, "enumNames", impl IntoIterator<Item = impl Into<String>>, texts;
-
-                /// What is chosen before the user chooses.
-                default: String, "default", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The result of `elicitation/create`.
         ///
         /// `type ElicitResult`
@@ -4549,146 +3638,6 @@ pub mod types {
                 /// What the user filled in, by the name of the field. Absent unless the user accepted a form.
                 content: BTreeMap<String, FieldValue>, "content", impl IntoIterator<Item = (String, FieldValue)>, each;
             };
-        };
-    }
-
-    shapes::words! {
-        /// What a user did with a request: agreed, refused, or dismissed it without a choice.
-        ///
-        /// `type ElicitAction`
-        ElicitAction, "\"accept\", \"decline\" or \"cancel\"" {
-            Accept = "accept";
-            Decline = "decline";
-            Cancel = "cancel";
-        };
-    }
-
-    shapes::union! {
-        /// What a user filled into a field.
-        ///
-        /// `type FieldValue`
-        FieldValue is super::tables::shapes::FIELD_VALUE, of super::PROTOCOL {
-            0 => Text(String);
-            1 => Number(Number);
-            2 => Bool(bool);
-            3 => List(Vec<String>);
-        };
-    }
-
-    impl From<&str> for FieldValue {
-        fn from(text: &str) -> Self {
-            Self::from(text.to_owned())
-        }
-    }
-
-    shapes::record! {
-        /// A resource that the server can read, without its contents. `resources/list` need not list it.
-        ///
-        /// `type ResourceLink`
-        ResourceLink {
-            literals {
-                "type" = "resource_link";
-            };
-            required {
-                /// The URI of the resource.
-                uri: String, "uri", impl Into<String>;
-
-                /// The name, as programs use it.
-                name: String, "name", impl Into<String>;
-            };
-            optional {
-                /// The name, as people read it. Absent means that people read `name`.
-                title: String, "title", impl Into<String>;
-
-                /// Metadata of what is annotated.
-                meta: Object, "_meta", impl Into<Object>;
-
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-
-                /// What the resource is, as text for people and models.
-                description: String, "description", impl Into<String>;
-
-                /// The MIME type of the resource, if it is known.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// The size of the contents in bytes, before any encoding, if it is known.
-                size: i64, "size", i64;
-
-                /// The audience, and how much it matters.
-                annotations: Annotations, "annotations", impl Into<Annotations>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What is known about the other arguments of a prompt or of a resource template.
-        ///
-        /// `type CompletionContext`
-        #[derive(Default)]
-        CompletionContext {
-            optional {
-                /// The values of other arguments, by name.
-                arguments: BTreeMap<String, String>, "arguments", impl IntoIterator<Item = (String, String)>, each;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// Asks for a request to run as a task.
-        ///
-        /// `type TaskMetadata`
-        #[derive(Default)]
-        TaskMetadata {
-            optional {
-                /// For how many milliseconds after its creation the sender would like the task to be kept.
-                ttl: i64, "ttl", i64;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A task.
-        ///
-        /// `type Task`
-        Task {
-            required {
-                /// The id of the task. The peer that runs the task has chosen it.
-                task_id: String, "taskId", impl Into<String>;
-
-                /// How far the task has come.
-                status: TaskStatus, "status", impl Into<TaskStatus>;
-
-                /// When the task was created, as a timestamp of ISO 8601.
-                created_at: String, "createdAt", impl Into<String>;
-
-                /// When the task last changed, as a timestamp of ISO 8601.
-                last_updated_at: String, "lastUpdatedAt", impl Into<String>;
-
-                /// For how many milliseconds after its creation the task is kept. `null` means indefinitely.
-                ttl: Option<i64>, "ttl", impl Into<Option<i64>>;
-            };
-            optional {
-                /// What the status means, as text for people: why a task failed, for instance.
-                status_message: String, "statusMessage", impl Into<String>;
-
-                /// How many milliseconds to wait between two requests for the status.
-                poll_interval: i64, "pollInterval", i64;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// How far a task has come. A task that is `completed`, `failed` or `cancelled` has finished. One that is
-        /// `input_required` waits for a reply of the peer that created it.
-        ///
-        /// `type TaskStatus`
-        TaskStatus, "\"working\", \"input_required\", \"completed\", \"failed\" or \"cancelled\"" {
-            Working = "working";
-            InputRequired = "input_required";
-            Completed = "completed";
-            Failed = "failed";
-            Cancelled = "cancelled";
         };
     }
 
@@ -4838,291 +3787,6 @@ pub mod types {
     }
 
     shapes::record! {
-        /// What a client supports of sampling.
-        ///
-        /// `type SamplingCapability`
-        #[derive(Default)]
-        SamplingCapability {
-            optional {
-                /// The client adds context if `includeContext` asks for it.
-                context: Object, "context", impl Into<Object>;
-
-                /// The client lets its model use the server's tools.
-                tools: Object, "tools", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a client supports of elicitation. A client that announces neither shows forms.
-        ///
-        /// `type ElicitationCapability`
-        #[derive(Default)]
-        ElicitationCapability {
-            optional {
-                /// The client shows forms.
-                form: Object, "form", impl Into<Object>;
-
-                /// The client opens URLs.
-                url: Object, "url", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a peer supports of tasks.
-        ///
-        /// `type TasksCapability`
-        #[derive(Default)]
-        TasksCapability {
-            optional {
-                /// The peer lists its tasks.
-                list: Object, "list", impl Into<Object>;
-
-                /// The peer cancels tasks.
-                cancel: Object, "cancel", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a client supports of tasks.
-        ///
-        /// `type ClientTasksCapability`
-        #[derive(Default)]
-        ClientTasksCapability {
-            optional {
-                /// The peer lists its tasks.
-                list: Object, "list", impl Into<Object>;
-
-                /// The peer cancels tasks.
-                cancel: Object, "cancel", impl Into<Object>;
-
-                /// The requests that the client runs as tasks.
-                requests: ClientTaskRequests, "requests", impl Into<ClientTaskRequests>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The requests that a client runs as tasks.
-        ///
-        /// `type ClientTaskRequests`
-        #[derive(Default)]
-        ClientTaskRequests {
-            optional {
-                /// Requests of sampling.
-                sampling: SamplingTaskRequests, "sampling", impl Into<SamplingTaskRequests>;
-
-                /// Requests of elicitation.
-                elicitation: ElicitationTaskRequests, "elicitation", impl Into<ElicitationTaskRequests>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The requests of sampling that a client runs as tasks.
-        ///
-        /// `type SamplingTaskRequests`
-        #[derive(Default)]
-        SamplingTaskRequests {
-            optional {
-                /// `sampling/createMessage`.
-                create_message: Object, "createMessage", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The requests of elicitation that a client runs as tasks.
-        ///
-        /// `type ElicitationTaskRequests`
-        #[derive(Default)]
-        ElicitationTaskRequests {
-            optional {
-                /// `elicitation/create`.
-                create: Object, "create", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// What a server supports of tasks.
-        ///
-        /// `type ServerTasksCapability`
-        #[derive(Default)]
-        ServerTasksCapability {
-            optional {
-                /// The peer lists its tasks.
-                list: Object, "list", impl Into<Object>;
-
-                /// The peer cancels tasks.
-                cancel: Object, "cancel", impl Into<Object>;
-
-                /// The requests that the server runs as tasks.
-                requests: ServerTaskRequests, "requests", impl Into<ServerTaskRequests>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The requests that a server runs as tasks.
-        ///
-        /// `type ServerTaskRequests`
-        #[derive(Default)]
-        ServerTaskRequests {
-            optional {
-                /// Requests of tools.
-                tools: ToolsTaskRequests, "tools", impl Into<ToolsTaskRequests>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The requests of tools that a server runs as tasks.
-        ///
-        /// `type ToolsTaskRequests`
-        #[derive(Default)]
-        ToolsTaskRequests {
-            optional {
-                /// `tools/call`.
-                call: Object, "call", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// An icon.
-        ///
-        /// `type Icon`
-        Icon {
-            required {
-                /// The URI of the image: one of HTTP, or a `data:` URI.
-                src: String, "src", impl Into<String>;
-            };
-            optional {
-                /// The MIME type of the image, if its source does not say it well.
-                mime_type: String, "mimeType", impl Into<String>;
-
-                /// The sizes at which the icon looks well, such as `48x48`, or `any`. Absent means any size.
-                sizes: Vec<String>, "sizes", impl IntoIterator<Item = impl Into<String>>, texts;
-
-                /// The background for which the icon is made. Absent means any background.
-                theme: IconTheme, "theme", impl Into<IconTheme>;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// The background for which an icon is made.
-        ///
-        /// `type IconTheme`
-        IconTheme, "\"light\" or \"dark\"" {
-            Light = "light";
-            Dark = "dark";
-        };
-    }
-
-    shapes::record! {
-        /// The icons of something that a client shows.
-        ///
-        /// `type Icons`
-        #[derive(Default)]
-        Icons {
-            optional {
-                /// The icons, in several sizes or for several backgrounds.
-                icons: Vec<Icon>, "icons", impl IntoIterator<Item = Icon>, each;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// The params of a request that may run as a task.
-        ///
-        /// `type TaskRequestParams`
-        #[derive(Default)]
-        TaskRequestParams {
-            optional {
-                /// Asks the peer to run the request as a task.
-                task: TaskMetadata, "task", impl Into<TaskMetadata>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// How calls of a tool run.
-        ///
-        /// `type ToolExecution`
-        #[derive(Default)]
-        ToolExecution {
-            optional {
-                /// Whether a call may run as a task. Absent means `forbidden`.
-                task_support: TaskSupport, "taskSupport", impl Into<TaskSupport>;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// Whether calls of a tool must not, may or must run as tasks.
-        ///
-        /// `type TaskSupport`
-        TaskSupport, "\"forbidden\", \"optional\" or \"required\"" {
-            Forbidden = "forbidden";
-            Optional = "optional";
-            Required = "required";
-        };
-    }
-
-    shapes::record! {
-        /// Whether a model uses the tools that it is given.
-        ///
-        /// `type ToolChoice`
-        #[derive(Default)]
-        ToolChoice {
-            optional {
-                /// Whether the model uses them. Absent means `auto`.
-                mode: ToolChoiceMode, "mode", impl Into<ToolChoiceMode>;
-            };
-        };
-    }
-
-    shapes::words! {
-        /// The model may, must or must not use a tool.
-        ///
-        /// `type ToolChoiceMode`
-        ToolChoiceMode, "\"auto\", \"required\" or \"none\"" {
-            Auto = "auto";
-            Required = "required";
-            None = "none";
-        };
-    }
-
-    shapes::record! {
-        /// The model wants to use a tool.
-        ///
-        /// `type ToolUseContent`
-        ToolUseContent {
-            literals {
-                "type" = "tool_use";
-            };
-            required {
-                /// The id of this use, which the result names.
-                id: String, "id", impl Into<String>;
-
-                /// The name of the tool.
-                name: String, "name", impl Into<String>;
-
-                /// The arguments of the tool.
-                input: Object, "input", impl Into<Object>;
-            };
-            optional {
-                /// Metadata of the use. A later request repeats it.
-                meta: Object, "_meta", impl Into<Object>;
-            };
-        };
-    }
-
-    shapes::record! {
         /// The result of a use of a tool.
         ///
         /// `type ToolResultContent`
@@ -5190,114 +3854,6 @@ pub mod types {
             optional {
                 /// Metadata of the notification.
                 meta: NotificationMeta, "_meta", impl Into<NotificationMeta>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A choice with a label.
-        ///
-        /// `type TitledChoice`
-        TitledChoice {
-            required {
-                /// The choice, as programs use it.
-                r#const: String, "const", impl Into<String>;
-
-                /// The choice, as people read it.
-                title: String, "title", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A field for one of several choices with labels.
-        ///
-        /// `type TitledEnumSchema`
-        TitledEnumSchema {
-            literals {
-                "type" = "string";
-            };
-            required {
-                /// The choices.
-                one_of: Vec<TitledChoice>, "oneOf", impl IntoIterator<Item = TitledChoice>, each;
-            };
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-
-                /// What is chosen before the user chooses.
-                default: String, "default", impl Into<String>;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// A field for any number of choices.
-        ///
-        /// `type MultiSelectEnumSchema`
-        MultiSelectEnumSchema {
-            literals {
-                "type" = "array";
-            };
-            required {
-                /// The choices.
-                items: EnumItems, "items", impl Into<EnumItems>;
-            };
-            optional {
-                /// The label of the field, as text for the user.
-                title: String, "title", impl Into<String>;
-
-                /// What the field means, as text for the user.
-                description: String, "description", impl Into<String>;
-
-                /// The lowest number of choices.
-                min_items: i64, "minItems", i64;
-
-                /// The highest number of choices.
-                max_items: i64, "maxItems", i64;
-
-                /// What is chosen before the user chooses.
-                default: Vec<String>, "default", impl IntoIterator<Item = impl Into<String>>, texts;
-            };
-        };
-    }
-
-    shapes::union! {
-        /// The choices of a field for any number of them.
-        ///
-        /// `type EnumItems`
-        EnumItems is super::tables::shapes::ENUM_ITEMS, of super::PROTOCOL {
-            0 => Untitled(UntitledEnumItems);
-            1 => Titled(TitledEnumItems);
-        };
-    }
-
-    shapes::record! {
-        /// Choices without labels.
-        ///
-        /// `type UntitledEnumItems`
-        UntitledEnumItems {
-            literals {
-                "type" = "string";
-            };
-            required {
-                /// The choices.
-                r#enum: Vec<String>, "enum", impl IntoIterator<Item = impl Into<String>>, texts;
-            };
-        };
-    }
-
-    shapes::record! {
-        /// Choices with labels.
-        ///
-        /// `type TitledEnumItems`
-        TitledEnumItems {
-            required {
-                /// The choices.
-                any_of: Vec<TitledChoice>, "anyOf", impl IntoIterator<Item = TitledChoice>, each;
             };
         };
     }
@@ -5611,15 +4167,6 @@ pub mod types {
                 /// The revision of the request.
                 requested: String, "requested", impl Into<String>;
             };
-        };
-    }
-
-    shapes::words! {
-        /// Stands in [`ElicitFormParams`].
-        ///
-        /// `type ElicitFormParamsMode`
-        ElicitFormParamsMode, "\"form\"" {
-            Form = "form";
         };
     }
 }

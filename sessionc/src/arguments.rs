@@ -77,6 +77,9 @@ pub(crate) struct Expand {
     /// The module that has the types of the shapes, if this file does not: revisions share those of the latest one
     #[arg(long, value_name = "PATH", conflicts_with = "signatures")]
     pub(crate) shapes: Option<String>,
+    /// The file whose shapes that module has; only the types that FILE has in the same form are taken from there
+    #[arg(long, value_name = "OTHER", requires = "shapes")]
+    pub(crate) shapes_of: Option<PathBuf>,
 }
 
 #[derive(Args)]

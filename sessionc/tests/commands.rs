@@ -262,7 +262,25 @@ fn expand_prints_writes_and_compares() {
     assert_eq!(folder.read("counter.rs"), "// not that", "comparing writes nothing");
     assert_eq!(folder.run(&["expand", "counter.session", "-o", "none.rs", "--check"]).code, 2);
 
+    let shared = [
+        "expand",
+        "counter.session",
+        "-o",
+        "counter.rs",
+        "--shapes",
+        "crate::old",
+        "--shapes-of",
+        "old.session",
+    ];
+    folder.write("old.session", COUNTER);
+    let run = folder.run(&[&shared[..], &["--check"]].concat());
+    let command = "-o counter.rs --shapes crate::old --shapes-of old.session`";
+    assert!(run.code == 1 && run.err.contains(command), "{run:?}");
+    assert_eq!(folder.run(&shared).code, 0);
+
     folder.write("bad.session", "client C\nC = !A . B\n");
+    let run = folder.run(&[&shared[..7], &["bad.session"]].concat());
+    assert!(run.code == 1 && run.err.contains("S0103"), "{run:?}");
     let run = folder.run(&["expand", "bad.session", "-o", "bad.rs"]);
     assert_eq!(run.code, 1);
     assert!(run.err.contains("S0103") && !folder.0.join("bad.rs").exists(), "{run:?}");

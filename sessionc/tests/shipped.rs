@@ -12,8 +12,17 @@ fn feature(protocol: &str) -> Option<&str> {
     protocol.strip_prefix("mcp-")
 }
 
-/// The revisions that use the payload types of the latest one with a handshake.
-const SHARING: [&str; 3] = ["2024-11-05", "2025-03-26", "2025-06-18"];
+/// Where the payload types of a revision of MCP stand: those with a handshake share the types of the latest one, and
+/// the revision without one takes from there what it has in the same form.
+fn shapes(feature: &str) -> &[&str] {
+    match feature {
+        "2025-11-25" => &[],
+        "2026-07-28" => {
+            &["--shapes", "::mcp_protocols::types", "--shapes-of", "protocols/mcp-2025-11-25.session"]
+        }
+        _ => &["--shapes", "::mcp_protocols::types"],
+    }
+}
 
 #[test]
 fn the_shipped_protocols_are_expanded_as_they_stand() {
@@ -27,10 +36,7 @@ fn the_shipped_protocols_are_expanded_as_they_stand() {
             let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
             command.current_dir(&root).args(["expand", &format!("{folder}/{file}"), "-o", &code, "--check"]);
             if let Some(feature) = feature(protocol) {
-                command.args(["--feature", feature]);
-                if SHARING.contains(&feature) {
-                    command.args(["--shapes", "::mcp_protocols::types"]);
-                }
+                command.args(["--feature", feature]).args(shapes(feature));
             }
             let output = command.output().unwrap();
             let shown = [output.stdout, output.stderr].map(|text| String::from_utf8(text).unwrap()).concat();

@@ -26,8 +26,8 @@ pub(super) struct Generator<'a> {
     pub(super) plan: Arc<Plan>,
     pub(super) docs: docs::Docs<'a>,
     pub(super) types: types::Types,
-    /// The module of the shapes' types, if they are not generated here.
-    pub(super) shapes: Option<syn::Path>,
+    /// The types of shapes that are not generated here.
+    pub(super) elsewhere: Option<shapes::Elsewhere>,
     /// The constant of each message.
     pub(super) constants: Vec<Ident>,
     /// The type of each message's payload in the generated module, and in a module inside it.
@@ -60,7 +60,7 @@ impl<'a> Generator<'a> {
             payloads: payloads(types::Scope::Top),
             nested_payloads: payloads(types::Scope::Nested),
             types,
-            shapes: None,
+            elsewhere: None,
             allow,
         }
     }
@@ -93,7 +93,7 @@ impl<'a> Generator<'a> {
             pub static PROTOCOL: typed::Protocol = tables::PROTOCOL;
         });
         items.extend([tables, payloads]);
-        items.extend(shapes::module(&compiled.declarations.shapes, self.shapes.as_ref(), allow));
+        items.extend(shapes::module(&compiled.declarations.shapes, self.elsewhere.as_ref(), allow));
         items
     }
 }

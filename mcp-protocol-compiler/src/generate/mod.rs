@@ -18,6 +18,7 @@ mod machine;
 mod payloads;
 mod pretty;
 mod role;
+mod same_shapes;
 mod shapes;
 mod signatures;
 mod states;
@@ -36,10 +37,13 @@ use quote::quote;
 
 use crate::checks::typed_api;
 use crate::compiled::Compiled;
+use crate::declarations::DeclaredShape;
 use crate::diagnostic::Diagnostic;
 use crate::source::SourceMap;
 
 use generator::{Form, Generator, allow, protocol};
+use same_shapes::same_shapes;
+use shapes::Elsewhere;
 
 pub use machine::machine;
 pub use pretty::pretty;
@@ -133,6 +137,9 @@ pub struct Placement<'a> {
     /// The module that has the types of the shapes, if they are not generated into the file: revisions of a protocol
     /// share those of the latest one.
     pub shapes: Option<&'a str>,
+    /// The shapes of that module, if it has not all of the file's: types are generated only for those that the module does
+    /// not have in the same form.
+    pub shapes_of: Option<&'a [DeclaredShape]>,
 }
 
 /// All of the generated code as text, for a file that is read and checked in. Nothing in it moves with an edit
@@ -160,7 +167,7 @@ pub fn expand(
 ) -> Result<String, syn::Error> {
     let import = import(&quote!(::mcp_runtime));
     let mut generator = Generator::new(compiled, sources, Form::File);
-    generator.shapes = placement.shapes.map(syn::parse_str).transpose()?;
+    generator.elsewhere = elsewhere(compiled, placement)?;
     let lints = allow(&generator.plan).to_string().replace(' ', "").replace(",", ", ");
     let items = generator.items(compiled);
     let mut code = syn::parse2(quote!(#import #items))?;
@@ -176,6 +183,17 @@ pub fn expand(
          #!{}\n#![cfg_attr(rustfmt, rustfmt_skip)]\n\n{code}",
         lints.trim_start_matches('#')
     ))
+}
+
+/// Where the types stand that are not generated into the file.
+fn elsewhere(compiled: &Compiled, placement: &Placement<'_>) -> Result<Option<Elsewhere>, syn::Error> {
+    let Some(path) = placement.shapes else { return Ok(None) };
+    let path = syn::parse_str(path)?;
+    let ours = &compiled.declarations.shapes;
+    Ok(Some(match placement.shapes_of {
+        None => Elsewhere::All(path),
+        Some(theirs) => Elsewhere::Some(path, same_shapes(ours, theirs)),
+    }))
 }
 
 /// The signatures of the generated code alone: its public items, each on a line, without documentation, bodies

@@ -1,6 +1,6 @@
 //! The module `types`: a Rust type for each shape.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -11,20 +11,37 @@ use crate::components::components;
 use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
 use crate::plan::names::{constant, ident, snake, try_ident};
 
-/// The module; nothing where the protocol declares no shape. With `elsewhere`, its types stand in another module.
+/// Where types of shapes stand that are not generated.
+pub(super) enum Elsewhere {
+    /// All of them, in this module.
+    All(syn::Path),
+    /// Those with these names, in this module.
+    Some(syn::Path, BTreeSet<String>),
+}
+
+/// The module; nothing where the protocol declares no shape.
 pub(super) fn module(
     shapes: &[DeclaredShape],
-    elsewhere: Option<&syn::Path>,
+    elsewhere: Option<&Elsewhere>,
     allow: &TokenStream,
 ) -> Option<TokenStream> {
     if shapes.is_empty() {
         return None;
     }
-    if let Some(path) = elsewhere {
-        return Some(quote!(#[doc(inline)] pub use #path as types;));
-    }
+    let others = match elsewhere {
+        None => None,
+        Some(Elsewhere::All(path)) => return Some(quote!(#[doc(inline)] pub use #path as types;)),
+        Some(Elsewhere::Some(path, names)) => Some((path, names)).filter(|(_, names)| !names.is_empty()),
+    };
+    let reexported = others.map(|(path, names)| {
+        let types = names.iter().map(|name| ident(name));
+        quote!(#[doc(inline)] pub use #path::{#(#types),*};)
+    });
+    let is_elsewhere =
+        |shape: &DeclaredShape| others.is_some_and(|(_, names)| names.contains(&shape.name.text));
     let writer = ShapeWriter::new(shapes);
-    let types = shapes.iter().enumerate().map(|(index, shape)| writer.item(index, shape));
+    let generated = shapes.iter().enumerate().filter(|(_, shape)| !is_elsewhere(shape));
+    let types = generated.map(|(index, shape)| writer.item(index, shape));
     Some(quote! {
         /// What messages carry.
         #allow
@@ -32,6 +49,7 @@ pub(super) fn module(
             use super::typed::Value;
             use super::typed::shapes::{self, Number, Object};
             use std::collections::BTreeMap;
+            #reexported
 
             #(#types)*
         }

@@ -1,7 +1,6 @@
 //! Runs the engine's clock, and notifies the engine once when its transport is dropped.
 
 use std::fmt;
-#[cfg(any(feature = "http-server", feature = "http-client"))]
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -32,13 +31,11 @@ impl Clocked {
     }
 
     /// Waits until the session has said everything, or is abandoned.
-    #[cfg(any(feature = "http-server", feature = "http-client"))]
     pub(crate) async fn finish(&mut self) -> Finish {
         poll_fn(|context| self.poll(context, Some)).await
     }
 
     /// Waits until the session is abandoned, also if it has said everything before.
-    #[cfg(any(feature = "http-server", feature = "http-client"))]
     pub(crate) async fn abandoned(&mut self) {
         poll_fn(|context| self.poll(context, |finish| (finish == Finish::Abandoned).then_some(()))).await;
     }

@@ -56,6 +56,7 @@ enum DeliverySource<'a> {
     Message(&'a [u8]),
     Bytes(&'a mut FrameReader, &'a [u8]),
     End(&'a mut FrameReader),
+    Frame(Frame<'a>),
 }
 
 impl<'a> Delivery<'a> {
@@ -74,6 +75,14 @@ impl<'a> Delivery<'a> {
     /// its end.
     pub fn end_of(reader: &'a mut FrameReader) -> Delivery<'a> {
         Delivery::of(DeliverySource::End(reader))
+    }
+
+    /// A message that another endpoint has found.
+    pub(crate) fn frame(frame: Frame<'a>) -> Delivery<'a> {
+        Delivery::of(match frame {
+            Frame::Whole(message) => DeliverySource::Message(message),
+            frame @ Frame::TooLong(_) => DeliverySource::Frame(frame),
+        })
     }
 
     fn of(source: DeliverySource<'a>) -> Delivery<'a> {
@@ -127,6 +136,7 @@ impl<'a> Delivery<'a> {
             DeliverySource::Message(message) => each(Frame::Whole(message)),
             DeliverySource::Bytes(reader, bytes) => reader.feed(bytes, limit, each),
             DeliverySource::End(reader) => reader.finish(limit, each),
+            DeliverySource::Frame(frame) => each(frame),
         }
     }
 }

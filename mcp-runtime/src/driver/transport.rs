@@ -44,6 +44,13 @@ pub trait Transport: Send + 'static {
         true
     }
 
+    /// Whether it carries a single request and ends with it, as over HTTP where the protocol has no handshake. A program
+    /// that speaks several protocols learns from it which one the peer speaks; see
+    /// [`Successive`](crate::transport::Successive) for connections that begin before this is known.
+    fn is_for_one_request(&self) -> bool {
+        false
+    }
+
     /// Returns the limits that the session shares with others. It is called once, before [`run`](Self::run).
     fn limits(&self) -> SharedLimits {
         SharedLimits::default()

@@ -92,13 +92,15 @@ impl Engine {
         let rules = Rules::new(protocol, side, Arc::clone(&options))?;
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
         let input = Account::of([own]);
+        let mut calls = Calls::default();
+        calls.start_ids_at(options.first_id);
         Ok(Engine {
             options,
             rules,
             effects: Effects::default(),
             traces: Vec::new(),
             resumed: false,
-            calls: Calls::default(),
+            calls,
             timers: Timers::default(),
             owed: OwedReplies::default(),
             rate: Bucket::default(),

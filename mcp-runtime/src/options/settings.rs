@@ -129,6 +129,9 @@ pub struct Options {
     /// peer is a [`Violation`](crate::Violation) and never reaches the program. Default: no, because typed sessions decode
     /// payloads anyway, and many peers write `null` where a field may only be absent.
     pub judge_payloads: bool,
+    /// The id of the first request of this side; the others count on from it. Set it where the connection has carried
+    /// another session before, whose replies may still come. Default: 0.
+    pub first_id: i64,
     required: Vec<Text>,
     tolerated: Vec<Text>,
     pub(super) accepted: AcceptedVersions,
@@ -167,6 +170,7 @@ impl Default for Options {
             progress_field: Some("progress"),
             reveal_panics: false,
             judge_payloads: false,
+            first_id: 0,
             required: Vec::new(),
             tolerated: Vec::new(),
             accepted: AcceptedVersions::Own,
@@ -275,6 +279,7 @@ impl Options {
         progress_field: Option<&'static str>,
         reveal_panics: bool,
         judge_payloads: bool,
+        first_id: i64,
     }
 
     /// Sets [`request_rate`](Self::request_rate).

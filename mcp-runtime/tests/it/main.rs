@@ -5,6 +5,7 @@ mod checked;
 mod child;
 mod duplex;
 mod protocols;
+mod successive;
 mod tracing;
 mod transports;
 mod typed;

@@ -1,5 +1,6 @@
 //! `sessionc expand`: the generated code, to be read or checked in.
 
+use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
@@ -18,9 +19,26 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     let Some(compiled) = compilation.protocol.as_ref().filter(|_| !compilation.has_errors()) else {
         return Ok(End::Findings);
     };
+    let other = match &arguments.shapes_of {
+        None => None,
+        Some(file) => {
+            let other = compile_file(file)?;
+            print_findings(&other);
+            let shapes = other.protocol.as_ref().filter(|_| !other.has_errors());
+            let Some(shapes) = shapes.map(|compiled| compiled.declarations.shapes.clone()) else {
+                return Ok(End::Findings);
+            };
+            Some(shapes)
+        }
+    };
+    let placement = Placement {
+        feature: arguments.feature.as_deref(),
+        shapes: arguments.shapes.as_deref(),
+        shapes_of: other.as_deref(),
+    };
     let code = match arguments.signatures {
         true => generate::signatures(compiled, &compilation.sources),
-        false => generate::expand(compiled, &compilation.sources, &placement(arguments)),
+        false => generate::expand(compiled, &compilation.sources, &placement),
     };
     let code = code.map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
     match &arguments.output {
@@ -33,11 +51,6 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     Ok(End::Clean)
 }
 
-/// What the arguments say about the crate of the file.
-fn placement(arguments: &Expand) -> Placement<'_> {
-    Placement { feature: arguments.feature.as_deref(), shapes: arguments.shapes.as_deref() }
-}
-
 /// Compares a file with the code. Prints the difference, and the command that writes the file again.
 fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure> {
     let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.to_owned(), error))?;
@@ -48,11 +61,19 @@ fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure
     let difference = TextDiff::from_lines(there.as_str(), code);
     print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
     let signatures = if arguments.signatures { " --signatures" } else { "" };
-    let Placement { feature, shapes } = placement(arguments);
-    let feature = feature.map(|name| format!(" --feature {name}")).unwrap_or_default();
-    let shapes = shapes.map(|path| format!(" --shapes {path}")).unwrap_or_default();
+    let option = |name: &str, value: Option<&dyn Display>| match value {
+        Some(value) => format!(" --{name} {value}"),
+        None => String::new(),
+    };
+    let shapes_of = arguments.shapes_of.as_ref().map(|file| file.display());
+    let options = [
+        option("feature", arguments.feature.as_ref().map(|name| name as _)),
+        option("shapes", arguments.shapes.as_ref().map(|path| path as _)),
+        option("shapes-of", shapes_of.as_ref().map(|file| file as _)),
+    ]
+    .concat();
     eprintln!(
-        "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{signatures}{feature}{shapes}`"
+        "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{signatures}{options}`"
     );
     Ok(End::Findings)
 }

@@ -102,7 +102,7 @@ impl Calls {
         self.next_id
     }
 
-    /// The session began elsewhere, where ids up to this one were used.
+    /// Ids up to this one were used elsewhere.
     pub(crate) fn start_ids_at(&mut self, next: i64) {
         self.next_id = next;
     }

@@ -328,6 +328,10 @@ impl Transport for HttpSession {
         false
     }
 
+    fn is_for_one_request(&self) -> bool {
+        HttpSession::is_for_one_request(self)
+    }
+
     async fn run(self, endpoint: Arc<dyn Endpoint>) {
         endpoint.attach(Box::new(Route(Arc::clone(&self.shared))));
         let mut session = Clocked::new(Arc::clone(&endpoint));
