@@ -71,6 +71,9 @@ pub mod mcp_2025_11_25;
 #[cfg(feature = "2026-07-28")]
 pub mod mcp_2026_07_28;
 
+#[cfg(feature = "eras")]
+pub mod eras;
+
 #[cfg(feature = "2026-07-28")]
 pub mod rounds;
 

@@ -1,6 +1,7 @@
 //! The client's side: answers what is asked, until there is a result.
 
 use std::future::IntoFuture;
+use std::sync::Arc;
 
 use futures_util::future::try_join_all;
 use mcp_runtime::{Error, RpcError};
@@ -32,6 +33,23 @@ pub trait User: Send + Sync {
     /// Lists the directories in which the server may work.
     fn list_roots(&self) -> impl Future<Output = Result<ListRootsResult, RpcError>> + Send {
         std::future::ready(Err(RpcError::method_not_found("roots/list")))
+    }
+}
+
+impl<U: User> User for Arc<U> {
+    fn elicit(&self, params: ElicitParams) -> impl Future<Output = Result<ElicitResult, RpcError>> + Send {
+        (**self).elicit(params)
+    }
+
+    fn create_message(
+        &self,
+        params: CreateMessageParams,
+    ) -> impl Future<Output = Result<CreateMessageResult, RpcError>> + Send {
+        (**self).create_message(params)
+    }
+
+    fn list_roots(&self) -> impl Future<Output = Result<ListRootsResult, RpcError>> + Send {
+        (**self).list_roots()
     }
 }
 
@@ -112,7 +130,7 @@ impl<U: User> Answering<U> {
     }
 
     async fn answers<P: Retry>(&self, params: &P, questions: Questions) -> Result<Answers, RoundsError> {
-        if let Some((name, need)) = undeclared(params, &questions) {
+        if let Some((name, need)) = undeclared(&params.meta().client_capabilities, &questions) {
             let (name, capability) = (name.to_owned(), need.name().to_owned());
             return Err(RoundsError::NotDeclared { name, capability });
         }

@@ -10,11 +10,12 @@ use tokio::task::JoinSet;
 
 use super::declared::{Need, undeclared};
 use super::retry::{Answers, Questions, Retry, Round};
-use super::waiting::{Binding, Waiting};
+use super::waiting::{Binding, Waiting, is_of_waiting};
 use crate::mcp_2026_07_28::server::Context;
 use crate::mcp_2026_07_28::types::{
-    CreateMessageInput, CreateMessageParams, CreateMessageResult, ElicitInput, ElicitParams, ElicitResult,
-    InputRequest, InputRequiredResult, InputResponse, ListRootsInput, ListRootsResult,
+    ClientCapabilities, CreateMessageInput, CreateMessageParams, CreateMessageResult, ElicitInput,
+    ElicitParams, ElicitResult, InputRequest, InputRequiredResult, InputResponse, ListRootsInput,
+    ListRootsResult,
 };
 
 /// How many calls wait at once, unless the program says otherwise.
@@ -56,6 +57,8 @@ pub struct Rounds {
     waiting: Arc<Waiting>,
     lifetime: Duration,
     principal: Option<String>,
+    /// Whether a handler opens states that it has sealed.
+    sealed: bool,
 }
 
 impl Default for Rounds {
@@ -67,7 +70,12 @@ impl Default for Rounds {
 impl Rounds {
     /// At most 1,000 calls wait, each for at most ten minutes.
     pub fn new() -> Rounds {
-        Rounds { waiting: Arc::new(Waiting::new(MOST_WAITING)), lifetime: LIFETIME, principal: None }
+        Rounds {
+            waiting: Arc::new(Waiting::new(MOST_WAITING)),
+            lifetime: LIFETIME,
+            principal: None,
+            sealed: false,
+        }
     }
 
     /// At most so many calls wait at once; one more is refused as busy. Calls that wait already are forgotten, so say this
@@ -91,6 +99,14 @@ impl Rounds {
         Rounds { principal: Some(principal.into()), ..self.clone() }
     }
 
+    /// The same for handlers that give states of their own, and return an `InputRequiredResult` with what they have sealed.
+    /// A request with such a state begins the handler anew, and the handler has to open the state with a `Seal`, which
+    /// refuses what is not from this server.
+    #[must_use]
+    pub fn with_sealed_states(self) -> Self {
+        Rounds { sealed: true, ..self }
+    }
+
     /// Answers a request with what `handle` returns, or with what it asks for. A request that comes with the state of a call
     /// that waits goes on with that call, and its `handle` is not used. If the client leaves out some of the answers, it
     /// is asked for these again. Dropping the future, as a cancelled request does, drops what `handle` is doing.
@@ -98,17 +114,21 @@ impl Rounds {
     /// # Errors
     /// What `handle` returns; invalid params for a state that no call of this method, name and principal waits for; and
     /// busy, if too many calls wait.
-    pub async fn run<P, H, F, R>(&self, context: Context, params: P, handle: H) -> Result<R, RpcError>
+    pub async fn run<P, H, F, T, R>(&self, context: Context, params: P, handle: H) -> Result<R, RpcError>
     where
         P: Retry + Sync,
         H: FnOnce(Asker<P>) -> F,
-        F: Future<Output = Result<P::Result, RpcError>> + Send + 'static,
+        F: Future<Output = Result<T, RpcError>> + Send + 'static,
+        T: Into<Round<P::Result>>,
         R: From<Round<P::Result>>,
     {
         let binding =
             Binding { method: P::METHOD, name: params.name().to_owned(), principal: self.principal.clone() };
         let mut conversation = match params.state() {
             None => Box::new(Conversation::begin(context, params, handle)),
+            Some(state) if self.sealed && !is_of_waiting(state) => {
+                Box::new(Conversation::begin(context, params, handle))
+            }
             Some(state) => {
                 let found = self.waiting.take::<Conversation<P>>(state, &binding);
                 let mut conversation = found.ok_or_else(unknown_state)?;
@@ -120,7 +140,7 @@ impl Rounds {
             }
         };
         match conversation.next().await {
-            Next::Done(result) => result.map(Round::Done).map(Into::into),
+            Next::Done(result) => result.map(Into::into),
             Next::Asked(questions) => self.wait(binding, conversation, questions).map(Into::into),
         }
     }
@@ -158,12 +178,12 @@ struct Conversation<P: Retry> {
 /// What a handler does next.
 enum Step<R> {
     Asks(Asked),
-    Returns(Result<R, RpcError>),
+    Returns(Result<Round<R>, RpcError>),
 }
 
 enum Next<R> {
     Asked(Questions),
-    Done(Result<R, RpcError>),
+    Done(Result<Round<R>, RpcError>),
 }
 
 struct Asked {
@@ -175,10 +195,11 @@ struct Asked {
 }
 
 impl<P: Retry + Sync> Conversation<P> {
-    fn begin<H, F>(context: Context, params: P, handle: H) -> Conversation<P>
+    fn begin<H, F, T>(context: Context, params: P, handle: H) -> Conversation<P>
     where
         H: FnOnce(Asker<P>) -> F,
-        F: Future<Output = Result<P::Result, RpcError>> + Send + 'static,
+        F: Future<Output = Result<T, RpcError>> + Send + 'static,
+        T: Into<Round<P::Result>>,
     {
         // The client is asked one thing at a time; what else the handler asks meanwhile waits for its turn.
         let (told, steps) = mpsc::channel(1);
@@ -186,7 +207,7 @@ impl<P: Retry + Sync> Conversation<P> {
         let handled = handle(Asker { steps: told.clone(), rounds });
         let mut running = JoinSet::new();
         running.spawn(async move {
-            let returned = Step::Returns(handled.await);
+            let returned = Step::Returns(handled.await.map(Into::into));
             // The receiver is gone if the conversation is over.
             let _ = told.send(returned).await;
         });
@@ -237,8 +258,58 @@ impl<P: Retry> Clone for Asker<P> {
     }
 }
 
+/// The methods that ask one thing: of what has a method `ask`.
+macro_rules! asks {
+    () => {
+        /// Asks the user with a form or a URL.
+        ///
+        /// # Errors
+        /// See [`AskError`].
+        pub async fn elicit(&self, params: impl Into<ElicitParams> + Send) -> Result<ElicitResult, AskError> {
+            match self.ask_alone(ElicitInput::new(params.into()).into()).await? {
+                InputResponse::Elicit(answer) => Ok(answer),
+                _ => Err($crate::rounds::AskError::wrong($crate::rounds::ALONE)),
+            }
+        }
+
+        /// Asks the client's model for a message.
+        ///
+        /// # Errors
+        /// See [`AskError`].
+        pub async fn create_message(
+            &self,
+            params: CreateMessageParams,
+        ) -> Result<CreateMessageResult, AskError> {
+            match self.ask_alone(CreateMessageInput::new(params).into()).await? {
+                InputResponse::CreateMessage(answer) => Ok(answer),
+                _ => Err($crate::rounds::AskError::wrong($crate::rounds::ALONE)),
+            }
+        }
+
+        /// Asks for the directories in which the server may work.
+        ///
+        /// # Errors
+        /// See [`AskError`].
+        pub async fn list_roots(&self) -> Result<ListRootsResult, AskError> {
+            match self.ask_alone(ListRootsInput::new().into()).await? {
+                InputResponse::ListRoots(answer) => Ok(answer),
+                _ => Err($crate::rounds::AskError::wrong($crate::rounds::ALONE)),
+            }
+        }
+
+        async fn ask_alone(&self, question: InputRequest) -> Result<InputResponse, AskError> {
+            let mut answers = self.ask([($crate::rounds::ALONE.to_owned(), question)]).await?;
+            answers
+                .remove($crate::rounds::ALONE)
+                .ok_or_else(|| $crate::rounds::AskError::wrong($crate::rounds::ALONE))
+        }
+    };
+}
+#[cfg(feature = "eras")]
+pub(crate) use asks;
+
 /// The name of a question that is asked alone.
-const ALONE: &str = "input";
+pub(crate) const ALONE: &str = "input";
 
 impl<P: Retry + Sync> Asker<P> {
     /// The params of the request, as it came last.
@@ -252,43 +323,7 @@ impl<P: Retry + Sync> Asker<P> {
         self.rounds.borrow().0.clone()
     }
 
-    /// Asks the user with a form or a URL.
-    ///
-    /// # Errors
-    /// See [`AskError`].
-    pub async fn elicit(&self, params: impl Into<ElicitParams> + Send) -> Result<ElicitResult, AskError> {
-        match self.ask_alone(ElicitInput::new(params.into()).into()).await? {
-            InputResponse::Elicit(answer) => Ok(answer),
-            _ => Err(AskError::wrong(ALONE)),
-        }
-    }
-
-    /// Asks the client's model for a message.
-    ///
-    /// # Errors
-    /// See [`AskError`].
-    pub async fn create_message(&self, params: CreateMessageParams) -> Result<CreateMessageResult, AskError> {
-        match self.ask_alone(CreateMessageInput::new(params).into()).await? {
-            InputResponse::CreateMessage(answer) => Ok(answer),
-            _ => Err(AskError::wrong(ALONE)),
-        }
-    }
-
-    /// Asks for the directories in which the server may work.
-    ///
-    /// # Errors
-    /// See [`AskError`].
-    pub async fn list_roots(&self) -> Result<ListRootsResult, AskError> {
-        match self.ask_alone(ListRootsInput::new().into()).await? {
-            InputResponse::ListRoots(answer) => Ok(answer),
-            _ => Err(AskError::wrong(ALONE)),
-        }
-    }
-
-    async fn ask_alone(&self, question: InputRequest) -> Result<InputResponse, AskError> {
-        let mut answers = self.ask([(ALONE.to_owned(), question)]).await?;
-        answers.remove(ALONE).ok_or_else(|| AskError::wrong(ALONE))
-    }
+    asks! {}
 
     /// Asks several things in one round, by names of the server's choice. The answers have the same names; whether each is
     /// an answer to its question, the caller sees.
@@ -300,11 +335,7 @@ impl<P: Retry + Sync> Asker<P> {
         questions: impl IntoIterator<Item = (String, InputRequest)> + Send,
     ) -> Result<Answers, AskError> {
         let questions: Questions = questions.into_iter().collect();
-        let missing = undeclared(&self.rounds.borrow().1, &questions)
-            .map(|(name, need)| AskError::NotDeclared { name: name.to_owned(), needs: Needs(need) });
-        if let Some(missing) = missing {
-            return Err(missing);
-        }
+        AskError::undeclared(&self.rounds.borrow().1.meta().client_capabilities, &questions)?;
         let (reply, answers) = oneshot::channel();
         let asked = Asked { questions, answers: Answers::new(), reply };
         self.steps.send(Step::Asks(asked)).await.map_err(|_| AskError::Over)?;
@@ -328,6 +359,14 @@ pub enum AskError {
         /// The name of the question.
         name: String,
     },
+    /// The client refuses to answer. A client of an older revision answers each question by itself, and may refuse it; a later
+    /// one does not send its request again.
+    Refused {
+        /// The name of the question.
+        name: String,
+        /// What the client says.
+        error: RpcError,
+    },
     /// The request is over.
     Over,
 }
@@ -343,8 +382,19 @@ impl fmt::Display for Needs {
 }
 
 impl AskError {
-    fn wrong(name: &str) -> AskError {
+    pub(crate) fn wrong(name: &str) -> AskError {
         AskError::WrongAnswer { name: name.to_owned() }
+    }
+
+    /// Fails if a client does not declare that it can answer one of some questions.
+    pub(crate) fn undeclared<'a>(
+        declared: &ClientCapabilities,
+        questions: impl IntoIterator<Item = (&'a String, &'a InputRequest)>,
+    ) -> Result<(), AskError> {
+        match undeclared(declared, questions) {
+            Some((name, need)) => Err(AskError::NotDeclared { name: name.to_owned(), needs: Needs(need) }),
+            None => Ok(()),
+        }
     }
 }
 
@@ -356,6 +406,9 @@ impl fmt::Display for AskError {
                 "`{name}` needs the capability `{needs}` of the client, which the request does not declare"
             ),
             AskError::WrongAnswer { name } => write!(formatter, "the answer to `{name}` is of another kind"),
+            AskError::Refused { name, error } => {
+                write!(formatter, "the client refuses to answer `{name}`: {error}")
+            }
             AskError::Over => formatter.write_str("the request is over"),
         }
     }
@@ -377,6 +430,7 @@ impl From<AskError> for RpcError {
                 }
             }
             AskError::WrongAnswer { .. } => RpcError::invalid_params(error.to_string()),
+            AskError::Refused { .. } => RpcError::internal_error(error.to_string()),
             AskError::Over => RpcError::internal_error(error.to_string()),
         }
     }

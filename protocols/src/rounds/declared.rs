@@ -2,7 +2,6 @@
 
 use mcp_runtime::shapes::Object;
 
-use super::retry::{Questions, Retry};
 use crate::mcp_2026_07_28::types::{
     ClientCapabilities, ElicitParams, ElicitationCapability, InputRequest, MissingCapabilityData,
     SamplingCapability,
@@ -10,7 +9,7 @@ use crate::mcp_2026_07_28::types::{
 
 /// What a question needs of the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Need {
+pub(crate) enum Need {
     Roots,
     Sampling,
     SamplingWithTools,
@@ -73,9 +72,11 @@ impl Need {
     }
 }
 
-/// The first of some questions that the client of a request does not declare that it can answer, and what that needs.
-pub(super) fn undeclared<'a, P: Retry>(params: &P, questions: &'a Questions) -> Option<(&'a str, Need)> {
-    let declared = &params.meta().client_capabilities;
-    let needs = questions.iter().map(|(name, question)| (name.as_str(), Need::of(question)));
-    needs.into_iter().find(|(_, need)| !need.is_in(declared))
+/// The first of some questions that a client does not declare that it can answer, and what that needs.
+pub(crate) fn undeclared<'a>(
+    declared: &ClientCapabilities,
+    questions: impl IntoIterator<Item = (&'a String, &'a InputRequest)>,
+) -> Option<(&'a str, Need)> {
+    let mut needs = questions.into_iter().map(|(name, question)| (name.as_str(), Need::of(question)));
+    needs.find(|(_, need)| !need.is_in(declared))
 }

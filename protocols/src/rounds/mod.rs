@@ -22,6 +22,9 @@ mod seal;
 mod waiting;
 
 pub use answering::{Answering, RoundsError, User};
+pub(crate) use asking::ALONE;
+#[cfg(feature = "eras")]
+pub(crate) use asking::asks;
 pub use asking::{AskError, Asker, Needs, Rounds};
 pub use retry::{Answers, Questions, Retry, Round};
 #[cfg(feature = "sealed-state")]

@@ -53,6 +53,13 @@ pub enum Round<R> {
     InputRequired(InputRequiredResult),
 }
 
+impl<R> From<R> for Round<R> {
+    /// The last round.
+    fn from(result: R) -> Round<R> {
+        Round::Done(result)
+    }
+}
+
 macro_rules! retry {
     ($($params:ident, $method:literal, $name:ident -> $result:ident, $reply:ident { $done:ident, $asked:ident };)*) => { $(
         impl private::Sealed for $params {}

@@ -88,11 +88,19 @@ impl Waiting {
     }
 }
 
+/// What the states of calls that wait begin with, so that they can be told from sealed ones, which are in Base64.
+const PREFIX: &str = "waits.";
+
+/// Whether a state is one of a call that waits, or has waited, in some process.
+pub(super) fn is_of_waiting(state: &str) -> bool {
+    state.starts_with(PREFIX)
+}
+
 /// 128 random bits as text.
 fn random_state() -> Option<String> {
     let mut bits = [0; 16];
     getrandom::fill(&mut bits).ok()?;
-    Some(format!("{:032x}", u128::from_be_bytes(bits)))
+    Some(format!("{PREFIX}{:032x}", u128::from_be_bytes(bits)))
 }
 
 #[cfg(test)]

@@ -139,6 +139,7 @@ fn the_shipped_protocols() {
             "mcp_2025_03_26",
             "mcp_2025_06_18",
             "mcp_2026_07_28",
+            "helpers",
             "rounds",
             "subscribing",
         ],

@@ -7,12 +7,22 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use super::Division;
 use crate::driver::{
     Delivery, End, Endpoint, Finish, Frame, Outcome, Outgoing, Outlet, OutletNotice, SharedLimits,
     TransportEvent,
 };
 use crate::jsonrpc::{Dialect, Envelope, Sketch, parse};
+
+/// To which session a message of the peer belongs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Division {
+    /// It begins the next session. The one before gets no more messages, and may finish what it says.
+    Begins,
+    /// It belongs to the session that runs, or begins the first one.
+    Continues,
+    /// The same, and so do all that follow: no message is looked at any more.
+    Settled,
+}
 
 /// Says to which session a message belongs, by its method.
 pub(super) type Divide = Box<dyn FnMut(&str) -> Division + Send>;

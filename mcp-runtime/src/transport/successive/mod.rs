@@ -15,6 +15,7 @@ use crate::driver::{Endpoint, Outcome, Transport, TransportEvent};
 use connection::Connection;
 use whole::Whole;
 
+pub use connection::Division;
 pub use part::Part;
 
 /// A connection that carries one session after another, so that a program can speak several protocols over it: it looks at
@@ -50,17 +51,6 @@ pub struct Successive {
     connection: Arc<Connection>,
     /// Starts to carry messages with the first session.
     start: Option<Box<dyn FnOnce() + Send>>,
-}
-
-/// To which session a message of the peer belongs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Division {
-    /// It begins the next session. The one before gets no more messages, and may finish what it says.
-    Begins,
-    /// It belongs to the session that runs, or begins the first one.
-    Continues,
-    /// The same, and so do all that follow: no message is looked at any more.
-    Settled,
 }
 
 impl Successive {

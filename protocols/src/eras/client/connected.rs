@@ -1,0 +1,79 @@
+//! [`Client`]: a client of a server of either era.
+
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_runtime::Error;
+use mcp_runtime::session::Outcome;
+use tokio::sync::broadcast;
+
+use super::super::changes::Change;
+use super::super::era::Era;
+use super::super::handler::Offer;
+use crate::mcp_2025_11_25 as handshake;
+use crate::mcp_2026_07_28 as requests;
+use crate::mcp_2026_07_28::types::RequestMeta;
+use crate::rounds::Answering;
+
+/// A client that is connected to a server, of whichever era. A [`Connector`](super::Connector) makes it.
+///
+/// Its calls have the payloads of the latest revision. `params.meta` is what [`meta`](Self::meta) returns, to which a
+/// program may add metadata of its own.
+pub struct Client<U> {
+    pub(super) way: Way,
+    pub(super) answering: Answering<Arc<U>>,
+    pub(super) meta: RequestMeta,
+    pub(super) offer: Offer,
+}
+
+/// How the client speaks with its server.
+#[expect(clippy::large_enum_variant, reason = "there are few clients, and most have sessions")]
+pub(super) enum Way {
+    Requests(requests::McpClient<requests::Start>),
+    /// In a session, with what the changes come through of which it notifies unasked, as long as it lasts.
+    Session(handshake::McpClient<handshake::Active>, broadcast::WeakSender<Change>),
+}
+
+impl<U> Client<U> {
+    /// Whether the server has sessions.
+    pub fn era(&self) -> Era {
+        match self.way {
+            Way::Requests(_) => Era::Requests,
+            Way::Session(..) => Era::Handshake,
+        }
+    }
+
+    /// The revision that the client and the server have agreed on.
+    pub fn version(&self) -> &str {
+        &self.meta.protocol_version
+    }
+
+    /// What the server is, and what it can do.
+    pub fn offer(&self) -> &Offer {
+        &self.offer
+    }
+
+    /// The metadata of each request: the revision, what the client can do, and who it is. In a session the server has learnt
+    /// this from the handshake, and it is not sent again.
+    pub fn meta(&self) -> RequestMeta {
+        self.meta.clone()
+    }
+
+    /// Closes the connection: waits until all is written, and for the server to close its side.
+    ///
+    /// # Errors
+    /// If the connection has broken off before.
+    pub async fn close(self) -> Result<Outcome, Error> {
+        match self.way {
+            Way::Requests(client) => client.close().await,
+            Way::Session(client, _) => client.close().await,
+        }
+    }
+}
+
+impl<U> fmt::Debug for Client<U> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut shown = formatter.debug_struct("Client");
+        shown.field("era", &self.era()).field("version", &self.version()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,158 @@
+//! [`Listening`]: hears of the changes of a server.
+
+use mcp_runtime::Error;
+use tokio::sync::{broadcast, mpsc, watch};
+
+use super::super::changes::{BEHIND, Change, all_of, is_wanted, offered};
+use super::connected::{Client, Way};
+use crate::mcp_2025_11_25 as handshake;
+use crate::mcp_2025_11_25::types::ResourceParams;
+use crate::mcp_2026_07_28 as requests;
+use crate::mcp_2026_07_28::client::SubscribedNext;
+use crate::mcp_2026_07_28::types::{SubscriptionFilter, SubscriptionsListenParams};
+
+/// Hears of changes of a server, of those kinds that the client wants and the server offers. Dropping it ends the
+/// subscription. A program that does not read it hears of the changes later; in the meantime at most 256 are kept, and the
+/// server waits.
+#[derive(Debug)]
+pub struct Listening {
+    heard: SubscriptionFilter,
+    changes: mpsc::Receiver<Change>,
+    /// Dropping it tells the tasks that nobody listens.
+    _stop: watch::Sender<()>,
+}
+
+impl Listening {
+    /// The changes of which the server notifies.
+    pub fn heard(&self) -> &SubscriptionFilter {
+        &self.heard
+    }
+
+    /// Waits for a change. `None` if there will be no more: the server has ended the subscription, or the connection is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub async fn next(&mut self) -> Option<Change> {
+        self.changes.recv().await
+    }
+}
+
+impl<U> Client<U> {
+    /// Listens to changes of the server. In a session, changes of lists come unasked, and each resource is subscribed to.
+    ///
+    /// # Errors
+    /// If the server refuses a subscription, or the connection is gone.
+    pub async fn listen(&self, wanted: SubscriptionFilter) -> Result<Listening, Error> {
+        let (told, changes) = mpsc::channel(BEHIND);
+        let (stop, stopped) = watch::channel(());
+        let heard = match &self.way {
+            Way::Requests(client) => {
+                let params = SubscriptionsListenParams::new(wanted, self.meta());
+                let subscription = client.send_subscriptions_listen(params).await?;
+                let (acknowledged, subscription) = subscription.recv_subscriptions_acknowledged().await?;
+                tokio::spawn(forward(subscription, told, stopped));
+                acknowledged.notifications
+            }
+            Way::Session(client, unasked) => {
+                let heard = offered(wanted, &self.offer.capabilities);
+                // From before the first subscription, so that nothing is missed.
+                let unasked = unasked.upgrade().ok_or(Error::Closed)?.subscribe();
+                for uri in heard.resource_subscriptions.iter().flatten() {
+                    let subscription = client.subscribe(ResourceParams::new(uri)).await?;
+                    tokio::spawn(watch_resource(subscription, uri.clone(), told.clone(), stopped.clone()));
+                }
+                tokio::spawn(forward_unasked(unasked, heard.clone(), told, stopped));
+                heard
+            }
+        };
+        Ok(Listening { heard, changes, _stop: stop })
+    }
+}
+
+/// Waits until nobody listens.
+async fn stopped(stop: &mut watch::Receiver<()>) {
+    // Nothing is ever sent.
+    let _ = stop.changed().await;
+}
+
+/// Passes on what comes in a subscription. Dropping that cancels it.
+async fn forward(
+    mut subscription: requests::client::Subscription<requests::Subscribed>,
+    told: mpsc::Sender<Change>,
+    mut stop: watch::Receiver<()>,
+) {
+    loop {
+        let next = tokio::select! {
+            next = subscription.next() => next,
+            () = stopped(&mut stop) => return,
+        };
+        let change;
+        (change, subscription) = match next {
+            Ok(SubscribedNext::ToolsListChanged(_, subscription)) => (Change::Tools, subscription),
+            Ok(SubscribedNext::PromptsListChanged(_, subscription)) => (Change::Prompts, subscription),
+            Ok(SubscribedNext::ResourcesListChanged(_, subscription)) => (Change::Resources, subscription),
+            Ok(SubscribedNext::ResourceUpdated(params, subscription)) => {
+                (Change::Resource(params.uri), subscription)
+            }
+            Ok(_) | Err(_) => return,
+        };
+        if told.send(change).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Passes on the changes of one resource, until nobody listens: then it unsubscribes.
+async fn watch_resource(
+    mut subscription: handshake::client::Subscription<handshake::Watched>,
+    uri: String,
+    told: mpsc::Sender<Change>,
+    mut stop: watch::Receiver<()>,
+) {
+    loop {
+        tokio::select! {
+            updated = subscription.recv_resource_updated() => {
+                let Ok(updated) = updated else { return };
+                if told.send(Change::Resource(updated.uri)).await.is_err() {
+                    break;
+                }
+            }
+            () = stopped(&mut stop) => break,
+        }
+    }
+    // It fails if the session is over, and then there is nothing to end.
+    let _ = subscription.unsubscribe(ResourceParams::new(uri)).await;
+}
+
+/// Passes on the changes of which a session notifies unasked.
+async fn forward_unasked(
+    mut unasked: broadcast::Receiver<Change>,
+    heard: SubscriptionFilter,
+    told: mpsc::Sender<Change>,
+    mut stop: watch::Receiver<()>,
+) {
+    loop {
+        let changed = tokio::select! {
+            changed = unasked.recv() => changed,
+            () = stopped(&mut stop) => return,
+        };
+        let changed = match changed {
+            Ok(change) if is_wanted(&heard, &change) || is_of_part(&heard, &change) => vec![change],
+            Ok(_) => Vec::new(),
+            // What was missed may be anything.
+            Err(broadcast::error::RecvError::Lagged(_)) => all_of(&heard),
+            Err(broadcast::error::RecvError::Closed) => return,
+        };
+        for change in changed {
+            if told.send(change).await.is_err() {
+                return;
+            }
+        }
+    }
+}
+
+/// Whether a part of a resource has changed that is listened to.
+fn is_of_part(heard: &SubscriptionFilter, change: &Change) -> bool {
+    let Change::Resource(part) = change else { return false };
+    heard.resource_subscriptions.iter().flatten().any(|uri| part.starts_with(uri.as_str()))
+}

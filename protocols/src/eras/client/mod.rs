@@ -1,0 +1,13 @@
+//! The client's side: `connector.rs` finds out what a server speaks, `connected.rs` is the client that it makes, with the calls
+//! of `calls.rs` and the changes of `listening.rs`. `user.rs` answers what a server of an older revision asks.
+
+mod calls;
+mod connected;
+mod connector;
+mod listening;
+mod user;
+
+pub use calls::{Call, Request};
+pub use connected::Client;
+pub use connector::{ConnectError, Connector};
+pub use listening::Listening;

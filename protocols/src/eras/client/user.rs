@@ -1,0 +1,97 @@
+//! What a server sends of its own accord: its log in both eras; and in sessions, its questions and changes.
+
+use std::sync::Arc;
+
+use mcp_runtime::RpcError;
+use tokio::sync::broadcast;
+
+use super::super::changes::Change;
+use super::super::older::recast;
+use crate::mcp_2025_11_25::client as handshake;
+use crate::mcp_2025_11_25::types::{
+    CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult,
+    LoggingMessageParams, RequestParams, ResourceUpdatedParams,
+};
+use crate::mcp_2026_07_28::client as requests;
+use crate::mcp_2026_07_28::types as newer;
+use crate::rounds::User;
+
+/// Takes the messages of the server's log.
+pub(super) type OnLog = Arc<dyn Fn(newer::LoggingMessageParams) + Send + Sync>;
+
+/// Takes what a server without sessions sends for no subscription.
+pub(super) struct Log(pub(super) Option<OnLog>);
+
+impl requests::Handler for Log {
+    async fn log_message(&self, _: requests::Context, params: newer::LoggingMessageParams) {
+        if let Some(on_log) = &self.0 {
+            on_log(params);
+        }
+    }
+}
+
+/// Takes what a server sends in a session.
+pub(super) struct SessionUser<U> {
+    pub(super) user: Arc<U>,
+    pub(super) on_log: Option<OnLog>,
+    pub(super) changes: broadcast::Sender<Change>,
+}
+
+impl<U> SessionUser<U> {
+    fn changed(&self, change: Change) {
+        // It fails if nobody listens.
+        let _ = self.changes.send(change);
+    }
+}
+
+/// A question or an answer that the other era cannot say.
+fn unsayable(error: serde_json::Error) -> RpcError {
+    RpcError::invalid_params(error.to_string())
+}
+
+impl<U: User + 'static> handshake::Handler for SessionUser<U> {
+    async fn log_message(&self, _: handshake::Context, params: LoggingMessageParams) {
+        if let Some(on_log) = &self.on_log {
+            on_log(params.into());
+        }
+    }
+
+    async fn elicit(&self, _: handshake::Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        let answer = self.user.elicit(recast(&params).map_err(unsayable)?).await?;
+        recast(&answer).map_err(unsayable)
+    }
+
+    async fn create_message(
+        &self,
+        _: handshake::Context,
+        params: CreateMessageParams,
+    ) -> Result<CreateMessageResult, RpcError> {
+        let answer = self.user.create_message(recast(&params).map_err(unsayable)?).await?;
+        recast(&answer).map_err(unsayable)
+    }
+
+    async fn list_roots(
+        &self,
+        _: handshake::Context,
+        _: Option<RequestParams>,
+    ) -> Result<ListRootsResult, RpcError> {
+        recast(&self.user.list_roots().await?).map_err(unsayable)
+    }
+
+    async fn tools_list_changed(&self, _: handshake::Context) {
+        self.changed(Change::Tools);
+    }
+
+    async fn prompts_list_changed(&self, _: handshake::Context) {
+        self.changed(Change::Prompts);
+    }
+
+    async fn resources_list_changed(&self, _: handshake::Context) {
+        self.changed(Change::Resources);
+    }
+
+    /// Of a part of a resource, which has no subscription of its own.
+    async fn resource_updated(&self, _: handshake::Context, params: ResourceUpdatedParams) {
+        self.changed(Change::Resource(params.uri));
+    }
+}

@@ -1,0 +1,202 @@
+//! Serves a handler to clients of the revision without a handshake: each request by itself.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp_runtime::RpcError;
+
+use super::changes::{Change, offered};
+use super::context::{Ask, Asker, Context};
+use super::era::VERSION;
+use super::handler::Handler;
+use super::served::Served;
+use crate::VERSIONS;
+use crate::mcp_2026_07_28::server::{
+    self, PromptsGetReply, ResourcesReadReply, Subscription, ToolsCallReply,
+};
+use crate::mcp_2026_07_28::types::{
+    CacheScope, CallToolParams, CompleteParams, CompleteResult, DiscoverResult, EmptyResult, GetPromptParams,
+    InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
+    NotificationMeta, NotificationParams, PaginatedParams, ReadResourceParams, RequestParams,
+    ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    SubscriptionsListenParams,
+};
+use crate::mcp_2026_07_28::{McpError, Subscribing};
+use crate::rounds::{self, Answers, AskError, Retry, Round};
+
+/// Answers the requests of one client.
+pub(super) struct Requests<H>(pub(super) Served<H>);
+
+impl<P: Retry + Sync> Ask for rounds::Asker<P> {
+    fn context(&self) -> Context {
+        Context::of_request(rounds::Asker::context(self), self.params().meta().clone())
+    }
+
+    fn ask(&self, questions: Vec<(String, InputRequest)>) -> BoxFuture<'_, Result<Answers, AskError>> {
+        rounds::Asker::ask(self, questions).boxed()
+    }
+}
+
+/// Every result says what it is, unless the handler has said so.
+macro_rules! complete {
+    ($result:expr) => {{
+        let mut result = $result;
+        result.result_type.get_or_insert(ResultType::Complete);
+        result
+    }};
+}
+
+/// The last round of a request, which says what it is.
+macro_rules! last_round {
+    ($round:expr) => {
+        match $round {
+            Round::Done(result) => Round::Done(complete!(result)),
+            asked => asked,
+        }
+    };
+}
+
+impl<H: Handler> server::Handler for Requests<H> {
+    async fn discover(&self, _: server::Context, _: RequestParams) -> Result<DiscoverResult, RpcError> {
+        let offer = self.0.handler.offer();
+        let versions = [VERSION].into_iter().chain(VERSIONS.into_iter().rev());
+        let meta = ResultMeta::new().server_info(offer.server_info);
+        // What a server offers may change while it runs, so the result is not kept.
+        let result = DiscoverResult::new(versions, offer.capabilities, 0, CacheScope::Private).meta(meta);
+        Ok(DiscoverResult { instructions: offer.instructions, ..complete!(result) })
+    }
+
+    async fn list_tools(
+        &self,
+        context: server::Context,
+        params: PaginatedParams,
+    ) -> Result<ListToolsResult, RpcError> {
+        let context = Context::of_request(context, params.meta.clone());
+        Ok(complete!(self.0.handler.list_tools(context, params).await?))
+    }
+
+    async fn call_tool(
+        &self,
+        context: server::Context,
+        params: CallToolParams,
+    ) -> Result<ToolsCallReply, RpcError> {
+        let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
+        let call = |asker: rounds::Asker<CallToolParams>| async move {
+            let params = asker.params();
+            Ok(last_round!(handler.call_tool(Asker::new(asker), params).await?))
+        };
+        rounds.run(context, params, call).await
+    }
+
+    async fn list_resources(
+        &self,
+        context: server::Context,
+        params: PaginatedParams,
+    ) -> Result<ListResourcesResult, RpcError> {
+        let context = Context::of_request(context, params.meta.clone());
+        Ok(complete!(self.0.handler.list_resources(context, params).await?))
+    }
+
+    async fn list_resource_templates(
+        &self,
+        context: server::Context,
+        params: PaginatedParams,
+    ) -> Result<ListResourceTemplatesResult, RpcError> {
+        let context = Context::of_request(context, params.meta.clone());
+        Ok(complete!(self.0.handler.list_resource_templates(context, params).await?))
+    }
+
+    async fn read_resource(
+        &self,
+        context: server::Context,
+        params: ReadResourceParams,
+    ) -> Result<ResourcesReadReply, RpcError> {
+        let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
+        let read = |asker: rounds::Asker<ReadResourceParams>| async move {
+            let params = asker.params();
+            Ok(last_round!(handler.read_resource(Asker::new(asker), params).await?))
+        };
+        rounds.run(context, params, read).await
+    }
+
+    async fn list_prompts(
+        &self,
+        context: server::Context,
+        params: PaginatedParams,
+    ) -> Result<ListPromptsResult, RpcError> {
+        let context = Context::of_request(context, params.meta.clone());
+        Ok(complete!(self.0.handler.list_prompts(context, params).await?))
+    }
+
+    async fn get_prompt(
+        &self,
+        context: server::Context,
+        params: GetPromptParams,
+    ) -> Result<PromptsGetReply, RpcError> {
+        let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
+        let get = |asker: rounds::Asker<GetPromptParams>| async move {
+            let params = asker.params();
+            Ok(last_round!(handler.get_prompt(Asker::new(asker), params).await?))
+        };
+        rounds.run(context, params, get).await
+    }
+
+    async fn complete(
+        &self,
+        context: server::Context,
+        params: CompleteParams,
+    ) -> Result<CompleteResult, RpcError> {
+        let context = Context::of_request(context, params.meta.clone());
+        Ok(complete!(self.0.handler.complete(context, params).await?))
+    }
+
+    async fn subscriptions_listen(
+        &self,
+        _: server::Context,
+        params: SubscriptionsListenParams,
+        subscription: Subscription<Subscribing>,
+    ) {
+        // It fails if the client is gone, and then nobody is to be told.
+        let _ = self.listen(params.notifications, subscription).await;
+    }
+}
+
+impl<H: Handler> Requests<H> {
+    async fn listen(
+        &self,
+        wanted: SubscriptionFilter,
+        subscription: Subscription<Subscribing>,
+    ) -> Result<(), McpError> {
+        let Some(id) = subscription.request_id() else { return Ok(()) };
+        let meta = NotificationMeta::new().subscription_id(id);
+        let heard = offered(wanted, &self.0.handler.offer().capabilities);
+        // From before the client knows that it is subscribed, so that it misses nothing.
+        let mut changes = self.0.changes.subscribe(heard.clone());
+        let acknowledged = SubscriptionsAcknowledgedParams::new(heard).meta(meta.clone());
+        let mut subscription = subscription.send_subscriptions_acknowledged(acknowledged).await?;
+        loop {
+            let changed = tokio::select! {
+                () = subscription.cancelled() => return Ok(()),
+                changed = changes.next() => changed,
+            };
+            let Some(changed) = changed else {
+                let result = EmptyResult::new();
+                subscription.send_subscription_closed(complete!(result)).await?;
+                return Ok(());
+            };
+            for change in changed {
+                let list = NotificationParams::new().meta(meta.clone());
+                match change {
+                    Change::Tools => subscription.send_tools_list_changed(list).await?,
+                    Change::Prompts => subscription.send_prompts_list_changed(list).await?,
+                    Change::Resources => subscription.send_resources_list_changed(list).await?,
+                    Change::Resource(uri) => {
+                        let params = ResourceUpdatedParams::new(uri).meta(meta.clone());
+                        subscription.send_resource_updated(params).await?;
+                    }
+                }
+            }
+        }
+    }
+}
