@@ -97,7 +97,7 @@ impl server::Handler for Desk {
 
     async fn subscriptions_listen(
         &self,
-        _: server::Context,
+        context: server::Context,
         params: SubscriptionsListenParams,
         subscription: server::Subscription<Subscribing>,
     ) {
@@ -112,8 +112,9 @@ impl server::Handler for Desk {
         };
         loop {
             tokio::select! {
-
                 () = subscription.cancelled() => return,
+                // A client that says nothing more does not wait for changes.
+                () = context.peer_closed() => return,
                 _ = tools.changed(), if wanted => {
                     let changed = NotificationParams::new().meta(meta.clone());
                     if subscription.send_tools_list_changed(changed).await.is_err() {

@@ -115,6 +115,15 @@ impl Engine {
         Poll::Pending
     }
 
+    /// Waits until the peer has closed its side, or the session is over.
+    pub(crate) fn poll_peer_closed(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
+        if self.lifecycle.is_open() {
+            self.lifecycle.waiting().register(context, waiter, &mut self.effects);
+            return Poll::Pending;
+        }
+        Poll::Ready(())
+    }
+
     /// Waits until the session is over or this side closes it, from when on handlers have their grace period.
     pub(crate) fn poll_ending(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
         if self.lifecycle.is_live() {

@@ -13,7 +13,7 @@ use super::payload_text::written;
 use super::timer::room;
 use super::within::Within;
 use crate::driver::Extension;
-use crate::engine::Link;
+use crate::engine::{Engine, Link};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
@@ -96,6 +96,12 @@ impl Context {
         let link = &self.link;
         link.wait_as(|engine, caller, context, waiter| engine.poll_cancelled(caller, context, waiter, id))
             .await;
+    }
+
+    /// Waits until the peer has closed its side, or the session ends. A peer that has closed its side cancels nothing any more,
+    /// and reads replies alone: notifications to it are dropped.
+    pub async fn peer_closed(&self) {
+        self.link.wait(Engine::poll_peer_closed).await;
     }
 
     /// Returns the error with which a handler answers that has given up because the peer has cancelled the request: with

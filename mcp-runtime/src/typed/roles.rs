@@ -295,6 +295,12 @@ macro_rules! __context {
                 self.context.cancelled().await
             }
 
+            /// Waits until the peer has closed its side, or the session ends. A peer that has closed its side cancels
+            /// nothing any more, and reads replies alone: notifications to it are dropped. End here what only notifies.
+            pub async fn peer_closed(&self) {
+                self.context.peer_closed().await
+            }
+
             /// Returns the error with which a handler answers that has given up because the peer has cancelled the
             /// request.
             pub fn cancelled_error(&self) -> $crate::RpcError {

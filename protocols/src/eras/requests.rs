@@ -153,18 +153,19 @@ impl<H: Handler> server::Handler for Requests<H> {
 
     async fn subscriptions_listen(
         &self,
-        _: server::Context,
+        context: server::Context,
         params: SubscriptionsListenParams,
         subscription: Subscription<Subscribing>,
     ) {
         // It fails if the client is gone, and then nobody is to be told.
-        let _ = self.listen(params.notifications, subscription).await;
+        let _ = self.listen(&context, params.notifications, subscription).await;
     }
 }
 
 impl<H: Handler> Requests<H> {
     async fn listen(
         &self,
+        context: &server::Context,
         wanted: SubscriptionFilter,
         subscription: Subscription<Subscribing>,
     ) -> Result<(), McpError> {
@@ -178,6 +179,8 @@ impl<H: Handler> Requests<H> {
         loop {
             let changed = tokio::select! {
                 () = subscription.cancelled() => return Ok(()),
+                // A client that says nothing more does not wait for changes.
+                () = context.peer_closed() => None,
                 changed = changes.next() => changed,
             };
             let Some(changed) = changed else {

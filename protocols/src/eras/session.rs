@@ -307,8 +307,11 @@ impl SessionAsker {
         name: &str,
         question: newer::InputRequest,
     ) -> Result<newer::InputResponse, AskError> {
+        let unknown = AskError::unknown(name, &question);
         let refused = |error| match error {
             Error::Refused(error) => AskError::Refused { name: name.to_owned(), error },
+            // It is declared, but the revision of the session does not have it.
+            Error::NotPermitted(_) => unknown,
             _ => AskError::Over,
         };
         let peer = self.session.peer();

@@ -396,6 +396,12 @@ impl AskError {
             None => Ok(()),
         }
     }
+
+    /// The revision of the client does not have the question.
+    #[cfg(feature = "eras")]
+    pub(crate) fn unknown(name: &str, question: &InputRequest) -> AskError {
+        AskError::NotDeclared { name: name.to_owned(), needs: Needs(Need::of(question)) }
+    }
 }
 
 impl fmt::Display for AskError {

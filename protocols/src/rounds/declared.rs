@@ -18,7 +18,7 @@ pub(crate) enum Need {
 }
 
 impl Need {
-    fn of(question: &InputRequest) -> Need {
+    pub(super) fn of(question: &InputRequest) -> Need {
         match question {
             InputRequest::RootsList(_) => Need::Roots,
             InputRequest::SamplingCreateMessage(asked) => {

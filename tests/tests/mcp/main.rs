@@ -1,5 +1,6 @@
 //! The Model Context Protocol: its revisions, its payloads, and sessions of its generated types.
 
+mod eras;
 mod payloads;
 mod raw_json;
 mod replay;

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use mcp_runtime::Error;
 
 use super::connected::{Client, Way};
+use super::watching::Session;
 use crate::mcp_2026_07_28::types::{
     CallToolParams, CallToolResult, CompleteParams, CompleteResult, GetPromptParams, GetPromptResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedParams,
@@ -126,7 +127,7 @@ macro_rules! request {
                 async move {
                     match &$client.way {
                         Way::Requests($requests) => $send,
-                        Way::Session($session, _) => $call,
+                        Way::Session(Session { client: $session, .. }) => $call,
                     }
                 }
                 .boxed()

@@ -5,12 +5,10 @@ use std::sync::Arc;
 
 use mcp_runtime::Error;
 use mcp_runtime::session::Outcome;
-use tokio::sync::broadcast;
 
-use super::super::changes::Change;
 use super::super::era::Era;
 use super::super::handler::Offer;
-use crate::mcp_2025_11_25 as handshake;
+use super::watching::Session;
 use crate::mcp_2026_07_28 as requests;
 use crate::mcp_2026_07_28::types::RequestMeta;
 use crate::rounds::Answering;
@@ -30,8 +28,7 @@ pub struct Client<U> {
 #[expect(clippy::large_enum_variant, reason = "there are few clients, and most have sessions")]
 pub(super) enum Way {
     Requests(requests::McpClient<requests::Start>),
-    /// In a session, with what the changes come through of which it notifies unasked, as long as it lasts.
-    Session(handshake::McpClient<handshake::Active>, broadcast::WeakSender<Change>),
+    Session(Session),
 }
 
 impl<U> Client<U> {
@@ -39,7 +36,7 @@ impl<U> Client<U> {
     pub fn era(&self) -> Era {
         match self.way {
             Way::Requests(_) => Era::Requests,
-            Way::Session(..) => Era::Handshake,
+            Way::Session(_) => Era::Handshake,
         }
     }
 
@@ -66,7 +63,7 @@ impl<U> Client<U> {
     pub async fn close(self) -> Result<Outcome, Error> {
         match self.way {
             Way::Requests(client) => client.close().await,
-            Way::Session(client, _) => client.close().await,
+            Way::Session(session) => session.client.close().await,
         }
     }
 }

@@ -3,9 +3,12 @@
 use std::collections::HashMap;
 use std::error::Error as StdError;
 use std::fmt;
+use std::future::IntoFuture;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use mcp_runtime::session::StepError;
 use mcp_runtime::transport::Successive;
 use mcp_runtime::{Error, Options, RpcError, Transport};
@@ -17,6 +20,7 @@ use super::super::handler::Offer;
 use super::super::older;
 use super::connected::{Client, Way};
 use super::user::{Log, OnLog, SessionUser};
+use super::watching::Session;
 use crate::mcp_2025_11_25 as handshake;
 use crate::mcp_2025_11_25::types::{InitializeParams, SetLevelParams};
 use crate::mcp_2026_07_28 as requests;
@@ -222,7 +226,15 @@ impl<U: User + 'static> Connector<U> {
         if let Some((least, _)) = &self.log {
             meta = meta.log_level(*least);
         }
-        let found = client.discover(RequestParams::new(meta.clone())).timeout(self.probe).await;
+        // A server that does not know the request does not know its cancellation either, so that it is kept until the session
+        // begins, even if it takes too long.
+        let mut probe = client.handle().discover(RequestParams::new(meta.clone())).into_future().boxed();
+        let Ok(found) = tokio::time::timeout(self.probe, &mut probe).await else {
+            return match self.era {
+                None => Ok(Found::Session(Asked { _client: client, _probe: Some(probe) })),
+                Some(_) => Err(ConnectError::NoAnswer { within: self.probe }),
+            };
+        };
         match found {
             Ok(found) if found.supported_versions.iter().any(|version| version == VERSION) => {
                 let offer = offer_of(found);
@@ -238,7 +250,7 @@ impl<U: User + 'static> Connector<U> {
             }
             Err(Error::Disconnected { reason }) => Err(ConnectError::Ended(Error::Disconnected { reason })),
             // Whatever else it is, and however late: the server does not know the request.
-            Err(_) if self.era.is_none() => Ok(Found::Session(client)),
+            Err(_) if self.era.is_none() => Ok(Found::Session(Asked { _client: client, _probe: None })),
             Err(error) => Err(ConnectError::NotDiscovered(error)),
         }
     }
@@ -251,7 +263,7 @@ impl<U: User + 'static> Connector<U> {
     ) -> Result<Found<U>, ConnectError> {
         let has_sessions = supported.iter().any(|version| VERSIONS.contains(&&**version));
         match has_sessions && self.era.is_none() {
-            true => Ok(Found::Session(client)),
+            true => Ok(Found::Session(Asked { _client: client, _probe: None })),
             false => Err(ConnectError::NoCommonVersion { supported }),
         }
     }
@@ -277,7 +289,12 @@ impl<U: User + 'static> Connector<U> {
         let meta = meta.client_info(self.client_info.clone());
         let capabilities = older::recast(&found.capabilities).unwrap_or_default();
         let offer = Offer { instructions: found.instructions, ..Offer::new(found.server_info, capabilities) };
-        Ok(Client { way: Way::Session(client, unasked), answering: self.answering(), meta, offer })
+        Ok(Client {
+            way: Way::Session(Session::new(client, unasked)),
+            answering: self.answering(),
+            meta,
+            offer,
+        })
     }
 }
 
@@ -285,8 +302,14 @@ impl<U: User + 'static> Connector<U> {
 #[expect(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum Found<U> {
     Requests(Client<U>),
-    /// One with a handshake. This is the client that has asked.
-    Session(requests::McpClient<requests::Start>),
+    /// A revision with a handshake.
+    Session(Asked),
+}
+
+/// What has asked the server what it speaks. It is dropped when it cannot say anything to the server any more.
+struct Asked {
+    _client: requests::McpClient<requests::Start>,
+    _probe: Option<BoxFuture<'static, Result<DiscoverResult, Error>>>,
 }
 
 /// The revisions that an error says the server speaks.
@@ -339,8 +362,13 @@ pub enum ConnectError {
     Ended(Error),
     /// The server speaks the newer era, and refuses the client.
     Refused(RpcError),
-    /// The server does not answer `server/discover`, and the program speaks no other era.
+    /// The server does not know `server/discover`, and the program speaks no other era.
     NotDiscovered(Error),
+    /// The server does not answer `server/discover` in time, and the program speaks no other era.
+    NoAnswer {
+        /// How long it had.
+        within: Duration,
+    },
     /// The server speaks only revisions that the client does not.
     NoCommonVersion {
         /// What the server speaks.
@@ -363,8 +391,12 @@ impl fmt::Display for ConnectError {
             ),
             ConnectError::Refused(error) => write!(formatter, "the server refuses the client: {error}"),
             ConnectError::NotDiscovered(error) => {
-                write!(formatter, "the server does not answer `server/discover`: {error}")
+                write!(formatter, "the server does not know `server/discover`: {error}")
             }
+            ConnectError::NoAnswer { within } => write!(
+                formatter,
+                "the server does not answer `server/discover` within {within:?}: see `Connector::probe_within`"
+            ),
             ConnectError::NoCommonVersion { supported } => write!(
                 formatter,
                 "the server speaks {}, and the client {VERSION} and {}",
@@ -392,7 +424,7 @@ impl StdError for ConnectError {
             | ConnectError::Handshake(error) => Some(error),
             ConnectError::Refused(error) => Some(error),
             ConnectError::Capabilities(error) => Some(error),
-            ConnectError::NoCommonVersion { .. } => None,
+            ConnectError::NoCommonVersion { .. } | ConnectError::NoAnswer { .. } => None,
         }
     }
 }

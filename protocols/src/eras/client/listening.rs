@@ -1,12 +1,13 @@
 //! [`Listening`]: hears of the changes of a server.
 
+use std::sync::Arc;
+
 use mcp_runtime::Error;
 use tokio::sync::{broadcast, mpsc, watch};
 
 use super::super::changes::{BEHIND, Change, all_of, is_wanted, offered};
 use super::connected::{Client, Way};
-use crate::mcp_2025_11_25 as handshake;
-use crate::mcp_2025_11_25::types::ResourceParams;
+use super::watching::Watched;
 use crate::mcp_2026_07_28 as requests;
 use crate::mcp_2026_07_28::client::SubscribedNext;
 use crate::mcp_2026_07_28::types::{SubscriptionFilter, SubscriptionsListenParams};
@@ -18,8 +19,10 @@ use crate::mcp_2026_07_28::types::{SubscriptionFilter, SubscriptionsListenParams
 pub struct Listening {
     heard: SubscriptionFilter,
     changes: mpsc::Receiver<Change>,
-    /// Dropping it tells the tasks that nobody listens.
+    /// Dropping it tells the task that nobody listens.
     _stop: watch::Sender<()>,
+    /// The resources of a session.
+    _watched: Vec<Arc<Watched>>,
 }
 
 impl Listening {
@@ -45,6 +48,7 @@ impl<U> Client<U> {
     pub async fn listen(&self, wanted: SubscriptionFilter) -> Result<Listening, Error> {
         let (told, changes) = mpsc::channel(BEHIND);
         let (stop, stopped) = watch::channel(());
+        let mut watched = Vec::new();
         let heard = match &self.way {
             Way::Requests(client) => {
                 let params = SubscriptionsListenParams::new(wanted, self.meta());
@@ -53,19 +57,18 @@ impl<U> Client<U> {
                 tokio::spawn(forward(subscription, told, stopped));
                 acknowledged.notifications
             }
-            Way::Session(client, unasked) => {
+            Way::Session(session) => {
                 let heard = offered(wanted, &self.offer.capabilities);
                 // From before the first subscription, so that nothing is missed.
-                let unasked = unasked.upgrade().ok_or(Error::Closed)?.subscribe();
+                let unasked = session.changes.upgrade().ok_or(Error::Closed)?.subscribe();
                 for uri in heard.resource_subscriptions.iter().flatten() {
-                    let subscription = client.subscribe(ResourceParams::new(uri)).await?;
-                    tokio::spawn(watch_resource(subscription, uri.clone(), told.clone(), stopped.clone()));
+                    watched.push(session.watch(uri).await?);
                 }
-                tokio::spawn(forward_unasked(unasked, heard.clone(), told, stopped));
+                tokio::spawn(forward_of_session(unasked, heard.clone(), told, stopped));
                 heard
             }
         };
-        Ok(Listening { heard, changes, _stop: stop })
+        Ok(Listening { heard, changes, _stop: stop, _watched: watched })
     }
 }
 
@@ -102,30 +105,8 @@ async fn forward(
     }
 }
 
-/// Passes on the changes of one resource, until nobody listens: then it unsubscribes.
-async fn watch_resource(
-    mut subscription: handshake::client::Subscription<handshake::Watched>,
-    uri: String,
-    told: mpsc::Sender<Change>,
-    mut stop: watch::Receiver<()>,
-) {
-    loop {
-        tokio::select! {
-            updated = subscription.recv_resource_updated() => {
-                let Ok(updated) = updated else { return };
-                if told.send(Change::Resource(updated.uri)).await.is_err() {
-                    break;
-                }
-            }
-            () = stopped(&mut stop) => break,
-        }
-    }
-    // It fails if the session is over, and then there is nothing to end.
-    let _ = subscription.unsubscribe(ResourceParams::new(uri)).await;
-}
-
-/// Passes on the changes of which a session notifies unasked.
-async fn forward_unasked(
+/// Passes on the changes of a session.
+async fn forward_of_session(
     mut unasked: broadcast::Receiver<Change>,
     heard: SubscriptionFilter,
     told: mpsc::Sender<Change>,

@@ -1,0 +1,259 @@
+//! A client finds out which era its server speaks, as the stdio page of revision 2026-07-28 wants it.
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::time::Duration;
+
+use mcp_protocols::eras::{Client, ConnectError, Connector, Era};
+use mcp_runtime::Options;
+use mcp_runtime::transport::{Duplex, duplex};
+use serde_json::{Value, json};
+use test_support::raw::{Raw, Wire, raw};
+use test_support::script::guarded;
+
+use super::client::{Ada, connector};
+use super::server;
+
+type Connected = Result<Client<Ada>, ConnectError>;
+
+/// A client that connects to a raw server.
+fn connecting(connector: Connector<Ada>) -> (Raw, tokio::task::JoinHandle<Connected>) {
+    let (wire, server) = raw();
+    (server, tokio::spawn(async move { connector.connect(wire).await }))
+}
+
+fn error(id: &Value, code: i64, data: Value) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": code, "message": "no", "data": data } })
+}
+
+/// Answers the handshake of a client.
+async fn welcome(server: &mut Raw, initialize: &Value) {
+    assert_eq!(initialize["method"], "initialize", "{initialize}");
+    assert_eq!(initialize["params"]["protocolVersion"], "2025-11-25");
+    assert_eq!(initialize["params"]["capabilities"], json!({ "elicitation": {} }));
+    let result = json!({
+        "protocolVersion": "2025-03-26", "capabilities": {}, "serverInfo": { "name": "old", "version": "1" }
+    });
+    server.say(json!({ "jsonrpc": "2.0", "id": initialize["id"], "result": result })).await;
+    assert_eq!(server.hear().await.unwrap()["method"], "notifications/initialized");
+}
+
+fn expect_session(connected: Connected) {
+    let client = connected.unwrap();
+    assert_eq!((client.era(), client.version()), (Era::Handshake, "2025-03-26"));
+    assert_eq!(client.offer().server_info.name, "old");
+}
+
+#[tokio::test]
+async fn any_error_that_is_not_of_the_newer_era_means_a_handshake() {
+    guarded(async {
+        for code in [-32601, -32602, -32600, -32000, -32001, -32603, 7] {
+            let (mut server, client) = connecting(connector());
+            let probe = server.hear().await.unwrap();
+            assert_eq!(probe["method"], "server/discover");
+            let meta = &probe["params"]["_meta"];
+            assert_eq!(meta["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+            server.say(error(&probe["id"], code, Value::Null)).await;
+            let initialize = server.hear().await.unwrap();
+            welcome(&mut server, &initialize).await;
+            expect_session(client.await.unwrap());
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_no_answer_to_the_question_means_a_handshake_too() {
+    guarded(async {
+        for answer in [json!({}), json!({ "tools": [] }), json!({ "supportedVersions": 7 })] {
+            let (mut server, client) = connecting(connector());
+            let probe = server.hear().await.unwrap();
+            server.say(json!({ "jsonrpc": "2.0", "id": probe["id"], "result": answer })).await;
+            let initialize = server.hear().await.unwrap();
+            welcome(&mut server, &initialize).await;
+            expect_session(client.await.unwrap());
+        }
+    })
+    .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_says_nothing_has_a_handshake_and_may_answer_late() {
+    let reports = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let seen = reports.clone();
+    let options = Options::new().on_report(move |report| seen.lock().unwrap().push(report.to_string()));
+    let (mut server, client) = connecting(connector().options(options).probe_within(Duration::from_secs(3)));
+    let probe = server.hear().await.unwrap();
+    let initialize = server.hear().await.unwrap();
+    assert_eq!(initialize["method"], "initialize", "nothing is cancelled that the server does not know");
+    assert_ne!(initialize["id"], probe["id"]);
+    server.say(error(&probe["id"], -32601, Value::Null)).await;
+    welcome(&mut server, &initialize).await;
+    expect_session(client.await.unwrap());
+    assert_eq!(reports.lock().unwrap().len(), 1, "the late answer is reported: {reports:?}");
+}
+
+#[tokio::test]
+async fn a_server_of_the_newer_era_is_not_asked_for_a_handshake() {
+    guarded(async {
+        let unsupported = |supported: Value| json!({ "supported": supported, "requested": "2026-07-28" });
+        for (code, data) in [
+            (-32020, Value::Null),
+            (-32021, json!({ "requiredCapabilities": {} })),
+            (-32022, unsupported(json!(["2027-01-01"]))),
+            (-32022, unsupported(json!([]))),
+            (-32022, Value::Null),
+        ] {
+            let (mut server, client) = connecting(connector());
+            let probe = server.hear().await.unwrap();
+            server.say(error(&probe["id"], code, data)).await;
+            let error = client.await.unwrap().unwrap_err();
+            match (code, &error) {
+                (-32022, ConnectError::NoCommonVersion { .. }) => {}
+                (-32020 | -32021, ConnectError::Refused(refused)) => assert_eq!(refused.code, code),
+                _ => panic!("{code}: {error:?}"),
+            }
+            assert!(server.hear().await.is_none(), "nothing else is said");
+        }
+        // One that has both.
+        let (mut server, client) = connecting(connector());
+        let probe = server.hear().await.unwrap();
+        server.say(error(&probe["id"], -32022, unsupported(json!(["2027-01-01", "2025-11-25"])))).await;
+        let initialize = server.hear().await.unwrap();
+        welcome(&mut server, &initialize).await;
+        expect_session(client.await.unwrap());
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_server_that_ends_is_reported_with_what_to_do() {
+    guarded(async {
+        let (mut server, client) = connecting(connector());
+        server.hear().await.unwrap();
+        drop(server);
+        let error = client.await.unwrap().unwrap_err();
+        assert!(matches!(error, ConnectError::Ended(_)), "{error:?}");
+        assert!(error.to_string().contains("`Connector::era(Era::Handshake)`"), "{error}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_pinned_era_is_not_left() {
+    guarded(async {
+        let (mut server, client) = connecting(connector().era(Era::Handshake));
+        let initialize = server.hear().await.unwrap();
+        welcome(&mut server, &initialize).await;
+        expect_session(client.await.unwrap());
+
+        let (mut server, client) = connecting(connector().era(Era::Requests));
+        let probe = server.hear().await.unwrap();
+        server.say(error(&probe["id"], -32601, Value::Null)).await;
+        let error = client.await.unwrap().unwrap_err();
+        assert!(matches!(error, ConnectError::NotDiscovered(_)), "{error:?}");
+        assert!(server.hear().await.is_none());
+    })
+    .await;
+}
+
+/// Opens a connection to a server for each attempt, and keeps the servers' ends.
+fn opening<'a>(
+    wires: &'a mut VecDeque<Wire>,
+    opened: &'a mut usize,
+) -> impl FnMut() -> Result<Wire, &'static str> + 'a {
+    move || {
+        *opened += 1;
+        wires.pop_front().ok_or("no server")
+    }
+}
+
+#[tokio::test]
+async fn which_era_a_server_speaks_is_remembered_by_its_name() {
+    guarded(async {
+        let connector = connector();
+        let (wires, mut servers): (VecDeque<Wire>, VecDeque<Raw>) = (0..3).map(|_| raw()).unzip();
+        let remembering = connector.clone();
+        let client = tokio::spawn(async move {
+            let (mut wires, mut opened) = (wires, 0);
+            expect_session(remembering.connect_to("old", opening(&mut wires, &mut opened)).await);
+            assert_eq!(opened, 2, "a connection for each attempt");
+            expect_session(remembering.connect_to("old", opening(&mut wires, &mut opened)).await);
+            assert_eq!(opened, 3, "it is known what the server speaks");
+        });
+        // A server that does not survive the question.
+        let mut server = servers.pop_front().unwrap();
+        assert_eq!(server.hear().await.unwrap()["method"], "server/discover");
+        drop(server);
+        for mut server in servers {
+            let initialize = server.hear().await.unwrap();
+            welcome(&mut server, &initialize).await;
+        }
+        client.await.unwrap();
+
+        // Another server has taken its place, which has no sessions.
+        let mut opened = 0;
+        let client = connector
+            .connect_to("old", || {
+                opened += 1;
+                let (near, far) = duplex();
+                tokio::spawn(async move {
+                    mcp_protocols::mcp_2026_07_28::McpServer::new(far).incoming().serve(Modern).await;
+                });
+                Ok::<Duplex, Infallible>(near)
+            })
+            .await
+            .unwrap();
+        assert_eq!((client.era(), opened), (Era::Requests, 2));
+
+        let error = connector.connect_to("none", opening(&mut VecDeque::new(), &mut 0)).await.unwrap_err();
+        assert!(matches!(error, ConnectError::Open(_)), "{error:?}");
+        assert_eq!(error.to_string(), "the connection could not be opened: no server");
+    })
+    .await;
+}
+
+/// A server of the newer era alone.
+struct Modern;
+
+impl mcp_protocols::mcp_2026_07_28::server::Handler for Modern {
+    async fn discover(
+        &self,
+        _: mcp_protocols::mcp_2026_07_28::server::Context,
+        _: mcp_protocols::eras::types::RequestParams,
+    ) -> Result<mcp_protocols::eras::types::DiscoverResult, mcp_runtime::RpcError> {
+        use mcp_protocols::eras::types::*;
+
+        Ok(DiscoverResult::new(["2026-07-28"], ServerCapabilities::new(), 0, CacheScope::Public))
+    }
+}
+
+#[tokio::test]
+async fn over_http_a_client_connects_to_servers_of_both_eras() {
+    use mcp_runtime::transport::http::{HttpClient, HttpServer, ServerOptions};
+
+    guarded(async {
+        let desk = server::server().unwrap();
+        let server = HttpServer::new(ServerOptions::default(), move |transport| {
+            let desk = desk.clone();
+            async move { drop(desk.serve(transport).await) }
+        });
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+        let router = axum::Router::new().route("/mcp", server.method_router());
+        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        for (connector, version) in [
+            (connector(), "2026-07-28"),
+            (connector().era(Era::Handshake), "2025-11-25"),
+            (connector().era(Era::Requests), "2026-07-28"),
+        ] {
+            let client = connector.connect_to("desk", || HttpClient::new(&url)).await.unwrap();
+            let said = super::client::talk(client).await.unwrap();
+            assert_eq!(said[0], format!("desk in {version}"));
+            assert_eq!(said[1..5], super::TALK[..4]);
+            assert_eq!(said[6], super::TALK[5]);
+        }
+        serving.abort();
+    })
+    .await;
+}
