@@ -15,6 +15,7 @@
 #![allow(missing_docs)]
 
 mod clients;
+mod eras;
 mod everything;
 mod http_variants;
 #[path = "../../../../examples/revisions/server.rs"]

@@ -30,7 +30,7 @@ const OURS: [&str; 5] = [
 ];
 
 /// What a client saw, as JSON.
-async fn seen_by(client: &mut Command) -> Value {
+pub(super) async fn seen_by(client: &mut Command) -> Value {
     let output = client.output().await.unwrap();
     let errors = String::from_utf8(output.stderr).unwrap();
     assert!(output.status.success(), "{errors}");
@@ -39,10 +39,12 @@ async fn seen_by(client: &mut Command) -> Value {
 
 /// The clients: one that is pinned to the revision, and two that find out.
 fn clients() -> [Command; 3] {
-    let (mut pinned, mut auto) = (script("rounds.mjs"), script("rounds.mjs"));
+    let (mut pinned, mut auto, mut python) =
+        (script("rounds.mjs"), script("rounds.mjs"), script("rounds.py"));
     pinned.arg("2026-07-28");
     auto.arg("auto");
-    [pinned, auto, script("rounds.py")]
+    python.arg("auto");
+    [pinned, auto, python]
 }
 
 fn all_of_it() -> Value {

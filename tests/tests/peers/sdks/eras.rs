@@ -1,0 +1,161 @@
+//! One program for both eras, and peers of each: the example `eras` is the server, and its client finds out what it speaks with.
+
+use std::process::Stdio;
+
+use integration_tests::example::program;
+use mcp_protocols::eras::types::*;
+use mcp_protocols::eras::{Change, Client, Era};
+use mcp_runtime::transport::Child;
+use mcp_runtime::transport::http::HttpClient;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use super::rounds::seen_by;
+use super::servers::Serving;
+use super::{guarded, script};
+
+#[path = "../../../../examples/eras/client.rs"]
+#[allow(dead_code, reason = "other servers have other tools")]
+mod client;
+
+/// The scripts of other SDKs' clients, how each connects, and the revision that it speaks then.
+const CLIENTS: [(&str, &str, &str); 5] = [
+    ("rounds.mjs", "auto", "2026-07-28"),
+    ("rounds.mjs", "2026-07-28", "2026-07-28"),
+    ("rounds.mjs", "legacy", "2025-11-25"),
+    ("rounds.py", "auto", "2026-07-28"),
+    ("rounds.py", "legacy", "2025-11-25"),
+];
+
+/// What each client saw; `dances` says how often a tool was learnt before.
+fn all_of_it(revision: &str, dances: usize) -> Value {
+    let tools = ["greet", "learn", "count", "climb", "write"].into_iter();
+    let tools: Vec<&str> = tools.chain(std::iter::repeat_n("dance", dances)).collect();
+    json!({
+        "revision": revision,
+        "asked": ["Who is there?"],
+        "said": { "greet": "Hello, Ada!", "learn": "I can dance now.", "count": "one, two, three" },
+        "tools": tools,
+        "refused": -32602
+    })
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn clients_of_both_eras_and_one_server() {
+    guarded(async {
+        for (name, mode, revision) in CLIENTS {
+            let mut client = script(name);
+            client.args([mode, "stdio"]).arg(program("eras")).arg("serve");
+            assert_eq!(seen_by(&mut client).await, all_of_it(revision, 1), "{name} {mode}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn clients_of_both_eras_and_one_endpoint() {
+    guarded(async {
+        let mut server = Command::new(program("eras"));
+        server.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).kill_on_drop(true);
+        let mut server = server.spawn().unwrap();
+        let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
+        let line = said.next_line().await.unwrap().unwrap();
+        let url = line.strip_prefix("serving ").unwrap();
+        for (dances, (name, mode, revision)) in (1..).zip(CLIENTS) {
+            let mut client = script(name);
+            client.args([mode, "http", url]);
+            assert_eq!(seen_by(&mut client).await, all_of_it(revision, dances), "{name} {mode}");
+        }
+        server.kill().await.unwrap();
+    })
+    .await;
+}
+
+/// Calls tools of a server, and returns the first text of each result.
+async fn call(client: &Client<client::Ada>, tools: &[(&str, Value)]) -> Vec<String> {
+    let mut said = Vec::new();
+    for (tool, arguments) in tools {
+        let params = CallToolParams::new(*tool, client.meta());
+        let params = params.arguments(arguments.as_object().unwrap().clone());
+        let result = client.call_tool(params).await.unwrap();
+        said.push(result.first_text().unwrap_or_default().to_owned());
+    }
+    said
+}
+
+/// Asks a server that has rounds.
+async fn talk_with_rounds(client: Client<client::Ada>) {
+    assert_eq!((client.era(), client.version()), (Era::Requests, "2026-07-28"));
+    let wanted = SubscriptionFilter::new().tools_list_changed(true);
+    let mut listening = client.listen(wanted).await.unwrap();
+    let none = || json!({});
+    let said = call(&client, &[("greet", none()), ("learn", none()), ("count", none())]).await;
+    assert_eq!(said, ["Hello, Ada!", "I can dance now.", "one, two, three"]);
+    assert_eq!(listening.next().await, Some(Change::Tools));
+    drop(listening);
+    client.close().await.unwrap();
+}
+
+/// Asks a server that has sessions.
+async fn talk_in_a_session(client: Client<client::Ada>) {
+    assert_eq!((client.era(), client.version()), (Era::Handshake, "2025-11-25"));
+    let uri = "desk://note";
+    let wanted = SubscriptionFilter::new().resource_subscriptions([uri]);
+    let mut listening = client.listen(wanted).await.unwrap();
+    let said = call(
+        &client,
+        &[
+            ("echo", json!({ "message": "hello" })),
+            ("ask_user", json!({ "message": "who?" })),
+            ("touch", json!({ "uri": uri })),
+        ],
+    )
+    .await;
+    assert_eq!(said, ["hello", "accept: Ada", "touched"]);
+    assert_eq!(listening.next().await, Some(Change::Resource(uri.to_owned())));
+    drop(listening);
+    client.close().await.unwrap();
+}
+
+fn child(name: &str) -> Child {
+    let mut command = script(name);
+    command.arg("stdio");
+    Child::spawn(command).unwrap()
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn one_client_and_servers_of_both_eras() {
+    guarded(async {
+        talk_with_rounds(client::connector().connect(child("rounds_server.mjs")).await.unwrap()).await;
+        talk_in_a_session(client::connector().connect(child("server.mjs")).await.unwrap()).await;
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn one_client_and_endpoints_of_both_eras() {
+    guarded(async {
+        let connector = client::connector();
+        for manner in ["plain", "json"] {
+            let server = Serving::start("server.mjs", manner).await;
+            // The second time it is known what the server speaks.
+            for _ in 0..2 {
+                let client = connector.connect_to(manner, || HttpClient::new(&server.url)).await.unwrap();
+                if manner == "plain" {
+                    talk_in_a_session(client).await;
+                } else {
+                    assert_eq!(call(&client, &[("echo", json!({ "message": "hello" }))]).await, ["hello"]);
+                }
+            }
+        }
+        let server = Serving::start("rounds_server.mjs", "plain").await;
+        talk_with_rounds(connector.connect_to("rounds", || HttpClient::new(&server.url)).await.unwrap())
+            .await;
+    })
+    .await;
+}
