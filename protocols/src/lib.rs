@@ -3,7 +3,8 @@
 //! The crate has one module for each revision, with a typed client, a typed server and their state machine. The
 //! compiler generates all of it from the `.session` files, and the generated files are part of the crate: a program that
 //! uses it compiles no compiler. The payload types of all revisions are in [`types`]. Only helpers of some of them,
-//! the task id in payloads ([`related`]), and rounds of requests (`rounds`) are written by hand.
+//! the task id in payloads ([`related`]), rounds of requests (`rounds`), and what makes one program speak all revisions
+//! (`eras`) are written by hand.
 //!
 //! ```no_run
 //! use mcp_protocols::mcp_2025_11_25::{McpClient, McpError};
@@ -23,7 +24,8 @@
 //! shorter: they say `McpClient<Active>`. With several, they say `mcp_protocols::mcp_2025_11_25::McpClient<…>`.
 //!
 //! Write a program that speaks several revisions against the latest, and list the older ones that it also supports. The
-//! version that the server answers with decides which revision governs from then on.
+//! version that the server answers with decides which revision governs from then on. The module `eras` is for programs that
+//! also speak revision 2026-07-28, which has no handshake.
 //!
 //! ```
 //! use mcp_protocols::{REVISIONS, VERSIONS, mcp_2025_11_25::{McpError, McpServer}};
@@ -43,8 +45,10 @@
 
 mod helpers;
 mod related;
+mod revisions;
 
 pub use related::{RELATED_TASK, related, related_task};
+pub use revisions::{REVISIONS, VERSIONS};
 
 // The `.session` files name their payload types by their public path.
 extern crate self as mcp_protocols;
@@ -71,6 +75,8 @@ pub mod mcp_2025_11_25;
 #[cfg(feature = "2026-07-28")]
 pub mod mcp_2026_07_28;
 
+/// One program for every revision: a server and a client for those with a handshake and the one without. It needs the
+/// feature `eras`.
 #[cfg(feature = "eras")]
 pub mod eras;
 
@@ -79,14 +85,3 @@ pub mod rounds;
 
 #[cfg(feature = "2026-07-28")]
 mod subscribing;
-
-/// The versions of all revisions with a handshake, the latest last.
-pub const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
-
-/// The tables of all revisions with a handshake, the latest last: for [`Options::revisions`](mcp_runtime::Options::revisions).
-pub static REVISIONS: [&mcp_runtime::protocol::Protocol; 4] = [
-    &mcp_2024_11_05::PROTOCOL,
-    &mcp_2025_03_26::PROTOCOL,
-    &mcp_2025_06_18::PROTOCOL,
-    &mcp_2025_11_25::PROTOCOL,
-];

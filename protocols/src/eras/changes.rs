@@ -1,13 +1,13 @@
-//! [`Changes`]: what a server tells the clients that have subscribed.
+//! [`Changes`]: notifies the clients that have subscribed.
 
 use tokio::sync::broadcast;
 
 use crate::mcp_2026_07_28::types::{ServerCapabilities, SubscriptionFilter};
 
-/// How many changes a subscription may be behind. One that is further behind is told of all that it has asked for.
+/// How many changes a subscription may be behind. One that is further behind hears of all that it has asked for.
 pub(super) const BEHIND: usize = 256;
 
-/// Tells clients of changes: those of older revisions with the notifications of their sessions, those of 2026-07-28 in
+/// Notifies clients of changes: those of older revisions with the notifications of their sessions, those of 2026-07-28 in
 /// their subscriptions. A client hears only of what it has asked for and the server offers. Clones are the same.
 ///
 /// ```

@@ -11,7 +11,6 @@ use super::context::{Ask, Asker, Context};
 use super::era::VERSION;
 use super::handler::Handler;
 use super::served::Served;
-use crate::VERSIONS;
 use crate::mcp_2026_07_28::server::{
     self, PromptsGetReply, ResourcesReadReply, Subscription, ToolsCallReply,
 };
@@ -23,6 +22,7 @@ use crate::mcp_2026_07_28::types::{
     SubscriptionsListenParams,
 };
 use crate::mcp_2026_07_28::{McpError, Subscribing};
+use crate::revisions::VERSIONS;
 use crate::rounds::{self, Answers, AskError, Retry, Round};
 
 /// Answers the requests of one client.

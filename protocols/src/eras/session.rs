@@ -25,8 +25,8 @@ use crate::mcp_2025_11_25::types::{
 };
 use crate::mcp_2025_11_25::{Active, McpError, McpServer, Subscribing};
 use crate::mcp_2026_07_28::types as newer;
+use crate::revisions::{REVISIONS, VERSIONS};
 use crate::rounds::{Answers, AskError, Retry, Round};
-use crate::{REVISIONS, VERSIONS};
 
 /// How many times a handler may answer a request with what it asks for: one that asks for more never stops asking.
 const MOST_ROUNDS: usize = 16;

@@ -100,7 +100,7 @@ impl Rounds {
     }
 
     /// The same for handlers that give states of their own, and return an `InputRequiredResult` with what they have sealed.
-    /// A request with such a state begins the handler anew, and the handler has to open the state with a `Seal`, which
+    /// A request with such a state starts the handler again, and the handler has to open the state with a `Seal`, which
     /// refuses what is not from this server.
     #[must_use]
     pub fn with_sealed_states(self) -> Self {
@@ -176,11 +176,13 @@ struct Conversation<P: Retry> {
 }
 
 /// What a handler does next.
+#[expect(clippy::large_enum_variant, reason = "a call has one of them at a time")]
 enum Step<R> {
     Asks(Asked),
     Returns(Result<Round<R>, RpcError>),
 }
 
+#[expect(clippy::large_enum_variant, reason = "a call has one of them at a time")]
 enum Next<R> {
     Asked(Questions),
     Done(Result<Round<R>, RpcError>),

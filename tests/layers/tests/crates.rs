@@ -138,10 +138,12 @@ fn the_shipped_protocols() {
             "mcp_2024_11_05",
             "mcp_2025_03_26",
             "mcp_2025_06_18",
+            "revisions",
             "mcp_2026_07_28",
             "helpers",
-            "rounds",
             "subscribing",
+            "rounds",
+            "eras",
         ],
         ..Layers::default()
     }

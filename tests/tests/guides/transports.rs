@@ -9,7 +9,9 @@ use mcp_protocols::types::*;
 use mcp_runtime::driver::{End, Endpoint, MessagePort, PortEvent};
 use mcp_runtime::protocol::Side;
 use mcp_runtime::session::Outcome;
-use mcp_runtime::transport::{ByteStream, Child, Framing, Transport, stdio};
+use mcp_runtime::transport::{
+    ByteStream, Child, Division, Framing, Part, Successive, Transport, duplex, stdio,
+};
 use mcp_runtime::{CheckedSession, Options, RpcError};
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
@@ -168,6 +170,51 @@ async fn a_session_over_channels_that_are_dropped_ends() {
     assert!(client.initialize(hello()).await.unwrap_err().to_string().contains("ended"));
 }
 
+/// What a peer begins with `initialize` is a session, and anything else is not.
+async fn serve_both(transport: impl Transport) {
+    let mut connection = Successive::divided(transport, |method| match method {
+        "initialize" => Division::Begins,
+        _ => Division::Continues,
+    });
+    while let Some(part) = connection.begun().await {
+        match part.begins_with() {
+            Some("initialize") => serve_session(part).await,
+            _ => serve_requests(part).await,
+        }
+    }
+}
+
+async fn serve_session(part: Part) {
+    let session = mcp_protocols::mcp_2025_11_25::McpServer::new(part);
+    let (_, session) = session.recv_initialize().await.unwrap();
+    drop(session);
+}
+
+async fn serve_requests(part: Part) {
+    struct Nothing;
+    impl mcp_protocols::mcp_2026_07_28::server::Handler for Nothing {}
+    mcp_protocols::mcp_2026_07_28::McpServer::new(part).incoming().serve(Nothing).await;
+}
+
+#[tokio::test]
+async fn two_protocols_on_one_connection() {
+    let (near, far) = duplex();
+    let serving = tokio::spawn(serve_both(far));
+    let mut connection = Successive::new(near);
+    let requests = mcp_protocols::mcp_2026_07_28::McpClient::new(connection.begin());
+    let meta = mcp_protocols::eras::types::RequestMeta::new("2026-07-28", Default::default());
+    let refused = requests.discover(mcp_protocols::eras::types::RequestParams::new(meta)).await;
+    assert!(matches!(refused, Err(mcp_runtime::Error::Refused(_))), "{refused:?}");
+    let options = Options::new().first_id(10);
+    let session = mcp_protocols::mcp_2025_11_25::McpClient::with_options(connection.begin(), options);
+    drop(requests);
+    let program = mcp_protocols::types::Implementation::new("two", "1");
+    let params = mcp_protocols::types::InitializeParams::new("2025-11-25", Default::default(), program);
+    // The server takes it, and ends.
+    assert!(session.initialize(params).await.is_err());
+    serving.await.unwrap();
+}
+
 fn squeezed(code: &str) -> String {
     code.chars().filter(|character| !character.is_whitespace()).collect()
 }
@@ -182,5 +229,5 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 5);
+    assert_eq!(examples, 6);
 }

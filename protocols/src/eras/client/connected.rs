@@ -25,7 +25,6 @@ pub struct Client<U> {
 }
 
 /// How the client speaks with its server.
-#[expect(clippy::large_enum_variant, reason = "there are few clients, and most have sessions")]
 pub(super) enum Way {
     Requests(requests::McpClient<requests::Start>),
     Session(Session),

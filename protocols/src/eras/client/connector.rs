@@ -28,8 +28,8 @@ use crate::mcp_2026_07_28::types::{
     ClientCapabilities, DiscoverResult, Implementation, LoggingLevel, LoggingMessageParams, RequestMeta,
     RequestParams, UnsupportedVersionData,
 };
+use crate::revisions::{REVISIONS, VERSIONS};
 use crate::rounds::{Answering, User};
-use crate::{REVISIONS, VERSIONS};
 
 /// How long a server has to answer `server/discover`, unless the program says otherwise.
 const PROBE: Duration = Duration::from_secs(10);
@@ -314,7 +314,7 @@ struct Asked {
 
 /// The revisions that an error says the server speaks.
 fn supported(error: &RpcError) -> Vec<String> {
-    let data = error.data.as_ref().map(|data| older::recast::<UnsupportedVersionData>(data));
+    let data = error.data.as_ref().map(older::recast::<UnsupportedVersionData>);
     data.and_then(Result::ok).map(|data| data.supported).unwrap_or_default()
 }
 

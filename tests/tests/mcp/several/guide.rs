@@ -112,7 +112,13 @@ fn squeezed(code: &str) -> String {
 #[test]
 fn every_example_of_the_page_is_here() {
     let page = include_str!("../../../../docs/revisions.md");
-    let here = squeezed(concat!(include_str!("guide.rs"), include_str!("../rounds.rs")));
+    let here = squeezed(concat!(
+        include_str!("guide.rs"),
+        include_str!("../rounds.rs"),
+        include_str!("../../../../examples/eras/main.rs"),
+        include_str!("../../../../examples/eras/client.rs"),
+        include_str!("../../../../examples/eras/server.rs"),
+    ));
     let mut examples = 0;
     for block in page.split("```rust\n").skip(1) {
         let code = block.split("```").next().unwrap();
