@@ -202,14 +202,17 @@ async fn two_protocols_on_one_connection() {
     let serving = tokio::spawn(serve_both(far));
     let mut connection = Successive::new(near);
     let requests = mcp_protocols::mcp_2026_07_28::McpClient::new(connection.begin());
-    let meta = mcp_protocols::eras::types::RequestMeta::new("2026-07-28", Default::default());
+    let meta = mcp_protocols::eras::types::RequestMeta::new(
+        "2026-07-28",
+        mcp_protocols::eras::types::ClientCapabilities::new(),
+    );
     let refused = requests.discover(mcp_protocols::eras::types::RequestParams::new(meta)).await;
     assert!(matches!(refused, Err(mcp_runtime::Error::Refused(_))), "{refused:?}");
     let options = Options::new().first_id(10);
     let session = mcp_protocols::mcp_2025_11_25::McpClient::with_options(connection.begin(), options);
     drop(requests);
-    let program = mcp_protocols::types::Implementation::new("two", "1");
-    let params = mcp_protocols::types::InitializeParams::new("2025-11-25", Default::default(), program);
+    let program = Implementation::new("two", "1");
+    let params = InitializeParams::new("2025-11-25", ClientCapabilities::new(), program);
     // The server takes it, and ends.
     assert!(session.initialize(params).await.is_err());
     serving.await.unwrap();
