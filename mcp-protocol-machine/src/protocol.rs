@@ -105,11 +105,17 @@ impl Protocol {
         self.announcements.iter().any(|announcement| announcement.side == side && announcement.open)
     }
 
-    /// Whether each request of a side announces what the side can do during this request.
-    pub fn announces_in_each_request(&self, side: Side) -> bool {
+    /// Where each request of a side announces what the side can do during this request; nothing if the side announces in
+    /// other messages, or not at all.
+    pub fn announcement_of_each_request(&self, side: Side) -> Option<&Announcement> {
         self.announcements
             .iter()
-            .any(|announcement| announcement.side == side && announcement.message.is_none())
+            .find(|announcement| announcement.side == side && announcement.message.is_none())
+    }
+
+    /// Whether each request of a side announces what the side can do during this request.
+    pub fn announces_in_each_request(&self, side: Side) -> bool {
+        self.announcement_of_each_request(side).is_some()
     }
 
     /// Every message with its index, in order.

@@ -487,7 +487,7 @@ impl SubSessions {
     }
 
     /// A sub-session, and those that run within it, however deep.
-    fn with_all_within(&self, outer: SubSessionNumber) -> Vec<SubSessionNumber> {
+    pub(crate) fn with_all_within(&self, outer: SubSessionNumber) -> Vec<SubSessionNumber> {
         let mut all = vec![outer];
         let mut next = 0;
         while let Some(number) = all.get(next).copied() {

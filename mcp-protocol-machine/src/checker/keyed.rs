@@ -507,18 +507,14 @@ impl Checker {
 
     /// Whether later requests in a direction await a reply in a sub-session, or any in those within it.
     fn awaits(&self, sub_session: SubSessionNumber, asker: Direction) -> bool {
-        let later = self
-            .sub_sessions
-            .get(sub_session)
-            .is_some_and(|running| running.open.iter().any(|(by, _)| *by == asker));
-        let opens = |inner: SubSessionNumber| {
-            let opener = self.sub_sessions.get(inner).and_then(|running| running.opener.as_ref());
-            let asked =
-                opener.filter(|(by, _)| *by == asker).and_then(|(_, id)| self.asked(asker).running_under(id));
-            asked.is_some_and(|exchange| !exchange.is_answered())
+        let is_open = |id: &RequestId| {
+            self.asked(asker).running_under(id).is_some_and(|exchange| !exchange.is_answered())
         };
-        let mut inner = self.sub_sessions.within(sub_session).into_iter();
-        later || inner.any(|inner| opens(inner) || self.awaits(inner, asker))
+        self.sub_sessions.with_all_within(sub_session).into_iter().any(|number| {
+            let Some(running) = self.sub_sessions.get(number) else { return false };
+            let opener = running.opener.as_ref().filter(|(by, _)| *by == asker && number != sub_session);
+            running.open.iter().any(|(by, _)| *by == asker) || opener.is_some_and(|(_, id)| is_open(id))
+        })
     }
 
     fn leave(&mut self, asker: Direction, id: &RequestId) {

@@ -47,8 +47,7 @@ impl Rules {
     ) -> Option<Error> {
         self.message(message).filter(|table| table.kind == Kind::Request)?;
         let peer = self.side.other();
-        let mut places = self.protocol.announcements.iter();
-        let place = places.find(|place| place.side == peer && place.message.is_none())?;
+        let place = self.protocol.announcement_of_each_request(peer)?;
         self.missing_capabilities(place, params, &announced(&self.protocol, place, params))
     }
 
@@ -86,8 +85,7 @@ impl Rules {
         request: MessageIndex,
         params: Option<&str>,
     ) -> Option<Capabilities> {
-        let mut places = self.protocol.announcements.iter();
-        let place = places.find(|place| place.side == side && place.message.is_none());
+        let place = self.protocol.announcement_of_each_request(side);
         let announced = place.map(|place| announced(&self.protocol, place, params));
         let during = Capabilities::from_gates(self.protocol.granted_during(request, applies(params)));
         match announced {

@@ -114,8 +114,7 @@ impl Observer {
     /// What a request grants while it runs: what it announces itself, and what is permitted during it.
     fn granted_by(&self, direction: Direction, request: MessageIndex, params: &Value) -> Capabilities {
         let side = if direction == Direction::Receive { Side::Client } else { Side::Server };
-        let mut places = self.protocol.announcements.iter();
-        let own = places.find(|place| place.side == side && place.message.is_none());
+        let own = self.protocol.announcement_of_each_request(side);
         let own = own.map_or_else(Capabilities::none, |place| self.announced(place, params));
         let during = self.protocol.granted_during(request, |condition| fits(condition, params));
         own.join(&during.collect())
