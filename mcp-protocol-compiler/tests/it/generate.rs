@@ -374,10 +374,10 @@ fn an_overridden_shape_keeps_its_documentation() {
 
 #[test]
 fn shapes_have_types_here_or_elsewhere() {
-    let own = placed(&generate::Placement { feature: Some("latest"), shapes: None });
+    let own = placed(&generate::Placement { feature: Some("latest"), ..Default::default() });
     assert!(own.contains("pub mod types {"), "{own}");
     assert!(!own.contains("#[cfg(feature = \"latest\")]\n/// What messages carry."), "{own}");
-    let shared = placed(&generate::Placement { feature: None, shapes: Some("super::latest::types") });
+    let shared = placed(&generate::Placement { shapes: Some("super::latest::types"), ..Default::default() });
     assert!(shared.contains("pub use super::latest::types as types;"), "{shared}");
     assert!(!shared.contains("pub mod types {"), "{shared}");
 }

@@ -309,7 +309,7 @@ impl SessionAsker {
     ) -> Result<newer::InputResponse, AskError> {
         let unknown = AskError::unknown(name, &question);
         let refused = |error| match error {
-            Error::Refused(error) => AskError::Refused { name: name.to_owned(), error },
+            Error::Refused(error) => AskError::Refused { name: name.to_owned(), error: Box::new(error) },
             // It is declared, but the revision of the session does not have it.
             Error::NotPermitted(_) => unknown,
             _ => AskError::Over,

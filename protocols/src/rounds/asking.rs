@@ -367,7 +367,7 @@ pub enum AskError {
         /// The name of the question.
         name: String,
         /// What the client says.
-        error: RpcError,
+        error: Box<RpcError>,
     },
     /// The request is over.
     Over,

@@ -4,6 +4,7 @@ mod cash_machine;
 mod coding_agent;
 mod console;
 mod counter;
+mod eras;
 mod file_transfer;
 mod language_server;
 #[cfg(unix)]
