@@ -75,8 +75,6 @@ pub mod mcp_2025_11_25;
 #[cfg(feature = "2026-07-28")]
 pub mod mcp_2026_07_28;
 
-/// One program for every revision: a server and a client for those with a handshake and the one without. It needs the
-/// feature `eras`.
 #[cfg(feature = "eras")]
 pub mod eras;
 
