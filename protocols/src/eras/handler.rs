@@ -102,6 +102,13 @@ pub trait Handler: Send + Sync + 'static {
         unhandled("resources/read")
     }
 
+    /// A client wants to hear of the changes of the resource at this URI. An error refuses that: a client of an older revision
+    /// gets it, and one of 2026-07-28 does not find the URI in the acknowledgement.
+    fn watch(&self, uri: &str) -> impl Future<Output = Result<(), RpcError>> + Send {
+        let _ = uri;
+        std::future::ready(Ok(()))
+    }
+
     /// Lists the server's prompts, one page at a time.
     fn list_prompts(
         &self,

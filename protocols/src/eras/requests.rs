@@ -171,7 +171,12 @@ impl<H: Handler> Requests<H> {
     ) -> Result<(), McpError> {
         let Some(id) = subscription.request_id() else { return Ok(()) };
         let meta = NotificationMeta::new().subscription_id(id);
-        let heard = offered(wanted, &self.0.handler.offer().capabilities);
+        let mut heard = offered(wanted, &self.0.handler.offer().capabilities);
+        for uri in heard.resource_subscriptions.take().into_iter().flatten() {
+            if self.0.handler.watch(&uri).await.is_ok() {
+                heard.resource_subscriptions.get_or_insert_default().push(uri);
+            }
+        }
         // From before the client knows that it is subscribed, so that it misses nothing.
         let mut changes = self.0.changes.subscribe(heard.clone());
         let acknowledged = SubscriptionsAcknowledgedParams::new(heard).meta(meta.clone());

@@ -254,6 +254,9 @@ impl<H: Handler> server::Handler for Session<H> {
 impl<H: Handler> Session<H> {
     /// Tells of the changes of a resource until the client unsubscribes.
     async fn watch(&self, uri: String, subscription: Subscription<Subscribing>) -> Result<(), McpError> {
+        if let Err(error) = self.served.handler.watch(&uri).await {
+            return Ok(subscription.refuse(error).await?);
+        }
         let filter = newer::SubscriptionFilter::new().resource_subscriptions([uri.clone()]);
         let mut changes = self.served.changes.subscribe(filter);
         let mut subscription = subscription.send_subscribed().await?;

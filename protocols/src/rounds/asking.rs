@@ -109,7 +109,7 @@ impl Rounds {
 
     /// Answers a request with what `handle` returns, or with what it asks for. A request that comes with the state of a call
     /// that waits goes on with that call, and its `handle` is not used. If the client leaves out some of the answers, it
-    /// is asked for these again. Dropping the future, as a cancelled request does, drops what `handle` is doing.
+    /// is asked for these again. Answers that the first request brings are those to the questions with their names. Dropping the future, as a cancelled request does, drops what `handle` is doing.
     ///
     /// # Errors
     /// What `handle` returns; invalid params for a state that no call of this method, name and principal waits for; and
@@ -171,6 +171,8 @@ struct Conversation<P: Retry> {
     steps: mpsc::Receiver<Step<P::Result>>,
     round: watch::Sender<(Context, P)>,
     asked: Option<Asked>,
+    /// What the first request has answered before it was asked: a client may know what a server wants to know.
+    brought: Answers,
     /// The handler; dropping this ends it.
     _running: JoinSet<()>,
 }
@@ -205,6 +207,7 @@ impl<P: Retry + Sync> Conversation<P> {
     {
         // The client is asked one thing at a time; what else the handler asks meanwhile waits for its turn.
         let (told, steps) = mpsc::channel(1);
+        let brought = params.answers().cloned().unwrap_or_default();
         let (round, rounds) = watch::channel((context, params));
         let handled = handle(Asker { steps: told.clone(), rounds });
         let mut running = JoinSet::new();
@@ -213,17 +216,53 @@ impl<P: Retry + Sync> Conversation<P> {
             // The receiver is gone if the conversation is over.
             let _ = told.send(returned).await;
         });
-        Conversation { steps, round, asked: None, _running: running }
+        Conversation { steps, round, asked: None, brought, _running: running }
     }
 
     /// The client has come back. Returns what it has left unanswered.
     fn go_on(&mut self, context: Context, params: P) -> Questions {
-        let answers = params.answers().cloned().unwrap_or_default();
+        let mut answers = params.answers().cloned().unwrap_or_default();
         self.round.send_replace((context, params));
-        let Some(mut asked) = self.asked.take() else { return Questions::new() };
-        asked.answers.extend(answers.into_iter().filter(|(name, _)| asked.questions.contains_key(name)));
-        let missing = asked.questions.iter().filter(|(name, _)| !asked.answers.contains_key(*name));
-        let missing: Questions = missing.map(|(name, question)| (name.clone(), question.clone())).collect();
+        match self.asked.take() {
+            Some(asked) => self.answer(asked, |_, name| answers.remove(name)),
+            None => Questions::new(),
+        }
+    }
+
+    async fn next(&mut self) -> Next<P::Result> {
+        loop {
+            match self.steps.recv().await {
+                Some(Step::Asks(asked)) => {
+                    let missing = self.answer(asked, |conversation, name| conversation.brought.remove(name));
+                    if !missing.is_empty() {
+                        return Next::Asked(missing);
+                    }
+                }
+                Some(Step::Returns(result)) => return Next::Done(result),
+                // The handler has panicked.
+                None => {
+                    return Next::Done(Err(RpcError::internal_error("the handler of the request failed")));
+                }
+            }
+        }
+    }
+
+    /// Answers a question as far as there are answers. Returns what is left, for which the handler waits on.
+    fn answer(
+        &mut self,
+        mut asked: Asked,
+        mut answer: impl FnMut(&mut Self, &str) -> Option<InputResponse>,
+    ) -> Questions {
+        let mut missing = Questions::new();
+        for (name, question) in &asked.questions {
+            if asked.answers.contains_key(name) {
+                continue;
+            }
+            match answer(self, name) {
+                Some(answer) => drop(asked.answers.insert(name.clone(), answer)),
+                None => drop(missing.insert(name.clone(), question.clone())),
+            }
+        }
         if missing.is_empty() {
             // A handler that does not wait any more goes on with something else.
             let _ = asked.reply.send(asked.answers);
@@ -231,19 +270,6 @@ impl<P: Retry + Sync> Conversation<P> {
             self.asked = Some(asked);
         }
         missing
-    }
-
-    async fn next(&mut self) -> Next<P::Result> {
-        match self.steps.recv().await {
-            Some(Step::Asks(asked)) => {
-                let questions = asked.questions.clone();
-                self.asked = Some(asked);
-                Next::Asked(questions)
-            }
-            Some(Step::Returns(result)) => Next::Done(result),
-            // The handler has panicked.
-            None => Next::Done(Err(RpcError::internal_error("the handler of the request failed"))),
-        }
     }
 }
 

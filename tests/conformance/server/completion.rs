@@ -1,6 +1,6 @@
 //! Completions: suggestions for what the user begins to type.
 
-use mcp_protocols::types::{CompleteParams, CompleteResult, Completion};
+use mcp_protocols::eras::types::{CompleteParams, CompleteResult, Completion};
 
 const WORDS: [&str; 6] = ["paper", "pencil", "ruler", "tea", "test", "text"];
 

@@ -1,6 +1,6 @@
 //! What tools, prompts and resources have in common: pieces of content.
 
-use mcp_protocols::types::*;
+use mcp_protocols::eras::types::*;
 use mcp_runtime::RpcError;
 
 /// A picture of one red pixel, as PNG, in base64.

@@ -1,12 +1,12 @@
 //! Asking the user: forms that the client shows while a tool waits.
 
-use mcp_protocols::mcp_2025_11_25::server::Context;
-use mcp_protocols::types::*;
+use mcp_protocols::eras::Asker;
+use mcp_protocols::eras::types::*;
 
 /// Shows a form and says what came of it. A client that has not announced forms is not asked: the call fails here, before
 /// anything is sent.
-pub(crate) async fn ask(context: &Context, message: &str, form: FormSchema) -> CallToolResult {
-    match context.peer().elicit(ElicitFormParams::new(message, form).into()).await {
+pub(crate) async fn ask(asker: &Asker, message: &str, form: FormSchema) -> CallToolResult {
+    match asker.elicit(ElicitFormParams::new(message, form)).await {
         Ok(answer) => {
             let content = serde_json::to_string(&answer.content).unwrap_or_default();
             CallToolResult::text(format!("the user's answer is {}: {content}", answer.action))

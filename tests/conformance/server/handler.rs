@@ -1,87 +1,88 @@
 //! Everything that a client may ask, in one place: a method for each request, each answered by the file of its subject.
 
-use mcp_protocols::mcp_2025_11_25::{Subscribing, server};
-use mcp_protocols::types::*;
+use mcp_protocols::eras::types::*;
+use mcp_protocols::eras::{Asker, Changes, Context, Handler, Offer};
+use mcp_protocols::rounds::Round;
 use mcp_runtime::RpcError;
-use server::Context;
 
-use crate::logging::Log;
 use crate::resources::Watched;
 use crate::{completion, prompts, resources, tools};
 
-/// What one session remembers.
-#[derive(Default)]
+/// Lists and contents may be kept by whoever got them for a minute.
+pub(crate) const TTL: i64 = 60_000;
+
+/// What all clients share.
 pub(crate) struct ServerHandler {
-    pub(crate) log: Log,
+    pub(crate) changes: Changes,
     pub(crate) watched: Watched,
 }
 
-impl server::Handler for ServerHandler {
-    async fn list_tools(&self, _: Context, _: Option<PaginatedParams>) -> Result<ListToolsResult, RpcError> {
+impl ServerHandler {
+    pub(crate) fn new(changes: Changes) -> ServerHandler {
+        ServerHandler { changes, watched: Watched::default() }
+    }
+}
+
+impl Handler for ServerHandler {
+    fn offer(&self) -> Offer {
+        let can = ServerCapabilities::new()
+            .tools(ToolsCapability::new().list_changed(true))
+            .resources(ResourcesCapability::new().subscribe(true))
+            .prompts(PromptsCapability::new().list_changed(true))
+            .completions(Object::new())
+            .logging(Object::new());
+        Offer::new(Implementation::new("conformance-server", env!("CARGO_PKG_VERSION")), can)
+    }
+
+    async fn list_tools(&self, _: Context, _: PaginatedParams) -> Result<ListToolsResult, RpcError> {
         Ok(tools::list())
     }
 
-    async fn call_tool(&self, context: Context, params: CallToolParams) -> Result<CallToolResult, RpcError> {
-        tools::call(self, &context, &params).await
+    async fn call_tool(
+        &self,
+        asker: Asker,
+        params: CallToolParams,
+    ) -> Result<Round<CallToolResult>, RpcError> {
+        tools::call(self, &asker, &params).await.map(Into::into)
     }
 
-    async fn list_resources(
-        &self,
-        _: Context,
-        _: Option<PaginatedParams>,
-    ) -> Result<ListResourcesResult, RpcError> {
+    async fn list_resources(&self, _: Context, _: PaginatedParams) -> Result<ListResourcesResult, RpcError> {
         Ok(resources::list())
     }
 
     async fn list_resource_templates(
         &self,
         _: Context,
-        _: Option<PaginatedParams>,
+        _: PaginatedParams,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
         Ok(resources::templates())
     }
 
     async fn read_resource(
         &self,
-        _: Context,
-        params: ResourceParams,
-    ) -> Result<ReadResourceResult, RpcError> {
-        resources::read_at(&self.watched, &params.uri)
+        _: Asker,
+        params: ReadResourceParams,
+    ) -> Result<Round<ReadResourceResult>, RpcError> {
+        resources::read_at(&self.watched, &params.uri).map(Into::into)
     }
 
-    /// A subscription is a session type of its own: the value is the subscription, and lives as long as it.
-    async fn subscribe(
-        &self,
-        _: Context,
-        params: ResourceParams,
-        subscription: server::Subscription<Subscribing>,
-    ) {
-        self.watched.tell(&params.uri, subscription).await;
+    async fn watch(&self, uri: &str) -> Result<(), RpcError> {
+        resources::watch(uri)
     }
 
-    /// Somebody unsubscribes from what is not subscribed to. There is nothing to do about it.
-    async fn unsubscribe(&self, _: Context, _: ResourceParams) -> Result<(), RpcError> {
-        Ok(())
-    }
-
-    async fn list_prompts(
-        &self,
-        _: Context,
-        _: Option<PaginatedParams>,
-    ) -> Result<ListPromptsResult, RpcError> {
+    async fn list_prompts(&self, _: Context, _: PaginatedParams) -> Result<ListPromptsResult, RpcError> {
         Ok(prompts::list())
     }
 
-    async fn get_prompt(&self, _: Context, params: GetPromptParams) -> Result<GetPromptResult, RpcError> {
-        prompts::get(&params)
+    async fn get_prompt(
+        &self,
+        asker: Asker,
+        params: GetPromptParams,
+    ) -> Result<Round<GetPromptResult>, RpcError> {
+        prompts::get(&asker, &params).await.map(Into::into)
     }
 
     async fn complete(&self, _: Context, params: CompleteParams) -> Result<CompleteResult, RpcError> {
         Ok(completion::complete(&params))
-    }
-
-    async fn set_level(&self, _: Context, params: SetLevelParams) -> Result<(), RpcError> {
-        self.log.set_level(params.level);
-        Ok(())
     }
 }

@@ -335,6 +335,25 @@ async fn what_is_left_unanswered_is_asked_again() {
 }
 
 #[tokio::test]
+async fn answers_may_come_before_they_are_asked_for() {
+    let client = connect(Desk::new());
+    let all =
+        params("several").again(Some([answer("a", "1"), answer("b", "2"), answer("c", "3")].into()), None);
+    let ToolsCallReply::ToolsResult(done) = client.call_tool(all).await.unwrap() else { panic!() };
+    assert_eq!(text(&done), "1 2");
+    let part = params("several").again(Some([answer("b", "2")].into()), None);
+    let first = round(&client, part).await;
+    assert_eq!(first.input_requests.unwrap().keys().collect::<Vec<_>>(), ["a"]);
+    let rest = params("several").again(Some([answer("a", "1")].into()), first.request_state);
+    let ToolsCallReply::ToolsResult(done) = client.call_tool(rest).await.unwrap() else { panic!() };
+    assert_eq!(text(&done), "1 2");
+    // It answers the first of two questions of the same name.
+    let greeted = params("greet").again(Some([answer("input", "Ada")].into()), None);
+    assert_eq!(round(&client, greeted).await.input_requests.unwrap().len(), 1);
+    client.close().await.unwrap();
+}
+
+#[tokio::test]
 async fn a_state_is_of_no_use_for_another_request() {
     let client = connect(Desk::new());
     let state = round(&client, params("greet")).await.request_state;
