@@ -2,15 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use mcp_protocols::mcp_2025_11_25::client::{Context, Handler};
-use mcp_protocols::types::*;
+use mcp_protocols::eras::types::*;
+use mcp_protocols::rounds::User;
 use mcp_runtime::RpcError;
 
 /// A user who takes whatever a form proposes.
-pub(crate) struct User;
+pub(crate) struct Proposed;
 
-impl Handler for User {
-    async fn elicit(&self, _: Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+impl User for Proposed {
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, RpcError> {
         let ElicitParams::Form(form) = params else {
             return Ok(ElicitResult::new(ElicitAction::Decline));
         };

@@ -13,12 +13,16 @@ mod running;
 #[path = "suite/session.rs"]
 mod session;
 
-use expected::{NEXT_CLIENT, NEXT_SERVER, Row, SINCE_REVISION, STABLE_CLIENT, STABLE_PENDING, STABLE_SERVER};
+use expected::{
+    NEXT_CLIENT, NEXT_SERVER, NOT_COUNTED, REQUESTS_CLIENT, REQUESTS_SERVER, Row, SINCE_REVISION,
+    STABLE_CLIENT, STABLE_PENDING, STABLE_SERVER,
+};
 use results::Results;
 use running::{CLIENT, Server, Suite, Version};
 
-/// The revision whose requirements are to be met.
+/// The revisions whose requirements are to be met: the latest with a handshake, and the one without.
 const REVISION: &str = "2025-11-25";
+const REQUESTS: &str = "2026-07-28";
 
 /// What of the latest revision is not in the one before: scenarios, and a check of the names of tools.
 fn in_the_revision_before() -> Vec<Row> {
@@ -86,6 +90,32 @@ async fn the_next_suite_and_our_server_in_an_older_revision() {
     let run = suite.run("next-older", &arguments).await;
     run.assert_success();
     run.results.assert_are(&in_the_revision_before());
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
+async fn the_next_suite_and_our_server_without_a_handshake() {
+    let suite = Suite::installed(Version::Next);
+    let listed = suite.run("requests-list", &["list", "--requirements", REQUESTS]).await;
+    let mut required = REQUESTS_SERVER.to_vec();
+    required.retain(|(scenario, _)| !NOT_COUNTED.contains(scenario));
+    assert_eq!(listed.required("server"), names(&required));
+    let server = Server::start(&[]).await;
+    let run = suite.run("requests", &["server", "--url", &server.url, "--requirements", REQUESTS]).await;
+    run.assert_success();
+    let checks: usize = REQUESTS_SERVER.iter().map(|(_, checks)| checks).sum();
+    assert_eq!((REQUESTS_SERVER.len(), checks), (40, 152), "the goal");
+    // An extension that the server does not announce, and that the suite does not count.
+    run.results.without("tasks-").assert_are(REQUESTS_SERVER);
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
+async fn the_next_suite_and_our_client_without_a_handshake() {
+    let suite = Suite::installed(Version::Next);
+    let listed = suite.run("requests-list-client", &["list", "--requirements", REQUESTS]).await;
+    assert_eq!(without_authorization(listed.required("client")), names(REQUESTS_CLIENT));
+    play(&suite, "requests-client", REQUESTS_CLIENT, &["--spec-version", REQUESTS]).await;
 }
 
 #[tokio::test]

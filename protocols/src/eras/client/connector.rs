@@ -226,32 +226,43 @@ impl<U: User + 'static> Connector<U> {
         if let Some((least, _)) = &self.log {
             meta = meta.log_level(*least);
         }
-        // A server that does not know the request does not know its cancellation either, so that it is kept until the session
-        // begins, even if it takes too long.
-        let mut probe = client.handle().discover(RequestParams::new(meta.clone())).into_future().boxed();
-        let Ok(found) = tokio::time::timeout(self.probe, &mut probe).await else {
-            return match self.era {
-                None => Ok(Found::Session(Asked { _client: client, _probe: Some(probe) })),
-                Some(_) => Err(ConnectError::NoAnswer { within: self.probe }),
+        let mut retried = false;
+        loop {
+            // A server that does not know the request does not know its cancellation either, so that it is kept until the
+            // session begins, even if it takes too long.
+            let mut probe = client.handle().discover(RequestParams::new(meta.clone())).into_future().boxed();
+            let Ok(found) = tokio::time::timeout(self.probe, &mut probe).await else {
+                return match self.era {
+                    None => Ok(Found::Session(Asked { _client: client, _probe: Some(probe) })),
+                    Some(_) => Err(ConnectError::NoAnswer { within: self.probe }),
+                };
             };
-        };
-        match found {
-            Ok(found) if found.supported_versions.iter().any(|version| version == VERSION) => {
-                let offer = offer_of(found);
-                let (way, answering) = (Way::Requests(client), self.answering());
-                Ok(Found::Requests(Client { way, answering, meta, offer }))
-            }
-            Ok(found) => self.or_session(client, found.supported_versions),
-            Err(Error::Refused(error)) if error.code == UNSUPPORTED_VERSION => {
-                self.or_session(client, supported(&error))
-            }
-            Err(Error::Refused(error)) if [HEADER_MISMATCH, MISSING_CAPABILITY].contains(&error.code) => {
-                Err(ConnectError::Refused(error))
-            }
-            Err(Error::Disconnected { reason }) => Err(ConnectError::Ended(Error::Disconnected { reason })),
-            // Whatever else it is, and however late: the server does not know the request.
-            Err(_) if self.era.is_none() => Ok(Found::Session(Asked { _client: client, _probe: None })),
-            Err(error) => Err(ConnectError::NotDiscovered(error)),
+            return match found {
+                Ok(found) if speaks(&found.supported_versions) => {
+                    let offer = offer_of(found);
+                    let (way, answering) = (Way::Requests(client), self.answering());
+                    Ok(Found::Requests(Client { way, answering, meta, offer }))
+                }
+                Ok(found) => self.or_session(client, found.supported_versions),
+                Err(Error::Refused(error)) if error.code == UNSUPPORTED_VERSION => {
+                    let supported = supported(&error);
+                    // It refuses the revision, and names it: perhaps another server has answered, behind the same address.
+                    if speaks(&supported) && !retried {
+                        retried = true;
+                        continue;
+                    }
+                    self.or_session(client, supported)
+                }
+                Err(Error::Refused(error)) if [HEADER_MISMATCH, MISSING_CAPABILITY].contains(&error.code) => {
+                    Err(ConnectError::Refused(error))
+                }
+                Err(Error::Disconnected { reason }) => {
+                    Err(ConnectError::Ended(Error::Disconnected { reason }))
+                }
+                // Whatever else it is: the server does not know the request.
+                Err(_) if self.era.is_none() => Ok(Found::Session(Asked { _client: client, _probe: None })),
+                Err(error) => Err(ConnectError::NotDiscovered(error)),
+            };
         }
     }
 
@@ -310,6 +321,11 @@ enum Found<U> {
 struct Asked {
     _client: requests::McpClient<requests::Start>,
     _probe: Option<BoxFuture<'static, Result<DiscoverResult, Error>>>,
+}
+
+/// Whether a server that speaks these revisions speaks the one of the newer era.
+fn speaks(supported: &[String]) -> bool {
+    supported.iter().any(|version| version == VERSION)
 }
 
 /// The revisions that an error says the server speaks.

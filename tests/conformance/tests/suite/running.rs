@@ -97,9 +97,20 @@ impl Run {
         assert!(self.output.status.success(), "{}: {}", self.output.status, self.said());
     }
 
+    /// The same without those that are marked: these are run, and do not count.
+    #[track_caller]
+    pub(crate) fn required(&self, role: &str) -> Vec<String> {
+        self.listed(role, false)
+    }
+
     /// The scenarios that a list names for one role, in order: those under its heading, and those that are marked.
     #[track_caller]
     pub(crate) fn scenarios(&self, role: &str) -> Vec<String> {
+        self.listed(role, true)
+    }
+
+    #[track_caller]
+    fn listed(&self, role: &str, marked: bool) -> Vec<String> {
         self.assert_success();
         let mut scenarios = Vec::new();
         let mut heading = String::new();
@@ -108,7 +119,7 @@ impl Run {
                 heading = line.to_lowercase();
                 continue;
             };
-            if heading.starts_with(role) || entry.ends_with(&format!("[{role}]")) {
+            if heading.starts_with(role) || marked && entry.ends_with(&format!("[{role}]")) {
                 scenarios.extend(entry.split(' ').next().map(str::to_owned));
             }
         }

@@ -107,14 +107,23 @@ async fn a_server_of_the_newer_era_is_not_asked_for_a_handshake() {
             let (mut server, client) = connecting(connector());
             let probe = server.hear().await.unwrap();
             server.say(error(&probe["id"], code, data)).await;
-            let error = client.await.unwrap().unwrap_err();
-            match (code, &error) {
+            let failed = client.await.unwrap().unwrap_err();
+            match (code, &failed) {
                 (-32022, ConnectError::NoCommonVersion { .. }) => {}
                 (-32020 | -32021, ConnectError::Refused(refused)) => assert_eq!(refused.code, code),
-                _ => panic!("{code}: {error:?}"),
+                _ => panic!("{code}: {failed:?}"),
             }
             assert!(server.hear().await.is_none(), "nothing else is said");
         }
+        // One that refuses the revision that it names is asked again, once.
+        let (mut server, client) = connecting(connector());
+        for _ in 0..2 {
+            let probe = server.hear().await.unwrap();
+            assert_eq!(probe["method"], "server/discover");
+            server.say(error(&probe["id"], -32022, unsupported(json!(["2026-07-28"])))).await;
+        }
+        let failed = client.await.unwrap().unwrap_err();
+        assert!(matches!(failed, ConnectError::NoCommonVersion { .. }), "{failed:?}");
         // One that has both.
         let (mut server, client) = connecting(connector());
         let probe = server.hear().await.unwrap();
