@@ -17,9 +17,9 @@ use crate::mcp_2026_07_28::server::{
 use crate::mcp_2026_07_28::types::{
     CacheScope, CallToolParams, CompleteParams, CompleteResult, DiscoverResult, EmptyResult, GetPromptParams,
     InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
-    NotificationMeta, NotificationParams, PaginatedParams, ReadResourceParams, RequestParams,
+    NotificationMeta, NotificationParams, PaginatedParams, ReadResourceParams, RequestMeta, RequestParams,
     ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionFilter, SubscriptionsAcknowledgedParams,
-    SubscriptionsListenParams,
+    SubscriptionsListenParams, UnsupportedVersionData,
 };
 use crate::mcp_2026_07_28::{McpError, Subscribing};
 use crate::revisions::VERSIONS;
@@ -57,13 +57,39 @@ macro_rules! last_round {
     };
 }
 
+/// The revisions that the server speaks, the latest first.
+fn supported() -> impl Iterator<Item = &'static str> {
+    [VERSION].into_iter().chain(VERSIONS.into_iter().rev())
+}
+
+/// The error of a request whose revision the server does not speak, or not without a handshake.
+const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// Refuses a request of another revision. Over HTTP the header has said so before.
+fn governs(meta: &RequestMeta) -> Result<(), RpcError> {
+    let requested = &meta.protocol_version;
+    if requested == VERSION {
+        return Ok(());
+    }
+    let error = format!("`{requested}` is not a revision that the server speaks without a handshake");
+    let data = serde_json::to_value(UnsupportedVersionData::new(supported(), requested));
+    let error = RpcError::new(UNSUPPORTED_VERSION, error);
+    Err(data.map(|data| error.clone().with_data(data)).unwrap_or(error))
+}
+
+/// The context of a request that the server answers in its revision.
+fn begin(context: server::Context, meta: &RequestMeta) -> Result<Context, RpcError> {
+    governs(meta)?;
+    Ok(Context::of_request(context, meta.clone()))
+}
+
 impl<H: Handler> server::Handler for Requests<H> {
-    async fn discover(&self, _: server::Context, _: RequestParams) -> Result<DiscoverResult, RpcError> {
+    async fn discover(&self, _: server::Context, params: RequestParams) -> Result<DiscoverResult, RpcError> {
+        governs(&params.meta)?;
         let offer = self.0.handler.offer();
-        let versions = [VERSION].into_iter().chain(VERSIONS.into_iter().rev());
         let meta = ResultMeta::new().server_info(offer.server_info);
         // What a server offers may change while it runs, so the result is not kept.
-        let result = DiscoverResult::new(versions, offer.capabilities, 0, CacheScope::Private).meta(meta);
+        let result = DiscoverResult::new(supported(), offer.capabilities, 0, CacheScope::Private).meta(meta);
         Ok(DiscoverResult { instructions: offer.instructions, ..complete!(result) })
     }
 
@@ -72,7 +98,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListToolsResult, RpcError> {
-        let context = Context::of_request(context, params.meta.clone());
+        let context = begin(context, &params.meta)?;
         Ok(complete!(self.0.handler.list_tools(context, params).await?))
     }
 
@@ -81,6 +107,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: CallToolParams,
     ) -> Result<ToolsCallReply, RpcError> {
+        governs(&params.meta)?;
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
         let call = |asker: rounds::Asker<CallToolParams>| async move {
             let params = asker.params();
@@ -94,7 +121,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListResourcesResult, RpcError> {
-        let context = Context::of_request(context, params.meta.clone());
+        let context = begin(context, &params.meta)?;
         Ok(complete!(self.0.handler.list_resources(context, params).await?))
     }
 
@@ -103,7 +130,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
-        let context = Context::of_request(context, params.meta.clone());
+        let context = begin(context, &params.meta)?;
         Ok(complete!(self.0.handler.list_resource_templates(context, params).await?))
     }
 
@@ -112,6 +139,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: ReadResourceParams,
     ) -> Result<ResourcesReadReply, RpcError> {
+        governs(&params.meta)?;
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
         let read = |asker: rounds::Asker<ReadResourceParams>| async move {
             let params = asker.params();
@@ -125,7 +153,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListPromptsResult, RpcError> {
-        let context = Context::of_request(context, params.meta.clone());
+        let context = begin(context, &params.meta)?;
         Ok(complete!(self.0.handler.list_prompts(context, params).await?))
     }
 
@@ -134,6 +162,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: GetPromptParams,
     ) -> Result<PromptsGetReply, RpcError> {
+        governs(&params.meta)?;
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
         let get = |asker: rounds::Asker<GetPromptParams>| async move {
             let params = asker.params();
@@ -147,7 +176,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: CompleteParams,
     ) -> Result<CompleteResult, RpcError> {
-        let context = Context::of_request(context, params.meta.clone());
+        let context = begin(context, &params.meta)?;
         Ok(complete!(self.0.handler.complete(context, params).await?))
     }
 
@@ -158,7 +187,10 @@ impl<H: Handler> server::Handler for Requests<H> {
         subscription: Subscription<Subscribing>,
     ) {
         // It fails if the client is gone, and then nobody is to be told.
-        let _ = self.listen(&context, params.notifications, subscription).await;
+        let _ = match governs(&params.meta) {
+            Ok(()) => self.listen(&context, params.notifications, subscription).await,
+            Err(error) => subscription.refuse(error).await.map_err(Into::into),
+        };
     }
 }
 

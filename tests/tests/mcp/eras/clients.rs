@@ -176,3 +176,33 @@ async fn a_subscription_ends_with_what_the_client_says() {
     })
     .await;
 }
+
+#[tokio::test]
+async fn a_request_of_another_revision_gets_those_that_there_are() {
+    guarded(async {
+        let mut client = client();
+        for version in ["2027-01-01", "2025-11-25", ""] {
+            let mut other = meta();
+            other["io.modelcontextprotocol/protocolVersion"] = json!(version);
+            let listen = json!({ "notifications": {}, "_meta": other });
+            for (method, params) in [
+                ("server/discover", json!({ "_meta": other })),
+                ("tools/list", json!({ "_meta": other })),
+                ("tools/call", json!({ "name": "greet", "_meta": other })),
+                ("resources/read", json!({ "uri": "desk://note", "_meta": other })),
+                ("subscriptions/listen", listen),
+            ] {
+                let request = json!({ "jsonrpc": "2.0", "id": format!("{method} {version}"), "method": method, "params": params });
+                let refused = client.ask(request).await;
+                assert_eq!(refused["error"]["code"], -32022, "{refused}");
+                assert_eq!(refused["error"]["data"]["requested"], version);
+                assert_eq!(refused["error"]["data"]["supported"][1], "2025-11-25");
+            }
+        }
+        // One that says nothing about its revision is not well-formed.
+        let refused =
+            client.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {} })).await;
+        assert_eq!(refused["error"]["code"], -32602, "{refused}");
+    })
+    .await;
+}
