@@ -10,10 +10,23 @@ use mcp_runtime::RpcError;
 /// The server, for any number of clients.
 pub(crate) fn server() -> Result<Server<Desk>, SealError> {
     let changes = Changes::new();
-    // A server of several processes reads the key from where it keeps its secrets.
-    let seal = Seal::new(SealingKey::random()?);
+    let seal = Seal::new(key()?);
     let state = Mutex::new(State { tools: TOOLS.to_vec(), note: "buy milk".to_owned() });
     Ok(Server::new(Desk { seal, state, changes: changes.clone() }).changes(changes))
+}
+
+/// Processes that share the work share the key, so that each goes on where another one has asked: `DESK_KEY` has 32 bytes as
+/// hexadecimal digits. Without it this process has a key of its own.
+fn key() -> Result<SealingKey, SealError> {
+    let given = std::env::var("DESK_KEY").ok().and_then(|digits| {
+        let byte = |place: usize| u8::from_str_radix(digits.get(2 * place..2 * place + 2)?, 16).ok();
+        let bytes: Vec<u8> = (0..32).map(byte).collect::<Option<_>>()?;
+        <[u8; 32]>::try_from(bytes).ok()
+    });
+    match given {
+        Some(bytes) => Ok(SealingKey::from_bytes(bytes)),
+        None => SealingKey::random(),
+    }
 }
 
 /// What all clients share.

@@ -2,4 +2,5 @@
 
 mod client;
 mod server;
+mod several_processes;
 mod stateless;
