@@ -151,6 +151,19 @@ fn the_shipped_protocols() {
 }
 
 #[test]
+fn the_kit() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../kit"),
+        order: &[
+            "problem", "needs", "failure", "schema", "template", "client", "output", "tool", "prompt",
+            "resource", "server",
+        ],
+        ..Layers::default()
+    }
+    .check();
+}
+
+#[test]
 fn acp() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../acp"),

@@ -1,0 +1,76 @@
+//! [`Output`]: what a tool returns.
+
+use mcp_protocols::eras::types::{CallToolResult, ContentBlock, Object, TextContent};
+use mcp_runtime::RpcError;
+use schemars::JsonSchema;
+use serde::Serialize;
+use serde_json::Value;
+
+use super::schema::output_of;
+
+/// What a tool returns: text, content of any kind, [`Json`], or nothing.
+pub trait Output: Send + 'static {
+    /// The schema of the structured content, if there is any.
+    fn schema() -> Option<Object> {
+        None
+    }
+
+    /// The result of the tool.
+    ///
+    /// # Errors
+    /// If the value cannot be written as JSON.
+    fn into_result(self) -> Result<CallToolResult, RpcError>;
+}
+
+/// A value that programs read: structured content, with its schema. Clients that know only text get it as JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Json<T>(pub T);
+
+impl Output for String {
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+impl Output for &'static str {
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::text(self))
+    }
+}
+
+impl Output for () {
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::new([]))
+    }
+}
+
+impl Output for ContentBlock {
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::new([self]))
+    }
+}
+
+impl Output for Vec<ContentBlock> {
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        Ok(CallToolResult::new(self))
+    }
+}
+
+impl Output for CallToolResult {
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        Ok(self)
+    }
+}
+
+impl<T: Serialize + JsonSchema + Send + 'static> Output for Json<T> {
+    fn schema() -> Option<Object> {
+        Some(output_of::<T>())
+    }
+
+    fn into_result(self) -> Result<CallToolResult, RpcError> {
+        let value: Value =
+            serde_json::to_value(self.0).map_err(|error| RpcError::internal_error(error.to_string()))?;
+        let text: ContentBlock = TextContent::new(value.to_string()).into();
+        Ok(CallToolResult::new([text]).structured_content(value))
+    }
+}

@@ -1,0 +1,44 @@
+//! [`Problem`]: what is wrong with a server before it serves.
+
+use std::fmt;
+
+/// What is wrong with a server: it is found before it serves.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The arguments of a tool or a prompt are not the fields of a struct.
+    NoObject {
+        /// The name of the tool or the prompt.
+        name: String,
+    },
+    /// Two tools, two prompts or two resources have the same name.
+    SameName {
+        /// The name, or the URI.
+        name: String,
+    },
+    /// The URI of a resource is not a template.
+    NoTemplate {
+        /// The URI.
+        uri: String,
+        /// What is wrong with it.
+        reason: &'static str,
+    },
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Problem::NoObject { name } => {
+                write!(formatter, "the arguments of `{name}` are not the fields of a struct: make it one")
+            }
+            Problem::SameName { name } => {
+                write!(formatter, "two have the name `{name}`: give one of them another `NAME`")
+            }
+            Problem::NoTemplate { uri, reason } => {
+                write!(formatter, "`{uri}` is not a URI template: {reason}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Problem {}

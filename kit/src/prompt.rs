@@ -1,0 +1,163 @@
+//! [`Prompt`]: a type of arguments, and the messages that they make.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp_protocols::eras::types::{
+    ClientCapabilities, GetPromptParams, GetPromptResult, ObjectSchema, PromptArgument, PromptMessage, Role,
+    TextContent,
+};
+use mcp_protocols::eras::{Asker, Changes, types};
+use mcp_runtime::RpcError;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::client::Client;
+use super::failure::{Failure, refusal};
+use super::needs::Needs;
+use super::problem::Problem;
+use super::schema::{arguments_of, description_of, kind_of, name_of, read};
+
+/// A prompt of a server with the state `S`: its arguments are the fields of the type, which the user fills in as texts.
+///
+/// ```
+/// use mcp_kit::{Client, Failure, Prompt, said};
+/// use mcp_kit::types::{PromptMessage, Role};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// /// Summarises the notes of some days
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Weekly {
+///     /// How many days back
+///     days: Option<u32>,
+/// }
+///
+/// impl Prompt<()> for Weekly {
+///     type Needs = ();
+///
+///     async fn get(self, _: &(), _: Client) -> Result<Vec<PromptMessage>, Failure> {
+///         Ok(vec![said(Role::User, format!("Summarise the last {} days.", self.days.unwrap_or(7)))])
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a prompt of a server with the state `{S}`",
+    note = "write `impl Prompt<{S}> for {Self}`, and derive `Deserialize` and `JsonSchema` for it"
+)]
+pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
+    /// What the prompt needs of the client. Clients that cannot do it do not see the prompt.
+    type Needs: Needs;
+
+    /// The name of the prompt; otherwise that of the type, as `weekly` of `Weekly`.
+    const NAME: Option<&'static str> = None;
+
+    /// The messages of the prompt, with its arguments filled in.
+    fn get(
+        self,
+        state: &S,
+        client: Client<Self::Needs>,
+    ) -> impl Future<Output = Result<Vec<PromptMessage>, Failure>> + Send;
+
+    /// Suggests values for an argument of which the user has typed a part.
+    fn complete(state: &S, argument: &str, typed: &str) -> impl Future<Output = Vec<String>> + Send {
+        let _ = (state, argument, typed);
+        std::future::ready(Vec::new())
+    }
+}
+
+/// A message with one text.
+pub fn said(role: Role, text: impl Into<String>) -> PromptMessage {
+    PromptMessage::new(role, TextContent::new(text))
+}
+
+type Got = Result<GetPromptResult, RpcError>;
+
+/// Suggests values for an argument.
+pub(crate) type Complete<S> =
+    Box<dyn Fn(Arc<S>, String, String) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
+
+/// A prompt that a server has.
+pub(crate) struct Entry<S> {
+    pub(crate) prompt: types::Prompt,
+    are_met: fn(&ClientCapabilities) -> bool,
+    #[expect(clippy::type_complexity, reason = "it is called in one place")]
+    get: Box<dyn Fn(Arc<S>, Asker, Changes, GetPromptParams) -> BoxFuture<'static, Got> + Send + Sync>,
+    pub(crate) complete: Complete<S>,
+}
+
+impl<S: Send + Sync + 'static> Entry<S> {
+    pub(crate) fn of<P: Prompt<S>>() -> Result<Entry<S>, Problem> {
+        let name = P::NAME.map_or_else(name_of::<P>, str::to_owned);
+        let schema = arguments_of::<P>().ok_or_else(|| Problem::NoObject { name: name.clone() })?;
+        let mut prompt = types::Prompt::new(name);
+        prompt.description = description_of::<P>();
+        prompt.arguments = arguments(&schema);
+        Ok(Entry {
+            prompt,
+            are_met: P::Needs::are_met,
+            get: Box::new(|state, asker, changes, params| {
+                async move {
+                    let given = params.arguments.unwrap_or_default();
+                    let arguments: P = from_texts(given).map_err(|error| {
+                        RpcError::invalid_params(format!(
+                            "the arguments of `{}` are wrong: {error}",
+                            params.name
+                        ))
+                    })?;
+                    let messages = arguments.get(&state, Client::new(asker, changes)).await;
+                    let mut result = GetPromptResult::new(messages.map_err(refusal)?);
+                    result.description = description_of::<P>();
+                    Ok(result)
+                }
+                .boxed()
+            }),
+            complete: Box::new(|state, argument, typed| {
+                async move { P::complete(&state, &argument, &typed).await }.boxed()
+            }),
+        })
+    }
+
+    /// Whether a client can do what the prompt needs.
+    pub(crate) fn is_for(&self, client: &ClientCapabilities) -> bool {
+        (self.are_met)(client)
+    }
+
+    /// Fills the prompt in.
+    pub(crate) async fn get(
+        &self,
+        state: Arc<S>,
+        asker: Asker,
+        changes: Changes,
+        params: GetPromptParams,
+    ) -> Got {
+        (self.get)(state, asker, changes, params).await
+    }
+}
+
+/// The arguments of a prompt, as clients list them.
+fn arguments(schema: &ObjectSchema) -> Option<Vec<PromptArgument>> {
+    let properties = schema.properties.as_ref()?;
+    let argument = |(name, property): (&String, &types::MemberSchema)| {
+        let mut argument = PromptArgument::new(name);
+        if let types::MemberSchema::Object(property) = property {
+            argument.description = property.get("description").and_then(Value::as_str).map(str::to_owned);
+        }
+        argument.required(schema.required.iter().flatten().any(|required| required == name))
+    };
+    Some(properties.iter().map(argument).collect())
+}
+
+/// A value of a type from the texts of its fields: where it has a number, the text is one.
+pub(crate) fn from_texts<T: DeserializeOwned + JsonSchema>(
+    texts: BTreeMap<String, String>,
+) -> Result<T, serde_json::Error> {
+    let value = |name: &str, text: String| match kind_of::<T>(name).as_deref() {
+        Some("integer" | "number" | "boolean") => serde_json::from_str(&text).unwrap_or(Value::String(text)),
+        _ => Value::String(text),
+    };
+    read(texts.into_iter().map(|(name, text)| (name.clone(), value(&name, text))).collect())
+}

@@ -1,0 +1,181 @@
+//! [`Resource`]: a type whose fields stand in a URI, and what can be read there.
+
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp_protocols::eras::types::{
+    BlobResourceContents, CacheScope, ReadResourceParams, ReadResourceResult, ResourceContents,
+    ResourceTemplate, TextResourceContents,
+};
+use mcp_protocols::eras::{Asker, Changes, types};
+use mcp_runtime::RpcError;
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use serde_json::json;
+
+use super::client::Client;
+use super::failure::{Failure, refusal};
+use super::needs::Needs;
+use super::problem::Problem;
+use super::prompt::{Complete, from_texts};
+use super::schema::{description_of, name_of};
+use super::template::Template;
+
+/// Resources of a server with the state `S`, whose URIs have the fields of the type in their places.
+///
+/// ```
+/// use mcp_kit::types::ResourceContents;
+/// use mcp_kit::{Client, Failure, Resource, text_at};
+/// use schemars::JsonSchema;
+/// use serde::Deserialize;
+///
+/// /// One of the notes
+/// #[derive(Deserialize, JsonSchema)]
+/// struct Note {
+///     id: usize,
+/// }
+///
+/// impl Resource<Vec<String>> for Note {
+///     const URI: &'static str = "notes://{id}";
+///     type Needs = ();
+///
+///     async fn read(self, notes: &Vec<String>, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+///         Ok(text_at(uri, notes.get(self.id).ok_or("there is no such note")?))
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a resource of a server with the state `{S}`",
+    note = "write `impl Resource<{S}> for {Self}`, and derive `Deserialize` and `JsonSchema` for it"
+)]
+pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
+    /// The URI, or its template: `{id}` is the field `id`, and `{+path}` the field `path`, which may have several segments.
+    const URI: &'static str;
+
+    /// What the resource needs of the client.
+    type Needs: Needs;
+
+    /// The MIME type, if all have the same.
+    const MIME_TYPE: Option<&'static str> = None;
+
+    /// Reads what is there.
+    fn read(
+        self,
+        state: &S,
+        uri: &str,
+        client: Client<Self::Needs>,
+    ) -> impl Future<Output = Result<ResourceContents, Failure>> + Send;
+
+    /// The resources that a client gets in its list. A URI without variables is in the list by itself.
+    fn list(state: &S) -> impl Future<Output = Vec<types::Resource>> + Send {
+        let _ = state;
+        std::future::ready(Vec::new())
+    }
+
+    /// Suggests values for a variable of which the user has typed a part.
+    fn complete(state: &S, variable: &str, typed: &str) -> impl Future<Output = Vec<String>> + Send {
+        let _ = (state, variable, typed);
+        std::future::ready(Vec::new())
+    }
+}
+
+/// A text, as the contents of a resource.
+pub fn text_at(uri: impl Into<String>, text: impl Into<String>) -> ResourceContents {
+    TextResourceContents::new(uri, text).into()
+}
+
+/// Bytes, as the contents of a resource: the bytes in Base64.
+pub fn blob_at(uri: impl Into<String>, base64: impl Into<String>) -> ResourceContents {
+    BlobResourceContents::new(uri, base64).into()
+}
+
+type Read = Result<ReadResourceResult, RpcError>;
+
+/// Resources that a server has.
+pub(crate) struct Entry<S> {
+    pub(crate) uri: &'static str,
+    template: Template,
+    name: String,
+    description: Option<String>,
+    mime_type: Option<&'static str>,
+    #[expect(clippy::type_complexity, reason = "it is called in one place")]
+    read: Box<
+        dyn Fn(Arc<S>, Asker, Changes, ReadResourceParams, Template) -> BoxFuture<'static, Read>
+            + Send
+            + Sync,
+    >,
+    list: fn(Arc<S>) -> BoxFuture<'static, Vec<types::Resource>>,
+    pub(crate) complete: Complete<S>,
+}
+
+impl<S: Send + Sync + 'static> Entry<S> {
+    pub(crate) fn of<R: Resource<S>>() -> Result<Entry<S>, Problem> {
+        let template = Template::parse(R::URI)
+            .map_err(|reason| Problem::NoTemplate { uri: R::URI.to_owned(), reason })?;
+        Ok(Entry {
+            uri: R::URI,
+            template,
+            name: name_of::<R>(),
+            description: description_of::<R>(),
+            mime_type: R::MIME_TYPE,
+            read: Box::new(|state, asker, changes, params, template| {
+                async move {
+                    let values = template.values(&params.uri).ok_or_else(|| not_found(&params.uri))?;
+                    let resource: R = from_texts(values).map_err(|_| not_found(&params.uri))?;
+                    let contents = resource.read(&state, &params.uri, Client::new(asker, changes)).await;
+                    Ok(ReadResourceResult::new([contents.map_err(refusal)?], 0, CacheScope::Private))
+                }
+                .boxed()
+            }),
+            list: |state| async move { R::list(&state).await }.boxed(),
+            complete: Box::new(|state, variable, typed| {
+                async move { R::complete(&state, &variable, &typed).await }.boxed()
+            }),
+        })
+    }
+
+    /// Whether a URI is one of these.
+    pub(crate) fn has(&self, uri: &str) -> bool {
+        self.template.values(uri).is_some()
+    }
+
+    /// The template, unless there is one URI alone.
+    pub(crate) fn template(&self) -> Option<ResourceTemplate> {
+        if self.template.is_fixed() {
+            return None;
+        }
+        let mut template = ResourceTemplate::new(self.uri, &self.name);
+        template.description.clone_from(&self.description);
+        template.mime_type = self.mime_type.map(str::to_owned);
+        Some(template)
+    }
+
+    /// The resources that are listed.
+    pub(crate) async fn list(&self, state: Arc<S>) -> Vec<types::Resource> {
+        let mut listed = (self.list)(state).await;
+        if self.template.is_fixed() && listed.is_empty() {
+            let mut resource = types::Resource::new(self.uri, &self.name);
+            resource.description.clone_from(&self.description);
+            resource.mime_type = self.mime_type.map(str::to_owned);
+            listed.push(resource);
+        }
+        listed
+    }
+
+    /// Reads a resource.
+    pub(crate) async fn read(
+        &self,
+        state: Arc<S>,
+        asker: Asker,
+        changes: Changes,
+        params: ReadResourceParams,
+    ) -> Read {
+        (self.read)(state, asker, changes, params, self.template.clone()).await
+    }
+}
+
+/// The error of a URI at which there is nothing.
+pub(crate) fn not_found(uri: &str) -> RpcError {
+    RpcError::invalid_params(format!("no resource is at `{uri}`")).with_data(json!({ "uri": uri }))
+}

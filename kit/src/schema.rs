@@ -1,0 +1,185 @@
+//! What the types of a program say of themselves: names, descriptions and JSON Schemas.
+
+use mcp_protocols::eras::types::{FieldSchema, FormSchema, Object, ObjectSchema};
+use schemars::JsonSchema;
+use schemars::generate::SchemaSettings;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+/// The JSON Schema of a type, without what stands elsewhere: its name, and the dialect, which is 2020-12.
+fn schema_of<T: JsonSchema>(inline: bool) -> Object {
+    let mut settings = SchemaSettings::draft2020_12();
+    settings.meta_schema = None;
+    settings.inline_subschemas = inline;
+    match settings.into_generator().into_root_schema_for::<T>().to_value() {
+        Value::Object(mut schema) => {
+            schema.remove("title");
+            schema
+        }
+        // `true`, for a type that may be anything.
+        _ => Object::new(),
+    }
+}
+
+/// The name of a type, as tools are named: `AddNote` is `add_note`.
+pub(crate) fn name_of<T: JsonSchema>() -> String {
+    let mut name = String::new();
+    for letter in T::schema_name().chars() {
+        if letter.is_uppercase() && !name.is_empty() && !name.ends_with('_') {
+            name.push('_');
+        }
+        name.extend(letter.to_lowercase());
+    }
+    name
+}
+
+/// The documentation of a type, with its lines joined as Markdown joins them.
+pub(crate) fn description_of<T: JsonSchema>() -> Option<String> {
+    match schema_of::<T>(false).remove("description") {
+        Some(Value::String(description)) => Some(description),
+        _ => None,
+    }
+}
+
+/// The schema of arguments; `None` if the type is no object. A type without fields takes no arguments.
+pub(crate) fn arguments_of<T: JsonSchema>() -> Option<ObjectSchema> {
+    let mut schema = schema_of::<T>(false);
+    schema.remove("description");
+    match schema.get("type") {
+        Some(Value::String(kind)) if kind == "object" => {}
+        Some(Value::String(kind)) if kind == "null" => return Some(ObjectSchema::new()),
+        _ => return None,
+    }
+    serde_json::from_value(Value::Object(schema)).ok()
+}
+
+/// The schema of what a tool returns.
+pub(crate) fn output_of<T: JsonSchema>() -> Object {
+    schema_of::<T>(false)
+}
+
+/// The fields of a form that asks for a type; the name of the first field that no form has.
+pub(crate) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
+    let mut schema = schema_of::<T>(true);
+    let required: Vec<String> = match schema.remove("required") {
+        Some(required) => serde_json::from_value(required).unwrap_or_default(),
+        None => Vec::new(),
+    };
+    let properties = match schema.remove("properties") {
+        Some(Value::Object(properties)) => properties,
+        _ => Object::new(),
+    };
+    let mut form = FormSchema::new([]);
+    for (name, mut field) in properties {
+        without_null(&mut field);
+        match serde_json::from_value::<FieldSchema>(field) {
+            Ok(field) if required.contains(&name) => form = form.required_field(name, field),
+            Ok(field) => form = form.field(name, field),
+            Err(_) => return Err(name),
+        }
+    }
+    Ok(form)
+}
+
+/// A field that may be left out is not required, so nobody fills in `null`. Formats of numbers are not those of forms.
+fn without_null(field: &mut Value) {
+    let Value::Object(field) = field else { return };
+    if let Some(Value::Array(kinds)) = field.get_mut("type") {
+        kinds.retain(|kind| kind != "null");
+        if let [kind] = &**kinds {
+            let kind = kind.clone();
+            field.insert("type".to_owned(), kind);
+        }
+    }
+    if field.get("type").is_some_and(|kind| kind != "string") {
+        field.remove("format");
+    }
+}
+
+/// Reads a value of a type from its members. A struct that is declared without braces has none.
+pub(crate) fn read<T: DeserializeOwned>(members: Object) -> Result<T, serde_json::Error> {
+    let is_empty = members.is_empty();
+    T::deserialize(Value::Object(members)).or_else(|error| match is_empty {
+        true => T::deserialize(Value::Null).map_err(|_| error),
+        false => Err(error),
+    })
+}
+
+/// What kind of value a property of a type is, for texts that become values of it.
+pub(crate) fn kind_of<T: JsonSchema>(property: &str) -> Option<String> {
+    let mut schema = schema_of::<T>(true);
+    let mut property = schema.get_mut("properties")?.get_mut(property)?.take();
+    without_null(&mut property);
+    property.get("type").and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use schemars::JsonSchema;
+    use serde_json::json;
+
+    use super::*;
+
+    /// Deletes a note,
+    /// if the user confirms it
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "the schema is what is read")]
+    struct DeleteNote {
+        /// Which one
+        id: i64,
+        why: Option<String>,
+    }
+
+    #[derive(JsonSchema)]
+    struct Ping;
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "the schema is what is read")]
+    enum Choice {
+        Yes,
+        No,
+    }
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "the schema is what is read")]
+    struct Form {
+        sure: bool,
+        count: Option<u8>,
+        choice: Choice,
+    }
+
+    #[test]
+    fn a_type_says_what_a_tool_needs_to_say() {
+        assert_eq!(name_of::<DeleteNote>(), "delete_note");
+        assert_eq!(description_of::<DeleteNote>().unwrap(), "Deletes a note,\nif the user confirms it");
+        let schema = serde_json::to_value(arguments_of::<DeleteNote>().unwrap()).unwrap();
+        assert_eq!(schema["type"], "object");
+        assert_eq!(schema["properties"]["id"]["description"], "Which one");
+        assert_eq!(schema["required"], json!(["id"]));
+        assert!(schema.get("$schema").is_none() && schema.get("title").is_none(), "{schema}");
+    }
+
+    #[test]
+    fn what_has_no_fields_takes_no_arguments() {
+        let schema = arguments_of::<Ping>().unwrap();
+        assert_eq!(serde_json::to_value(schema).unwrap(), json!({ "type": "object" }));
+        assert!(arguments_of::<Choice>().is_none());
+        assert!(arguments_of::<Vec<u8>>().is_none());
+    }
+
+    #[test]
+    fn a_form_has_the_fields_of_a_type() {
+        let form = serde_json::to_value(form_of::<Form>().unwrap()).unwrap();
+        assert_eq!(form["properties"]["sure"]["type"], "boolean");
+        assert_eq!(form["properties"]["count"]["type"], "integer");
+        assert_eq!(form["properties"]["choice"]["enum"], json!(["Yes", "No"]));
+        assert_eq!(form["required"], json!(["choice", "sure"]));
+
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "the schema is what is read")]
+        struct Deep {
+            inner: DeleteNote,
+        }
+        assert_eq!(form_of::<Deep>().unwrap_err(), "inner");
+    }
+}

@@ -1,0 +1,346 @@
+//! A server of types, as clients of both eras see it.
+
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
+
+use std::sync::Mutex;
+
+use mcp_kit::types::*;
+use mcp_kit::{
+    Answer, Client, Failure, Json, Model, Problem, Prompt, Resource, Server, Tool, User, said, text_at,
+};
+use mcp_protocols::eras::{self, Change, Connector, Era};
+use mcp_protocols::rounds;
+use mcp_runtime::transport::duplex;
+use mcp_runtime::{Error, RpcError};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+/// Adds a note
+#[derive(Deserialize, JsonSchema)]
+struct AddNote {
+    /// What it says
+    text: String,
+}
+
+impl Tool<Notes> for AddNote {
+    type Needs = ();
+    type Output = Json<Added>;
+
+    async fn run(self, notes: &Notes, client: Client) -> Result<Json<Added>, Failure> {
+        let mut all = notes.0.lock().unwrap();
+        all.push(self.text);
+        client.changes().resource("notes://all");
+        Ok(Json(Added { id: all.len() - 1 }))
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Added {
+    id: usize,
+}
+
+/// Deletes a note, if the user confirms it
+#[derive(Deserialize, JsonSchema)]
+struct DeleteNote {
+    id: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    sure: bool,
+}
+
+impl Tool<Notes> for DeleteNote {
+    type Needs = User;
+    type Output = &'static str;
+
+    async fn run(self, notes: &Notes, client: Client<User>) -> Result<&'static str, Failure> {
+        let note = notes.0.lock().unwrap().get(self.id).cloned().ok_or("there is no such note")?;
+        let answer = client.ask::<Confirm>(format!("Delete `{note}`?")).await?;
+        if !matches!(answer, Answer::Accepted(Confirm { sure: true })) {
+            return Ok("kept");
+        }
+        notes.0.lock().unwrap().remove(self.id);
+        Ok("deleted")
+    }
+}
+
+/// Counts, and reports on it
+#[derive(Deserialize, JsonSchema)]
+struct Count;
+
+impl Tool<Notes> for Count {
+    type Needs = ();
+    type Output = String;
+
+    async fn run(self, notes: &Notes, client: Client) -> Result<String, Failure> {
+        for done in 1..=2 {
+            client.progress(done, 2).await?;
+        }
+        client.log(LoggingLevel::Info, "counted").await?;
+        Ok(notes.0.lock().unwrap().len().to_string())
+    }
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Ask;
+
+impl Tool<Notes> for Ask {
+    type Needs = (User, Model);
+    type Output = String;
+    const NAME: Option<&'static str> = Some("ask-both");
+
+    async fn run(self, _: &Notes, client: Client<(User, Model)>) -> Result<String, Failure> {
+        let question = SamplingMessage::new(Role::User, TextContent::new("why?"));
+        let answer = client.create_message(CreateMessageParams::new([question], 10)).await?;
+        let sure = client.ask::<Confirm>("Sure?").await?.accepted().map(|confirm| confirm.sure);
+        Ok(format!("{} {sure:?}", answer.model))
+    }
+}
+
+/// Summarises the notes of some days
+#[derive(Deserialize, JsonSchema)]
+struct Weekly {
+    /// How many days back
+    days: Option<u32>,
+    topic: String,
+}
+
+impl Prompt<Notes> for Weekly {
+    type Needs = ();
+
+    async fn get(self, _: &Notes, _: Client) -> Result<Vec<PromptMessage>, Failure> {
+        let days = self.days.unwrap_or(7);
+        Ok(vec![said(Role::User, format!("Summarise {} of {days} days.", self.topic))])
+    }
+
+    async fn complete(_: &Notes, argument: &str, typed: &str) -> Vec<String> {
+        let topics = ["work", "home"].into_iter().filter(|topic| topic.starts_with(typed));
+        topics.filter(|_| argument == "topic").map(str::to_owned).collect()
+    }
+}
+
+/// One of the notes
+#[derive(Deserialize, JsonSchema)]
+struct Note {
+    id: usize,
+}
+
+impl Resource<Notes> for Note {
+    const URI: &'static str = "notes://{id}";
+    const MIME_TYPE: Option<&'static str> = Some("text/plain");
+    type Needs = ();
+
+    async fn read(self, notes: &Notes, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        let notes = notes.0.lock().unwrap();
+        Ok(text_at(uri, notes.get(self.id).ok_or_else(|| RpcError::invalid_params("there is no such note"))?))
+    }
+}
+
+/// All notes
+#[derive(Deserialize, JsonSchema)]
+struct All;
+
+impl Resource<Notes> for All {
+    const URI: &'static str = "notes://all";
+    type Needs = ();
+
+    async fn read(self, notes: &Notes, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(text_at(uri, notes.0.lock().unwrap().join("\n")))
+    }
+}
+
+/// Says it in capitals
+#[derive(Deserialize, JsonSchema)]
+struct Shout {
+    text: String,
+}
+
+fn server() -> Server<Notes> {
+    Server::new("notes", "1.0.0", Notes::default())
+        .instructions("Write them down.")
+        .tool::<AddNote>()
+        .tool::<DeleteNote>()
+        .tool::<Count>()
+        .tool::<Ask>()
+        .tool_fn(|shout: Shout, _| async move { Ok(shout.text.to_uppercase()) })
+        .prompt::<Weekly>()
+        .resource::<Note>()
+        .resource::<All>()
+}
+
+struct Bo;
+
+impl rounds::User for Bo {
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        let ElicitParams::Form(form) = params else { panic!("{params:?}") };
+        assert!(form.requested_schema.properties.contains_key("sure"));
+        Ok(ElicitResult::new(ElicitAction::Accept).content([("sure".to_owned(), true.into())]))
+    }
+
+    async fn create_message(&self, _: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+        Ok(CreateMessageResult::new(Role::Assistant, TextContent::new("because"), "model"))
+    }
+}
+
+fn can_all() -> ClientCapabilities {
+    ClientCapabilities::new().sampling(SamplingCapability::new()).elicitation(ElicitationCapability::new())
+}
+
+async fn connect(era: Era, can: ClientCapabilities) -> eras::Client<Bo> {
+    let (near, far) = duplex();
+    tokio::spawn(async move { server().serve(far).await.unwrap() });
+    let connector = Connector::new(Implementation::new("bo", "1"), can, Bo).era(era);
+    connector.connect(near).await.unwrap()
+}
+
+async fn call(client: &eras::Client<Bo>, tool: &str, arguments: serde_json::Value) -> CallToolResult {
+    let arguments = arguments.as_object().unwrap().clone();
+    client.call_tool(CallToolParams::new(tool, client.meta()).arguments(arguments)).await.unwrap()
+}
+
+const ERAS: [Era; 2] = [Era::Requests, Era::Handshake];
+
+#[tokio::test]
+async fn tools_are_described_by_their_types() {
+    for era in ERAS {
+        let client = connect(era, can_all()).await;
+        let tools = client.list_tools(PaginatedParams::new(client.meta())).await.unwrap().tools;
+        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["add_note", "delete_note", "count", "ask-both", "shout"]);
+        let add = serde_json::to_value(&tools[0]).unwrap();
+        assert_eq!(add["description"], "Adds a note");
+        assert_eq!(add["inputSchema"]["properties"]["text"]["description"], "What it says");
+        assert_eq!(add["inputSchema"]["required"], json!(["text"]));
+        assert_eq!(add["outputSchema"]["required"], json!(["id"]));
+        assert_eq!(tools[2].input_schema, ObjectSchema::new());
+        assert_eq!(client.offer().instructions.as_deref(), Some("Write them down."));
+    }
+}
+
+#[tokio::test]
+async fn tools_run_with_their_arguments() {
+    for era in ERAS {
+        let client = connect(era, can_all()).await;
+        let added = call(&client, "add_note", json!({ "text": "buy milk" })).await;
+        assert_eq!(added.structured_content, Some(json!({ "id": 0 })));
+        assert_eq!(added.first_text(), Some(r#"{"id":0}"#));
+        assert_eq!(call(&client, "count", json!({})).await.first_text(), Some("1"));
+        assert_eq!(call(&client, "shout", json!({ "text": "hey" })).await.first_text(), Some("HEY"));
+        assert_eq!(call(&client, "ask-both", json!({})).await.first_text(), Some("model Some(true)"));
+        assert_eq!(call(&client, "delete_note", json!({ "id": 0 })).await.first_text(), Some("deleted"));
+        // A tool that fails, and wrong arguments: the model reads why.
+        let failed = call(&client, "delete_note", json!({ "id": 0 })).await;
+        assert_eq!((failed.is_error, failed.first_text()), (Some(true), Some("there is no such note")));
+        let wrong = call(&client, "add_note", json!({ "text": 7 })).await;
+        let text = wrong.first_text().unwrap();
+        assert!(
+            wrong.is_error == Some(true) && text.starts_with("the arguments of `add_note` are wrong"),
+            "{text}"
+        );
+        let unknown = client.call_tool(CallToolParams::new("fly", client.meta())).await.unwrap_err();
+        let rounds::RoundsError::Call(Error::Refused(error)) = unknown else { panic!("{unknown:?}") };
+        assert_eq!(error.code, -32602);
+    }
+}
+
+#[tokio::test]
+async fn a_client_sees_the_tools_that_it_can_serve() {
+    for era in ERAS {
+        let client = connect(era, ClientCapabilities::new().sampling(SamplingCapability::new())).await;
+        let tools = client.list_tools(PaginatedParams::new(client.meta())).await.unwrap().tools;
+        let names: Vec<&str> = tools.iter().map(|tool| &*tool.name).collect();
+        assert_eq!(names, ["add_note", "count", "shout"]);
+        // It may call the others all the same, and learns what is missing.
+        let refused = client.call_tool(CallToolParams::new("ask-both", client.meta())).await.unwrap_err();
+        let rounds::RoundsError::Call(Error::Refused(error)) = refused else { panic!("{refused:?}") };
+        assert_eq!(error.code, -32021);
+        let needed = &error.data.unwrap()["requiredCapabilities"];
+        assert_eq!(*needed, json!({ "sampling": {}, "elicitation": {} }));
+    }
+}
+
+#[tokio::test]
+async fn prompts_have_arguments_and_suggestions() {
+    for era in ERAS {
+        let client = connect(era, can_all()).await;
+        let prompts = client.list_prompts(PaginatedParams::new(client.meta())).await.unwrap().prompts;
+        let weekly = serde_json::to_value(&prompts[0]).unwrap();
+        assert_eq!(weekly["name"], "weekly");
+        let days = json!({ "name": "days", "description": "How many days back", "required": false });
+        assert_eq!(weekly["arguments"], json!([days, { "name": "topic", "required": true }]));
+        let get = GetPromptParams::new("weekly", client.meta()).with_argument("topic", "work");
+        let got = client.get_prompt(get.clone().with_argument("days", "3")).await.unwrap();
+        let ContentBlock::Text(text) = &got.messages[0].content else { panic!("{got:?}") };
+        assert_eq!(text.text, "Summarise work of 3 days.");
+        let wrong = client.get_prompt(get.with_argument("days", "three")).await.unwrap_err();
+        assert!(wrong.to_string().contains("the arguments of `weekly` are wrong"), "{wrong}");
+        let reference = PromptReference::new("weekly");
+        let typed = CompletionArgument::new("topic", "w");
+        let completed = client.complete(CompleteParams::new(reference, typed, client.meta())).await.unwrap();
+        assert_eq!(completed.completion.values, ["work"]);
+    }
+}
+
+#[tokio::test]
+async fn resources_are_read_by_their_uris_and_watched() {
+    for era in ERAS {
+        let client = connect(era, can_all()).await;
+        let listed = client.list_resources(PaginatedParams::new(client.meta())).await.unwrap().resources;
+        assert_eq!(listed.iter().map(|resource| &*resource.uri).collect::<Vec<_>>(), ["notes://all"]);
+        let templates = client.list_resource_templates(PaginatedParams::new(client.meta())).await.unwrap();
+        let template = serde_json::to_value(&templates.resource_templates[0]).unwrap();
+        assert_eq!(template["uriTemplate"], "notes://{id}");
+        assert_eq!(template["mimeType"], "text/plain");
+
+        let wanted = SubscriptionFilter::new().resource_subscriptions(["notes://all"]);
+        let mut listening = client.listen(wanted).await.unwrap();
+        call(&client, "add_note", json!({ "text": "buy milk" })).await;
+        assert_eq!(listening.next().await, Some(Change::Resource("notes://all".to_owned())));
+        for uri in ["notes://all", "notes://0"] {
+            let read = client.read_resource(ReadResourceParams::new(uri, client.meta())).await.unwrap();
+            assert_eq!(read.contents[0].as_text(), Some("buy milk"), "{uri}");
+        }
+        for uri in ["notes://7", "notes://x", "other://0"] {
+            let read = client.read_resource(ReadResourceParams::new(uri, client.meta())).await.unwrap_err();
+            let rounds::RoundsError::Call(Error::Refused(error)) = read else { panic!("{read:?}") };
+            assert_eq!(error.code, -32602, "{uri}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_is_wrong_does_not_serve() {
+    #[derive(Deserialize, JsonSchema)]
+    enum Choice {
+        One,
+    }
+    impl Tool<()> for Choice {
+        type Needs = ();
+        type Output = ();
+        async fn run(self, _: &(), _: Client) -> Result<(), Failure> {
+            Ok(())
+        }
+    }
+    impl Resource<()> for Choice {
+        const URI: &'static str = "choice://{one}{two}";
+        type Needs = ();
+        async fn read(self, _: &(), _: &str, _: Client) -> Result<ResourceContents, Failure> {
+            Err("never".into())
+        }
+    }
+    let empty = || Server::new("wrong", "1", ());
+    let problem = empty().tool::<Choice>().finish().map(drop).unwrap_err();
+    assert_eq!(problem, Problem::NoObject { name: "choice".to_owned() });
+    let problem = empty().resource::<Choice>().finish().map(drop).unwrap_err();
+    assert!(matches!(problem, Problem::NoTemplate { .. }), "{problem}");
+    let problem = server().tool::<Count>().finish().map(drop).unwrap_err();
+    assert_eq!(problem.to_string(), "two have the name `count`: give one of them another `NAME`");
+    let (_near, far) = duplex();
+    let error = server().prompt::<Weekly>().serve(far).await.unwrap_err();
+    assert!(error.is::<Problem>(), "{error}");
+}
