@@ -17,7 +17,29 @@ use super::needs::{Has, Model, Roots, User};
 use super::schema::form_of;
 
 /// The client that a tool, a prompt or a resource works for, of which it needs `N`. What it may ask stands in its type: a
-/// `Client<()>` has no method that asks.
+/// `Client<()>` asks nothing.
+///
+/// ```compile_fail,E0277
+/// # use mcp_kit::{Client, Failure, Tool, User};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Sure { yes: bool }
+/// async fn run(client: Client<()>) -> Result<(), Failure> {
+///     client.ask::<Sure>("Sure?").await?; // `Needs` of the tool does not have `User`
+///     Ok(())
+/// }
+/// ```
+///
+/// With `User` among its needs it has:
+///
+/// ```
+/// # use mcp_kit::{Client, Failure, Model, User};
+/// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+/// # struct Sure { yes: bool }
+/// async fn run(client: Client<(User, Model)>) -> Result<bool, Failure> {
+///     let sure = client.ask::<Sure>("Sure?").await?.accepted();
+///     Ok(sure.is_some_and(|sure| sure.yes))
+/// }
+/// ```
 pub struct Client<N = ()> {
     asker: Asker,
     changes: Changes,
@@ -76,9 +98,7 @@ impl<N> Client<N> {
         let line = LoggingMessageParams::new(level, Value::String(message.into()));
         Ok(self.context().log(line).await?)
     }
-}
 
-impl<N: Has<User>> Client<N> {
     /// Shows the user a form with the fields of a type: texts, numbers, yes or no, and choices.
     ///
     /// # Errors
@@ -86,7 +106,10 @@ impl<N: Has<User>> Client<N> {
     pub async fn ask<T: JsonSchema + DeserializeOwned>(
         &self,
         message: impl Into<String>,
-    ) -> Result<Answer<T>, Failure> {
+    ) -> Result<Answer<T>, Failure>
+    where
+        N: Has<User>,
+    {
         let form = form_of::<T>().map_err(|field| format!("the field `{field}` cannot stand in a form"))?;
         let answer = self.asker.elicit(ElicitFormParams::new(message, form)).await?;
         Ok(match answer.action {
@@ -99,24 +122,26 @@ impl<N: Has<User>> Client<N> {
             _ => Answer::Cancelled,
         })
     }
-}
 
-impl<N: Has<Model>> Client<N> {
     /// Asks the client's model for a message.
     ///
     /// # Errors
     /// If the client does not answer.
-    pub async fn create_message(&self, params: CreateMessageParams) -> Result<CreateMessageResult, Failure> {
+    pub async fn create_message(&self, params: CreateMessageParams) -> Result<CreateMessageResult, Failure>
+    where
+        N: Has<Model>,
+    {
         Ok(self.asker.create_message(params).await?)
     }
-}
 
-impl<N: Has<Roots>> Client<N> {
     /// Asks for the directories in which the server may work.
     ///
     /// # Errors
     /// If the client does not answer.
-    pub async fn list_roots(&self) -> Result<ListRootsResult, Failure> {
+    pub async fn list_roots(&self) -> Result<ListRootsResult, Failure>
+    where
+        N: Has<Roots>,
+    {
         Ok(self.asker.list_roots().await?)
     }
 }

@@ -27,6 +27,7 @@ pub trait Needs: Send + Sync + 'static {
 /// What a tool needs has this among it.
 #[diagnostic::on_unimplemented(
     message = "`Needs` of the tool does not have `{N}`",
+    label = "the client is not known to be able to do this",
     note = "write `type Needs = {N};`, or a tuple that has it: clients that cannot do it then do not see the tool"
 )]
 pub trait Has<N>: Needs {}

@@ -4,5 +4,6 @@ mod calls;
 mod checked;
 mod language;
 mod mcp;
+mod server;
 #[cfg(unix)]
 mod transports;

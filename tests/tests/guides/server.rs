@@ -1,0 +1,180 @@
+//! The examples of `docs/server.md`, which run here.
+
+use std::sync::Mutex;
+
+use mcp_kit::types::*;
+use mcp_kit::{Answer, Client, Failure, Json, Prompt, Resource, Server, Tool, User, said, text_at};
+use mcp_protocols::eras::Connector;
+use mcp_protocols::rounds;
+use mcp_runtime::transport::duplex;
+use mcp_runtime::transport::http::ServerOptions;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+#[derive(Default)]
+struct Notes(Mutex<Vec<String>>);
+
+impl Notes {
+    fn add(&self, text: String) -> Result<usize, Failure> {
+        let mut notes = self.0.lock().map_err(|_| "the notes are lost")?;
+        notes.push(text);
+        Ok(notes.len() - 1)
+    }
+
+    fn get(&self, id: usize) -> Result<String, Failure> {
+        Ok(self.0.lock().map_err(|_| "the notes are lost")?.get(id).ok_or("there is no such note")?.clone())
+    }
+
+    fn delete(&self, id: usize) -> Result<(), Failure> {
+        self.0.lock().map_err(|_| "the notes are lost")?.remove(id);
+        Ok(())
+    }
+}
+
+#[derive(Serialize, JsonSchema)]
+struct Added {
+    id: usize,
+}
+
+/// Adds a note
+#[derive(Deserialize, JsonSchema)]
+struct AddNote {
+    /// What it says
+    text: String,
+}
+
+impl Tool<Notes> for AddNote {
+    type Needs = ();
+    type Output = Json<Added>;
+
+    async fn run(self, notes: &Notes, client: Client) -> Result<Json<Added>, Failure> {
+        let id = notes.add(self.text)?;
+        client.changes().resource("notes://all");
+        Ok(Json(Added { id }))
+    }
+}
+
+/// Deletes a note, if the user confirms it
+#[derive(Deserialize, JsonSchema)]
+struct DeleteNote {
+    id: usize,
+}
+
+#[derive(Deserialize, JsonSchema)]
+struct Confirm {
+    sure: bool,
+}
+
+impl Tool<Notes> for DeleteNote {
+    type Needs = User;
+    type Output = &'static str;
+
+    async fn run(self, notes: &Notes, client: Client<User>) -> Result<&'static str, Failure> {
+        let note = notes.get(self.id)?;
+        match client.ask::<Confirm>(format!("Delete `{note}`?")).await? {
+            Answer::Accepted(Confirm { sure: true }) => notes.delete(self.id).map(|()| "deleted"),
+            _ => Ok("kept"),
+        }
+    }
+}
+
+/// One of the notes
+#[derive(Deserialize, JsonSchema)]
+struct Note {
+    id: usize,
+}
+
+impl Resource<Notes> for Note {
+    const URI: &'static str = "notes://{id}";
+    type Needs = ();
+
+    async fn read(self, notes: &Notes, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(text_at(uri, notes.get(self.id)?))
+    }
+}
+
+/// Summarises the notes of some days
+#[derive(Deserialize, JsonSchema)]
+struct Weekly {
+    /// How many days back
+    days: Option<u32>,
+}
+
+impl Prompt<Notes> for Weekly {
+    type Needs = ();
+
+    async fn get(self, _: &Notes, _: Client) -> Result<Vec<PromptMessage>, Failure> {
+        let days = self.days.unwrap_or(7);
+        Ok(vec![said(Role::User, format!("Summarise the notes of the last {days} days."))])
+    }
+}
+
+fn server() -> Server<Notes> {
+    Server::new("notes", "1.0.0", Notes::default())
+        .tool::<AddNote>()
+        .tool::<DeleteNote>()
+        .resource::<Note>()
+        .prompt::<Weekly>()
+}
+
+struct Nobody;
+
+impl rounds::User for Nobody {}
+
+#[tokio::test]
+async fn a_server_is_tested_in_one_program() -> Result<(), Failure> {
+    let (near, far) = duplex();
+    tokio::spawn(server().serve(far));
+    let connector = Connector::new(Implementation::new("test", "1"), ClientCapabilities::new(), Nobody);
+    let client = connector.connect(near).await?;
+    let params = CallToolParams::new("add_note", client.meta()).with_argument("text", "buy milk");
+    assert_eq!(client.call_tool(params).await?.structured_content, Some(json!({ "id": 0 })));
+    let note = client.read_resource(ReadResourceParams::new("notes://0", client.meta())).await?;
+    assert_eq!(note.contents[0].as_text(), Some("buy milk"));
+    // It shows no forms.
+    let tools = client.list_tools(PaginatedParams::new(client.meta())).await?.tools;
+    assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["add_note"]);
+    client.close().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn the_same_server_is_part_of_a_router() -> Result<(), Failure> {
+    let http = server().http(ServerOptions::default())?;
+    let router = axum::Router::new().route("/mcp", http.method_router());
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+    let url = format!("http://{}/mcp", listener.local_addr()?);
+    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+    let connector = Connector::new(Implementation::new("test", "1"), ClientCapabilities::new(), Nobody);
+    let open = || mcp_runtime::transport::http::HttpClient::new(&url);
+    let client = connector.connect_to("notes", open).await?;
+    let got = client.get_prompt(GetPromptParams::new("weekly", client.meta())).await?;
+    assert_eq!(got.messages.len(), 1);
+    client.close().await?;
+    serving.abort();
+    Ok(())
+}
+
+fn squeezed(code: &str) -> String {
+    code.chars().filter(|character| !character.is_whitespace()).collect()
+}
+
+#[test]
+fn every_example_of_the_page_is_here() {
+    let page = include_str!("../../../docs/server.md");
+    let adder = include_str!("../../../examples/adder/main.rs");
+    let here = squeezed(&[include_str!("server.rs"), adder].concat());
+    let mut examples = 0;
+    for block in page.split("```rust\n").skip(1) {
+        let code = block.split("```").next().unwrap();
+        assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
+        examples += 1;
+    }
+    assert_eq!(examples, 7);
+    let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
+    assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
+    for block in page.split("```json\n").skip(1) {
+        serde_json::from_str::<serde_json::Value>(block.split("```").next().unwrap()).unwrap();
+    }
+}
