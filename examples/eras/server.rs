@@ -100,7 +100,7 @@ impl Handler for Desk {
     }
 
     async fn list_resources(&self, _: Context, _: PaginatedParams) -> Result<ListResourcesResult, RpcError> {
-        Ok(ListResourcesResult::new([Resource::new("A note", NOTE)], TTL.0, TTL.1))
+        Ok(ListResourcesResult::new([Resource::new(NOTE, "A note")], TTL.0, TTL.1))
     }
 
     async fn read_resource(

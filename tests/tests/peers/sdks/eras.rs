@@ -58,20 +58,50 @@ async fn clients_of_both_eras_and_one_server() {
 #[ignore = "needs the packages of tests/peers"]
 async fn clients_of_both_eras_and_one_endpoint() {
     guarded(async {
-        let mut server = Command::new(program("eras"));
-        server.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).kill_on_drop(true);
-        let mut server = server.spawn().unwrap();
-        let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
-        let line = said.next_line().await.unwrap().unwrap();
-        let url = line.strip_prefix("serving ").unwrap();
+        let (mut server, url) = serving().await;
         for (dances, (name, mode, revision)) in (1..).zip(CLIENTS) {
             let mut client = script(name);
-            client.args([mode, "http", url]);
+            client.args([mode, "http", &url]);
             assert_eq!(seen_by(&mut client).await, all_of_it(revision, dances), "{name} {mode}");
         }
         server.kill().await.unwrap();
     })
     .await;
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn fastmcp_and_one_server() {
+    guarded(async {
+        let seen = json!({
+            "asked": ["Who is there?"],
+            "progress": [1.0, 2.0, 3.0],
+            "log": ["climbed"],
+            "said": { "greet": "Hello, Ada!", "count": "one, two, three", "climb": "I am on the roof." },
+            "resources": ["desk://note"],
+            "note": "buy milk",
+            "refused": "MCPError"
+        });
+        let mut client = script("fastmcp_client.py");
+        client.arg("stdio").arg(program("eras")).arg("serve");
+        assert_eq!(seen_by(&mut client).await, seen);
+        let (mut server, url) = serving().await;
+        let mut client = script("fastmcp_client.py");
+        client.args(["http", &url]);
+        assert_eq!(seen_by(&mut client).await, seen);
+        server.kill().await.unwrap();
+    })
+    .await;
+}
+
+/// The server over HTTP, and its address.
+async fn serving() -> (tokio::process::Child, String) {
+    let mut server = Command::new(program("eras"));
+    server.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).kill_on_drop(true);
+    let mut server = server.spawn().unwrap();
+    let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
+    let line = said.next_line().await.unwrap().unwrap();
+    (server, line.strip_prefix("serving ").unwrap().to_owned())
 }
 
 /// Calls tools of a server, and returns the first text of each result.

@@ -79,9 +79,10 @@ fn the_pages_name_the_versions_that_are_tested() {
     let schemas = include_str!("../../../../docs/json-schema.md");
     let package: serde_json::Value =
         serde_json::from_str(include_str!("../../../peers/package.json")).unwrap();
-    let python = include_str!("../../../peers/requirements.txt").trim().split_once("==").unwrap();
+    let python =
+        include_str!("../../../peers/requirements.txt").lines().map(|line| line.split_once("==").unwrap());
     let npm = package["dependencies"].as_object().unwrap().iter();
-    let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain([python]);
+    let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain(python);
     for (name, version) in pinned {
         let rows = peers.lines().chain(servers.lines()).filter(|line| line.starts_with('|'));
         let mut rows = rows.chain(schemas.lines());
