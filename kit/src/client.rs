@@ -3,6 +3,8 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
 use mcp_protocols::eras::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ListRootsResult, LoggingLevel,
     LoggingMessageParams, ProgressParams,
@@ -103,46 +105,55 @@ impl<N> Client<N> {
     ///
     /// # Errors
     /// If the client does not answer, or with something else; and if the type has a field that no form has.
-    pub async fn ask<T: JsonSchema + DeserializeOwned>(
+    // What these methods return does not name `N`, so that rustc says once that a need is missing.
+    pub fn ask<T: JsonSchema + DeserializeOwned>(
         &self,
         message: impl Into<String>,
-    ) -> Result<Answer<T>, Failure>
+    ) -> BoxFuture<'_, Result<Answer<T>, Failure>>
     where
         N: Has<User>,
     {
-        let form = form_of::<T>().map_err(|field| format!("the field `{field}` cannot stand in a form"))?;
-        let answer = self.asker.elicit(ElicitFormParams::new(message, form)).await?;
-        Ok(match answer.action {
-            ElicitAction::Accept => {
-                let content = to_value(answer.content.unwrap_or_default())?;
-                Answer::Accepted(serde_json::from_value(content)?)
-            }
-            ElicitAction::Decline => Answer::Declined,
-            // To dismiss a form is to say nothing.
-            _ => Answer::Cancelled,
-        })
+        let message = message.into();
+        async move {
+            let form =
+                form_of::<T>().map_err(|field| format!("the field `{field}` cannot stand in a form"))?;
+            let answer = self.asker.elicit(ElicitFormParams::new(message, form)).await?;
+            Ok(match answer.action {
+                ElicitAction::Accept => {
+                    let content = to_value(answer.content.unwrap_or_default())?;
+                    Answer::Accepted(serde_json::from_value(content)?)
+                }
+                ElicitAction::Decline => Answer::Declined,
+                // To dismiss a form is to say nothing.
+                _ => Answer::Cancelled,
+            })
+        }
+        .boxed()
     }
 
     /// Asks the client's model for a message.
     ///
     /// # Errors
     /// If the client does not answer.
-    pub async fn create_message(&self, params: CreateMessageParams) -> Result<CreateMessageResult, Failure>
+    pub fn create_message(
+        &self,
+        params: CreateMessageParams,
+    ) -> BoxFuture<'_, Result<CreateMessageResult, Failure>>
     where
         N: Has<Model>,
     {
-        Ok(self.asker.create_message(params).await?)
+        async move { Ok(self.asker.create_message(params).await?) }.boxed()
     }
 
     /// Asks for the directories in which the server may work.
     ///
     /// # Errors
     /// If the client does not answer.
-    pub async fn list_roots(&self) -> Result<ListRootsResult, Failure>
+    pub fn list_roots(&self) -> BoxFuture<'_, Result<ListRootsResult, Failure>>
     where
         N: Has<Roots>,
     {
-        Ok(self.asker.list_roots().await?)
+        async move { Ok(self.asker.list_roots().await?) }.boxed()
     }
 }
 

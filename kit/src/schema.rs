@@ -21,11 +21,22 @@ fn schema_of<T: JsonSchema>(inline: bool) -> Object {
     }
 }
 
-/// The name of a type, as tools are named: `AddNote` is `add_note`.
+/// The name of a type, as tools are named: `AddNote` is `add_note`, and `HTTPGet` is `http_get`.
 pub(crate) fn name_of<T: JsonSchema>() -> String {
+    snake(&T::schema_name())
+}
+
+fn snake(camel: &str) -> String {
+    let letters: Vec<char> = camel.chars().collect();
     let mut name = String::new();
-    for letter in T::schema_name().chars() {
-        if letter.is_uppercase() && !name.is_empty() && !name.ends_with('_') {
+    for (place, letter) in letters.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|before| letters.get(before));
+        let begins_a_word = letter.is_uppercase()
+            && before.is_some_and(|before| match before.is_uppercase() {
+                true => letters.get(place + 1).is_some_and(|next| next.is_lowercase()),
+                false => *before != '_',
+            });
+        if begins_a_word {
             name.push('_');
         }
         name.extend(letter.to_lowercase());
@@ -157,6 +168,21 @@ mod tests {
         assert_eq!(schema["properties"]["id"]["description"], "Which one");
         assert_eq!(schema["required"], json!(["id"]));
         assert!(schema.get("$schema").is_none() && schema.get("title").is_none(), "{schema}");
+    }
+
+    #[test]
+    fn names_are_written_in_small_letters() {
+        for (camel, name) in [
+            ("AddNote", "add_note"),
+            ("HTTPGet", "http_get"),
+            ("GetHTTP", "get_http"),
+            ("Sum2Numbers", "sum2_numbers"),
+            ("Page_for_Note", "page_for_note"),
+            ("A", "a"),
+            ("already_small", "already_small"),
+        ] {
+            assert_eq!(snake(camel), name);
+        }
     }
 
     #[test]

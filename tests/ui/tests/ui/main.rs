@@ -33,10 +33,13 @@ mod tasks;
 /// has to be the same.
 const RECORDED_WITH: &str = "rustc 1.95.";
 
+/// The crates that a program may use.
+const CRATES: [&str; 5] = ["mcp_protocols", "mcp_runtime", "serde", "serde_json", "tokio"];
+
 #[test]
 fn what_must_not_compile() {
-    let dependencies = Dependencies::checked();
-    let rustc = Rustc::installed();
+    let dependencies = Dependencies::checked("ui-tests", &CRATES);
+    let rustc = Rustc::installed("tests/ui/fail");
     let recorded = rustc.version().starts_with(RECORDED_WITH);
     let mut settings = insta::Settings::clone_current();
     settings.set_snapshot_path("../../fail");

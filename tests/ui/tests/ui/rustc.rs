@@ -12,23 +12,19 @@ use serde_json::Value;
 
 use crate::normal;
 
-/// Where the programs are in the workspace.
-const FOLDER: &str = "tests/ui/fail";
-
-/// The crates that a program may use.
-const CRATES: [&str; 5] = ["mcp_protocols", "mcp_runtime", "serde", "serde_json", "tokio"];
-
 /// The crates that a program may use, checked and not built.
 pub(crate) struct Dependencies {
     arguments: Vec<String>,
 }
 
 impl Dependencies {
-    /// Has cargo check what this package depends on.
-    pub(crate) fn checked() -> Dependencies {
+    /// Has cargo check what this package depends on, of which a program may use these crates.
+    pub(crate) fn checked(package: &str, crates: &[&str]) -> Dependencies {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let output = Command::new(env!("CARGO"))
-            .args(["check", "--package=ui-tests", "--test=ui", "--offline", "--message-format=json"])
+            .arg("check")
+            .arg(format!("--package={package}"))
+            .args(["--test=ui", "--offline", "--message-format=json"])
             .env("CARGO_TARGET_DIR", target)
             .output()
             .unwrap();
@@ -36,7 +32,7 @@ impl Dependencies {
         let messages = String::from_utf8(output.stdout).unwrap();
         let artifacts: Vec<Value> =
             messages.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let arguments = CRATES.iter().flat_map(|name| {
+        let arguments = crates.iter().flat_map(|name| {
             let metadata = metadata(&artifacts, name);
             let folder = Path::new(metadata).parent().unwrap().display().to_string();
             [format!("--extern={name}={metadata}"), format!("-Ldependency={folder}")]
@@ -58,11 +54,14 @@ fn metadata<'a>(artifacts: &'a [Value], name: &str) -> &'a str {
 /// The compiler that builds these tests.
 pub(crate) struct Rustc {
     path: PathBuf,
+    /// Where the programs are in the workspace.
+    folder: &'static str,
 }
 
 impl Rustc {
-    pub(crate) fn installed() -> Rustc {
-        Rustc { path: env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from) }
+    /// The compiler, for programs in this folder of the workspace.
+    pub(crate) fn installed(folder: &'static str) -> Rustc {
+        Rustc { path: env::var_os("RUSTC").map_or_else(|| "rustc".into(), PathBuf::from), folder }
     }
 
     /// What it calls itself.
@@ -78,7 +77,7 @@ impl Rustc {
         let errors_of = |program: &PathBuf| {
             let output = self.run(program, dependencies);
             assert!(!output.status.success(), "{} compiles", program.display());
-            normal::form(&String::from_utf8(output.stderr).unwrap(), FOLDER)
+            normal::form(&String::from_utf8(output.stderr).unwrap(), self.folder)
         };
         thread::scope(|scope| {
             let shares = programs.chunks(share);
@@ -102,7 +101,7 @@ impl Rustc {
             ])
             .arg(format!("--out-dir={}", env!("CARGO_TARGET_TMPDIR")))
             .args(&dependencies.arguments)
-            .arg(Path::new(FOLDER).join(program.file_name().unwrap()))
+            .arg(Path::new(self.folder).join(program.file_name().unwrap()))
             // Where cargo runs it, so that it finds the sources of the other packages.
             .current_dir(package.ancestors().nth(2).unwrap())
             // The package that a program belongs to is the folder in which its `.session` file is.

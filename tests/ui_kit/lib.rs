@@ -1,0 +1,1 @@
+//! Holds nothing: this package exists for its tests.
