@@ -2,6 +2,7 @@
 
 mod calls;
 mod checked;
+mod client;
 mod language;
 mod mcp;
 mod server;
