@@ -75,6 +75,11 @@ pub mod mcp_2025_11_25;
 #[cfg(feature = "2026-07-28")]
 pub mod mcp_2026_07_28;
 
+/// Revision 2026-07-28 with the extension `io.modelcontextprotocol/tasks`, from `mcp-2026-07-28-tasks.session`. It needs the
+/// feature `2026-07-28-tasks`.
+#[cfg(feature = "2026-07-28-tasks")]
+pub mod mcp_2026_07_28_tasks;
+
 #[cfg(feature = "eras")]
 pub mod eras;
 

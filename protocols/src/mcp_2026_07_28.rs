@@ -2811,8 +2811,13 @@ mod tables {
 
 /// What messages carry.
 pub mod types {
+    #[allow(unused_imports)]
     use super::typed::Value;
+
+    #[allow(unused_imports)]
     use super::typed::shapes::{self, Number, Object};
+
+    #[allow(unused_imports)]
     use std::collections::BTreeMap;
 
     #[doc(inline)]

@@ -5,7 +5,7 @@ use std::process::Command;
 
 /// The folder of each crate with shipped protocols, its package, and how many `.session` files it has.
 const CRATES: [(&str, &str, usize); 3] =
-    [("protocols", "mcp-protocols", 5), ("acp", "acp-protocols", 1), ("lsp", "lsp-protocols", 1)];
+    [("protocols", "mcp-protocols", 6), ("acp", "acp-protocols", 1), ("lsp", "lsp-protocols", 1)];
 
 /// The feature that adds the types of a protocol: each revision of MCP has one.
 fn feature(protocol: &str) -> Option<&str> {
@@ -20,6 +20,12 @@ fn shapes(feature: &str) -> &[&str] {
         "2026-07-28" => {
             &["--shapes", "::mcp_protocols::types", "--shapes-of", "protocols/mcp-2025-11-25.session"]
         }
+        "2026-07-28-tasks" => &[
+            "--shapes",
+            "::mcp_protocols::mcp_2026_07_28::types",
+            "--shapes-of",
+            "protocols/mcp-2026-07-28.session",
+        ],
         _ => &["--shapes", "::mcp_protocols::types"],
     }
 }

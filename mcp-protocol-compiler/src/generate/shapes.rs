@@ -42,12 +42,17 @@ pub(super) fn module(
     let writer = ShapeWriter::new(shapes);
     let generated = shapes.iter().enumerate().filter(|(_, shape)| !is_elsewhere(shape));
     let types = generated.map(|(index, shape)| writer.item(index, shape));
+    // The types that are elsewhere may be those that use these.
+    let perhaps = others.is_some().then(|| quote!(#[allow(unused_imports)]));
     Some(quote! {
         /// What messages carry.
         #allow
         pub mod types {
+            #perhaps
             use super::typed::Value;
+            #perhaps
             use super::typed::shapes::{self, Number, Object};
+            #perhaps
             use std::collections::BTreeMap;
             #reexported
 

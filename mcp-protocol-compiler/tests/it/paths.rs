@@ -16,9 +16,10 @@ use mcp_protocol_compiler::Settings;
 use crate::support::{Files, compiled, rendered};
 
 /// The revisions, the latest first: it has most of the declarations, and an older one has what it overrides.
-const REVISIONS: [&str; 5] = [
+const REVISIONS: [&str; 6] = [
     "mcp-2025-11-25.session",
     "mcp-2026-07-28.session",
+    "mcp-2026-07-28-tasks.session",
     "mcp-2025-06-18.session",
     "mcp-2025-03-26.session",
     "mcp-2024-11-05.session",

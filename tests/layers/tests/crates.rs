@@ -140,6 +140,7 @@ fn the_shipped_protocols() {
             "mcp_2025_06_18",
             "revisions",
             "mcp_2026_07_28",
+            "mcp_2026_07_28_tasks",
             "helpers",
             "subscribing",
             "rounds",

@@ -8,4 +8,5 @@ mod revisions;
 mod rounds;
 mod several;
 mod stateless;
+mod task_extension;
 mod two_sides;
