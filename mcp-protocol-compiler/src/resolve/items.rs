@@ -36,7 +36,9 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
         });
         for item in &file.tree.items {
             let mut placed = Placed { item, types, imported: file.imported, earlier: Vec::new() };
-            let Some((slot, name)) = slot(item) else {
+            // The roles of an imported file are its own, with the session types that stand at their names.
+            let is_foreign_role = file.imported && matches!(item.kind, ItemKind::Role { .. });
+            let Some((slot, name)) = slot(item).filter(|_| !is_foreign_role) else {
                 if let Some(span) = item.overrides {
                     diagnostics.push(finding::nothing_to_override(span, None));
                 }

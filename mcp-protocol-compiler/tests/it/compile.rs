@@ -55,6 +55,23 @@ fn an_import_brings_no_roles_and_no_protocol() {
     assert_eq!(compiled.client.unwrap().name, "C");
 }
 
+/// A file that changes another protocol has the roles of the other one, with the same names.
+#[test]
+fn the_roles_of_an_imported_file_may_be_declared_again() {
+    let base =
+        "protocol Base\nclient B\nserver S = dual B\nnotification N \"n\"\ngroup Said = N\nB = !Said . End";
+    let main = "protocol Main\nimport \"base.session\"\nclient B\nserver S = dual B\n\
+                notification More \"more\"\ngroup Said += More";
+    let compilation = compile_files(&[("main.session", main), ("base.session", base)]);
+    assert!(compilation.diagnostics.is_empty(), "{:?}", compilation.diagnostics);
+    let compiled = compilation.protocol.unwrap();
+    assert_eq!(compiled.server.unwrap().states[0].edges.len(), 2, "`N` and `More` are received");
+    // Without a session type of its own it has none: that of the other file is not imported.
+    let without = main.replace("server S = dual B", "server S");
+    let found = findings(&[("main.session", without.as_str()), ("base.session", base)]);
+    assert!(found.contains("S0104"), "{found}");
+}
+
 #[test]
 fn payloads_keep_the_module_of_their_own_file() {
     let main = "types main::types\nimport \"base.session\"\nnotification Mine \"mine\" (Question)\nclient C\n\
