@@ -52,7 +52,7 @@ pub(crate) fn description_of<T: JsonSchema>() -> Option<String> {
     }
 }
 
-/// The schema of arguments; `None` if the type is no object. A type without fields takes no arguments.
+/// The schema of arguments; `None` if the type is not an object. A type without fields takes no arguments.
 pub(crate) fn arguments_of<T: JsonSchema>() -> Option<ObjectSchema> {
     let mut schema = schema_of::<T>(false);
     schema.remove("description");
@@ -92,7 +92,7 @@ pub(crate) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
     Ok(form)
 }
 
-/// A field that may be left out is not required, so nobody fills in `null`. Formats of numbers are not those of forms.
+/// A field that may be left out is not required, so `null` is never filled in. Formats of numbers are not those of forms.
 fn without_null(field: &mut Value) {
     let Value::Object(field) = field else { return };
     if let Some(Value::Array(kinds)) = field.get_mut("type") {

@@ -81,7 +81,7 @@ impl Changes {
     }
 
     fn tell(&self, signal: Signal) {
-        // It fails if nobody has subscribed.
+        // It fails if there is no subscription.
         let _ = self.0.send(signal);
     }
 

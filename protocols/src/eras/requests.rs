@@ -186,7 +186,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         params: SubscriptionsListenParams,
         subscription: Subscription<Subscribing>,
     ) {
-        // It fails if the client is gone, and then nobody is to be told.
+        // It fails if the client is gone, which needs no report.
         let _ = match governs(&params.meta) {
             Ok(()) => self.listen(&context, params.notifications, subscription).await,
             Err(error) => subscription.refuse(error).await.map_err(Into::into),

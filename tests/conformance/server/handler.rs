@@ -8,7 +8,7 @@ use mcp_runtime::RpcError;
 use crate::resources::Watched;
 use crate::{completion, prompts, resources, tools};
 
-/// Lists and contents may be kept by whoever got them for a minute.
+/// Lists and contents may be kept for a minute.
 pub(crate) const TTL: i64 = 60_000;
 
 /// What all clients share.

@@ -351,7 +351,7 @@ impl Connection {
 
     /// Hands a message to its session, or holds it.
     pub(super) fn receive(&self, frame: Frame<'_>, now: Instant) {
-        // An empty line is no message, and begins nothing.
+        // An empty line is not a message, and begins nothing.
         if matches!(frame, Frame::Whole(message) if message.trim_ascii().is_empty()) {
             return;
         }

@@ -19,7 +19,7 @@ use crate::mcp_2026_07_28::types::{SubscriptionFilter, SubscriptionsListenParams
 pub struct Listening {
     heard: SubscriptionFilter,
     changes: mpsc::Receiver<Change>,
-    /// Dropping it tells the task that nobody listens.
+    /// Dropping it tells the task that there is no listener any more.
     _stop: watch::Sender<()>,
     /// The resources of a session.
     _watched: Vec<Arc<Watched>>,
@@ -72,7 +72,7 @@ impl<U> Client<U> {
     }
 }
 
-/// Waits until nobody listens.
+/// Waits until there is no listener.
 async fn stopped(stop: &mut watch::Receiver<()>) {
     // Nothing is ever sent.
     let _ = stop.changed().await;
