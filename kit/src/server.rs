@@ -167,7 +167,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Serves one connection to its end: [`stdio`](crate::stdio), or any other transport.
+    /// Serves one connection to its end: [`stdio`](crate::stdio()), or any other transport.
     ///
     /// # Errors
     /// The first [`Problem`] of the server; and if a session breaks off.
