@@ -6,18 +6,16 @@
 
 #![allow(clippy::print_stderr, reason = "it prints its reports")]
 
-mod observer;
-
 use std::process::{ExitCode, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use mcp_protocols::REVISIONS;
 use mcp_protocols::mcp_2025_11_25::PROTOCOL;
+use mcp_runtime::Options;
+use mcp_runtime::observer::Observer;
 use mcp_runtime::protocol::Side;
 use tokio::io::{AsyncBufReadExt, AsyncRead, AsyncWrite, AsyncWriteExt, BufReader};
 use tokio::process::Command;
-
-use observer::Observer;
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> ExitCode {
@@ -43,7 +41,7 @@ async fn watch(mut command: Command) -> Result<ExitCode, Box<dyn std::error::Err
     let (Some(input), Some(output)) = (server.stdin.take(), server.stdout.take()) else {
         return Err("its standard streams cannot be had".into());
     };
-    let observer = Arc::new(Mutex::new(Observer::new(PROTOCOL.clone(), &REVISIONS)?));
+    let observer = Arc::new(Mutex::new(Observer::new(&PROTOCOL, Options::new().revisions(REVISIONS))?));
     let client = tokio::spawn(pass_on(tokio::io::stdin(), input, Side::Client, observer.clone()));
     pass_on(output, tokio::io::stdout(), Side::Server, observer.clone()).await?;
     // The server writes nothing more, so the client's messages reach nothing.
@@ -65,8 +63,8 @@ async fn pass_on(
     while from.read_until(b'\n', &mut line).await? > 0 {
         // Judged before it is written: the answer cannot be seen before the request.
         if !line.trim_ascii().is_empty() {
-            for wrong in lock(&observer).observe(sender, &line) {
-                eprintln!("observer: {sender:?}: {wrong}");
+            for report in lock(&observer).observe(sender, &line).into_iter().flat_map(|it| it.reports) {
+                eprintln!("observer: {sender:?}: {report}");
             }
         }
         to.write_all(&line).await?;

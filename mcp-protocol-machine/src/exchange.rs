@@ -167,6 +167,11 @@ impl Exchanges {
         self.running.values()
     }
 
+    /// The running ones with their ids, in no particular order.
+    pub(crate) fn entries(&self) -> impl Iterator<Item = (&RequestId, &Exchange)> {
+        self.running.iter()
+    }
+
     /// Whether a report could be about one of them.
     pub(crate) fn any_token(&self) -> bool {
         !self.tokens.is_empty()

@@ -44,8 +44,8 @@
 //! - [`shapes`]: what the payload types of a `.session` file can do.
 //! - [`error`]: what can go wrong, and errors that travel between the sides.
 //!
-//! Two more modules are for programs that go below that: [`protocol`](mod@protocol) has the tables that every session
-//! follows, and [`driver`] connects the engine and a transport of your own.
+//! Three more modules are for programs that go below that: [`protocol`](mod@protocol) has the tables that every session
+//! follows, [`driver`] connects the engine and a transport of your own, and [`observer`] follows sessions of others.
 //!
 //! The names that most programs use are at the root, too.
 #![warn(missing_docs, clippy::missing_errors_doc)]
@@ -61,10 +61,12 @@ pub mod error;
 #[doc(hidden)]
 pub mod fuzzing;
 mod jsonrpc;
+pub mod observer;
 pub mod options;
 mod panics;
 mod report;
 mod revisions;
+mod rules;
 pub mod shapes;
 mod step_error;
 pub mod transport;

@@ -8,6 +8,7 @@ use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{
     Action, Condition, Direction, Edge, Kind, MessageIndex, Origin, Side, StateIndex, StateKind,
 };
+use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Running;
 use crate::violation::{Violation, ViolationKind};
 
@@ -166,6 +167,17 @@ impl Checker {
     /// What would be wrong with a payload that fits none of the messages of its method, of which one is named.
     pub fn would_fit_none(&self, direction: Direction, message: MessageIndex) -> Violation {
         self.fits_none_violation(direction, message, None)
+    }
+
+    /// What would be wrong with a message whose payload does not have its shape.
+    pub fn would_be_misshapen(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        mismatch: ShapeMismatch,
+    ) -> Violation {
+        self.violation(direction, message, id, ViolationKind::Misshapen { mismatch })
     }
 
     /// What the followed role would do wrong that sent a message as something that it is not.
@@ -343,6 +355,12 @@ impl Checker {
     /// How many requests that went in a direction await their reply.
     pub fn running(&self, direction: Direction) -> usize {
         self.asked(direction).awaiting()
+    }
+
+    /// The requests that went in a direction and await their reply, with their ids, in no particular order.
+    pub fn unanswered(&self, direction: Direction) -> impl Iterator<Item = (&RequestId, MessageIndex)> {
+        let running = self.asked(direction).entries().filter(|(_, exchange)| !exchange.is_answered());
+        running.map(|(id, exchange)| (id, exchange.message))
     }
 
     /// The id of the open linear request that awaits a reply in this direction, by its message; the oldest, should

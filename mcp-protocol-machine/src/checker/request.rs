@@ -10,7 +10,7 @@ use crate::id::{RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
 use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Correlation;
-use crate::violation::{Violation, ViolationKind};
+use crate::violation::Violation;
 
 impl Checker {
     /// Judges a request and, if it is permitted, opens its exchange.
@@ -182,7 +182,7 @@ impl Checker {
         id: Option<&RequestId>,
         mismatch: ShapeMismatch,
     ) -> Result<Step, Violation> {
-        let violation = self.violation(direction, message, id, ViolationKind::Misshapen { mismatch });
+        let violation = self.would_be_misshapen(direction, message, id, mismatch);
         self.unfitting(direction, id, violation)
     }
 

@@ -9,11 +9,11 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Text};
 use serde::de::DeserializeOwned;
 
 use super::session::CheckedSession;
-use crate::engine::{
-    Answer, Arrived, Body, LinearInput, MailboxId, Notice, Opening, Sent, Turn, Verdict, to_be_read,
-};
+use crate::engine::{Answer, Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
+use crate::rules::method::Opening;
+use crate::rules::names::to_be_read;
 use crate::typed::{Session, Wanted, checker_at};
 
 /// An event of a checked session.

@@ -11,9 +11,11 @@ use serde::de::DeserializeOwned;
 use super::named::Name;
 use super::session::CheckedSession;
 use crate::clock::now;
-use crate::engine::{Caller, CancelOutcome, Engine, Moved, id_at, with_method};
+use crate::engine::{Caller, CancelOutcome, Engine, Moved};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
+use crate::rules::method::with_method;
+use crate::rules::names::id_at;
 use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, checker_at, permits, room, sub_sessions};
 
 /// Where a message goes.

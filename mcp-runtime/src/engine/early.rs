@@ -6,11 +6,11 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
 use super::context::Inbound;
 use super::owners::early::EarlyMessage;
-use super::rules::names::id_at;
 use super::state::Engine;
 use crate::driver::Received;
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
+use crate::rules::names::id_at;
 
 impl Engine {
     /// Whether a request comes too early, or has the id of one that did.

@@ -2,9 +2,9 @@
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::shape::ShapeMismatch;
-use mcp_protocol_machine::{About, Awaiting, Correlation, RequestId, Step, StepKind, SubSessionNumber};
+use mcp_protocol_machine::{Awaiting, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::context::{Accepted, Caller, Inbound};
 use super::owners::calls::Progress;
@@ -13,15 +13,13 @@ use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
-use super::rules::method;
-use super::rules::names::applies;
-use super::rules::names::{Names, id_at};
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, MessageKind, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, is_batch, parse, write};
 use crate::report::{DropReason, Report};
+use crate::rules::method;
 
 impl Engine {
     /// Takes what the transport delivers.
@@ -124,13 +122,8 @@ impl Engine {
 
     /// Nothing is known by this method, or nothing that its payload fits.
     fn unnamed(&mut self, inbound: Inbound<'_>, id: Option<&RequestId>, method: &str) -> Received {
-        let kind = if id.is_some() { Kind::Request } else { Kind::Notification };
-        let judged = match self.rules.some_of(kind, method) {
-            Some(message) => self.rules.checker_mut().fits_none(Direction::Receive, message, id).map(drop),
-            None => self.rules.checker_mut().unknown_method(Direction::Receive, id, method).map(drop),
-        };
-        match judged {
-            Ok(()) => Received::default(),
+        match self.rules.unnamed(Direction::Receive, id, method) {
+            Ok(_) => Received::default(),
             Err(violation) => self.refused(inbound, id, violation),
         }
     }
@@ -169,21 +162,7 @@ impl Engine {
             return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
         let token = self.rules.token(params);
-        let keys = Names::keys(self.rules.protocol(), message, Some(&id), params);
-        let announces = self.rules.announces(self.rules.side().other(), message, params);
-        let (grants, revokes) = self.rules.changes(self.rules.side().other(), message, params);
-        let correlation = Correlation::keys(&keys)
-            .announcing(announces.as_ref())
-            .changing(grants.as_ref(), revokes.as_ref());
-        let judged = self.rules.checker_mut().request_correlated(
-            Direction::Receive,
-            message,
-            &id,
-            token.clone(),
-            correlation,
-            applies(params),
-        );
-        let step = match judged {
+        let step = match self.rules.request(Direction::Receive, message, &id, token.clone(), params) {
             Ok(step) => step,
             Err(violation) => return self.refused(inbound, Some(&id), violation),
         };
@@ -238,39 +217,17 @@ impl Engine {
         let Some(message) = self.named(false, method, params) else {
             return self.unnamed(inbound, None, method);
         };
-        let table = self.rules.message(message);
-        let cancels = table.and_then(|table| table.cancels.as_ref());
-        let cancelled = cancels.and_then(|cancels| id_at(params, &cancels.id));
-        let reply_error = cancels.and_then(|cancels| cancels.reply_error);
-        if self.is_early_notification(inbound, message, cancelled.as_ref()) {
+        let named = self.rules.named(message, params);
+        if self.is_early_notification(inbound, message, named.cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
         }
         if let Some(mismatch) = self.rules.misshapen(message, params) {
             return self.misshapen_came(inbound, message, None, mismatch);
         }
-        let table = self.rules.message(message);
-        let reports = table.and_then(|table| table.reports.as_ref());
-        let token = reports.and_then(|reports| id_at(params, &reports.token));
-        let about = match (&cancelled, &token) {
-            (Some(id), _) => About::Request(id),
-            (None, Some(token)) => About::Token(token),
-            (None, None) => About::Nothing,
-        };
-        let reported = token
-            .as_ref()
-            .and_then(|token| self.rules.checker().reported(Direction::Receive, token))
-            .cloned();
-        let keys = Names::keys(self.rules.protocol(), message, None, params);
-        let (grants, revokes) = self.rules.changes(self.rules.side().other(), message, params);
-        let correlation = Correlation::keys(&keys).changing(grants.as_ref(), revokes.as_ref());
-        let judged = self.rules.checker_mut().notification_correlated(
-            Direction::Receive,
-            message,
-            about,
-            correlation,
-            applies(params),
-        );
-        let step = match judged {
+        let checker = self.rules.checker();
+        let token = named.token.as_ref();
+        let reported = token.and_then(|token| checker.reported(Direction::Receive, token)).cloned();
+        let step = match self.rules.notification(Direction::Receive, message, &named, params) {
             Ok(step) => step,
             Err(violation) => return self.refused(inbound, None, violation),
         };
@@ -282,7 +239,9 @@ impl Engine {
             return Received::default();
         }
         self.report_tolerated(message, params);
-        if let Some(id) = cancelled {
+        if let Some(id) = named.cancelled {
+            let cancels = self.rules.message(message).and_then(|table| table.cancels.as_ref());
+            let reply_error = cancels.and_then(|cancels| cancels.reply_error);
             self.cancel_came(&id, reply_error);
             if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
                 self.sub_sessions.end(sub_session, Error::Cancelled, &mut self.effects);

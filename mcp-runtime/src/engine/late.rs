@@ -52,8 +52,7 @@ impl Engine {
             });
             self.write_error(inbound, Some(id), &error)
         });
-        let state = self.rules.state_name(late.state);
-        self.report(Report::Late { message: self.rules.name(message), state, crossed, over: late.over });
+        self.report(self.rules.late(message, late));
         received.unwrap_or_default()
     }
 

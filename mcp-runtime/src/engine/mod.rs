@@ -8,26 +8,26 @@
 //! call locks it, is judged, and appends its line to the output. The task that reads the transport locks it, too, and
 //! finished calls find their results in the table of calls.
 //!
-//! `state.rs` has the [`Engine`]. `rules.rs` and `rules/` say what the protocol permits: the checker, the tables in
-//! force and their index, the version. `owners/` remembers everything else: each owner is a struct with private fields
+//! `state.rs` has the [`Engine`]. The [`Rules`](crate::rules::Rules) say what the protocol permits: the checker, the
+//! tables in force and their index, the version. `owners/` remembers everything else: each owner is a struct with private fields
 //! and an invariant in a file of its own. Neither knows the engine, whose methods sequence them. These stand in the
 //! files below, in the order in which a message passes them; a file that has the name of an owner has what the rest of
 //! the program does with it.
 //!
 //! A message of the peer:
 //! - `link.rs`: the lock, and what transports see of it. `context.rs`: who speaks, and where a message came from.
-//! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `rules/names.rs`: from methods to
+//! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `../rules/names.rs`: from methods to
 //!   messages.
 //! - `early.rs`, `late.rs`: those that the state does not accept yet, or any more.
 //! - `replies.rs`: replies; `rejected.rs`: those that cannot be accepted; `abandoned.rs`: those that no task waits for.
-//! - `rules/version.rs`, `rules/announcements.rs`, `unhandled.rs`: what it announces.
+//! - `../rules/version.rs`, `../rules/announcements.rs`, `unhandled.rs`: what it announces.
 //! - Who takes it: `inputs.rs` (the values of linear channels and sub-sessions), `sub_sessions.rs`, `replicated.rs`
 //!   (handlers), `calls.rs` (tasks that wait for replies), `mailboxes.rs` (sessions without types); `readable.rs`: which
 //!   of them has the first message. `order.rs` holds back what would overtake a message that the program has not seen;
 //!   `uncorrelated.rs` has what a dropped value leaves unread.
 //!
 //! A message of this side:
-//! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `rules/alternatives.rs`: those that
+//! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `../rules/alternatives.rs`: those that
 //!   conditions tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted;
 //!   `closing_within.rs`: what precedes the last message of a sub-session.
 //!
@@ -59,7 +59,6 @@ mod rejected;
 mod replicated;
 mod replies;
 mod resume;
-mod rules;
 mod state;
 mod sub_sessions;
 #[cfg(test)]
@@ -84,7 +83,5 @@ pub(crate) use owners::replicated::{Arrived, Scope};
 pub(crate) use owners::timers::AlarmKey;
 pub(crate) use owners::wakers::{OnProgress, Waiter};
 pub(crate) use readable::Source;
-pub(crate) use rules::method::{Opening, with_method};
-pub(crate) use rules::names::{id_at, to_be_read};
 pub(crate) use state::Engine;
 pub(crate) use uncorrelated::SubSessionLeft;

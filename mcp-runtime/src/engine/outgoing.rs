@@ -8,14 +8,14 @@ use super::late::is_written;
 use super::owed::CancelOutcome;
 use super::owners::batches::ReplyTo;
 use super::owners::trace::Outcome;
-use super::rules::method::Opening;
-use super::rules::names::applies;
-use super::rules::names::{Names, id_at, on_the_wire};
 use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
 use crate::jsonrpc::{RpcError, path, write};
 use crate::report::{DropReason, Report};
+use crate::rules::method::Opening;
+use crate::rules::names::applies;
+use crate::rules::names::{Names, id_at, on_the_wire};
 
 impl Engine {
     /// Writes a request and gives its id. With `progress`, reports are asked for: the id becomes the token.

@@ -11,12 +11,12 @@ use super::context::Caller;
 use super::owners::mailboxes::Notice;
 use super::owners::replicated::Arrived;
 use super::owners::trace::Outcome;
-use super::rules::names::announced;
 use super::state::Engine;
 use crate::epoch::Epoch;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
+use crate::rules::names::announced;
 
 impl Engine {
     /// The present epoch.

@@ -1,18 +1,18 @@
 //! Replies of the peer.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{Awaiting, Correlation, RequestId, StepKind};
+use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
 use super::context::{Accepted, Inbound};
 use super::owners::calls::Answer;
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::trace::Outcome;
-use super::rules::names::{Names, to_be_read};
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::Received;
 use crate::error::{Error, ReplyProblem};
 use crate::jsonrpc::RpcError;
+use crate::rules::names::to_be_read;
 
 impl Engine {
     /// Takes a reply of the peer.
@@ -23,19 +23,8 @@ impl Engine {
         outcome: Result<&str, RpcError>,
     ) -> Received {
         let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
-            // The sub-session of a call that was cancelled may have its key already.
-            let retired = self.rules.checker().retired(Direction::Receive, id);
-            let message = retired
-                .zip(outcome.as_ref().ok())
-                .and_then(|(request, result)| self.rules.reply_of(request, result));
-            let keys = message.map_or_else(Vec::new, |message| {
-                Names::keys(self.rules.protocol(), message, Some(id), outcome.as_ref().ok().copied())
-            });
-            return match self.rules.checker_mut().stray_reply_correlated(
-                Direction::Receive,
-                id,
-                Correlation::keys(&keys),
-            ) {
+            let result = outcome.as_ref().ok().copied();
+            return match self.rules.stray_reply(Direction::Receive, id, result) {
                 Ok(_) => Received::default(),
                 Err(violation) => self.refused(inbound, None, violation),
             };
@@ -54,12 +43,7 @@ impl Engine {
                 .misshapen(Direction::Receive, message, Some(id), mismatch)
                 .map(|step| (step, message)),
             (Some(message), None, _) => {
-                let keys = Names::keys(self.rules.protocol(), message, Some(id), result);
-                let correlation = Correlation::keys(&keys);
-                self.rules
-                    .checker_mut()
-                    .reply_correlated(Direction::Receive, id, message, correlation)
-                    .map(|step| (step, message))
+                self.rules.reply(Direction::Receive, id, message, result).map(|step| (step, message))
             }
             (None, _, Some(reply)) if outcome.is_ok() => self
                 .rules

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State};
-use mcp_protocol_machine::{
-    Awaiting, Expected, ProtocolRef, RequestId, Step, TableError, Violation, ViolationKind,
-};
+use mcp_protocol_machine::{Awaiting, ProtocolRef, RequestId, Step, TableError, Violation, ViolationKind};
 
 use super::context::{Accepted, Caller, Inbound};
 use super::owners::batches::Batches;
@@ -24,9 +22,6 @@ use super::owners::timers::Timers;
 use super::owners::trace::Trace;
 use super::owners::unhandled::UnhandledRequests;
 use super::owners::wakers::Effects;
-use super::rules::Rules;
-use super::rules::names::announced;
-use super::rules::names::applies;
 use crate::budget::{Account, Budget, Holder};
 use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
@@ -34,6 +29,9 @@ use crate::error::Error;
 use crate::jsonrpc::{RpcError, write};
 use crate::options::Options;
 use crate::report::Report;
+use crate::rules::Rules;
+use crate::rules::names::{announced, applies};
+use crate::rules::refusal::refusal;
 
 /// One session, as one side sees it.
 #[derive(Debug)]
@@ -313,34 +311,3 @@ static IDLE: Protocol = Protocol::table("idle", &[])
     .client(Role::table("idle", IDLE_STATES))
     .server(Role::table("idle", IDLE_STATES));
 const IDLE_STATES: &[State] = &[State::end("End", &[])];
-
-/// The error that tells a peer of a refused request: the sentence, and the same as data.
-pub(super) fn refusal(violation: &Violation) -> RpcError {
-    if let ViolationKind::Misshapen { mismatch } = &violation.kind {
-        let data = serde_json::json!({
-            "path": mismatch.path,
-            "expected": mismatch.expected,
-            "found": mismatch.found,
-        });
-        return RpcError::new(violation.error_code(), violation.to_string()).with_data(data);
-    }
-    let methods = |messages: &[Expected]| -> Vec<String> {
-        let mut methods: Vec<String> = Vec::new();
-        for message in messages {
-            if !methods.iter().any(|method| *method == *message.method) {
-                methods.push(message.method.to_string());
-            }
-        }
-        methods
-    };
-    let states: Vec<&str> = violation.states.iter().map(|state| &**state).collect();
-    let mut data = serde_json::json!({
-        "state": states.join(" and "),
-        "expected": methods(&violation.expected),
-    });
-    // Where it is the other side's turn, nothing is expected of this one but to wait.
-    if let Some(data) = data.as_object_mut().filter(|_| !violation.awaited.is_empty()) {
-        data.insert("awaited".to_owned(), methods(&violation.awaited).into());
-    }
-    RpcError::new(violation.error_code(), violation.to_string()).with_data(data)
-}

@@ -4,10 +4,11 @@ use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::engine::{Link, to_be_read};
+use crate::engine::Link;
 use crate::error::Error;
 use crate::jsonrpc::write;
 use crate::report::Report;
+use crate::rules::names::to_be_read;
 
 /// A payload as JSON.
 pub(super) fn written<P: Serialize + ?Sized>(

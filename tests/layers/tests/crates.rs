@@ -101,6 +101,8 @@ fn the_runtime() {
             "report",
             "options",
             "driver",
+            "rules",
+            "observer",
             "engine",
             "typed",
             "checked",
@@ -112,7 +114,7 @@ fn the_runtime() {
             "protocol",
             "fuzzing",
         ],
-        inner: &["engine/owners", "engine/rules"],
+        inner: &["engine/owners"],
     }
     .check();
 }

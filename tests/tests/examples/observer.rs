@@ -64,15 +64,15 @@ fn each_mistake_is_reported_once() {
     let reported: Vec<&str> = reported.lines().collect();
     let expected = [
         "`tools/list` is not permitted in `Uninit`",
-        "this is not JSON",
+        "malformed message: the message is not JSON",
         "`tools/listen` is not a method that the client sends",
         "`resources/subscribe` needs the capability `resources.subscribe`",
         "`notifications/initialized` is a notification: send it without an `id`",
         "`tools/list` is a request: send it with an `id`",
         "`ping` has the id 1, which the client has used before",
-        "`id` must be a string or a whole number",
-        "`method` must be a string",
-        "this is not a JSON-RPC message",
+        "malformed message: `id` must be a string or a whole number",
+        "malformed message with the id 6: `method` must be a string",
+        "malformed message with the id 7: the message has neither `method` nor `result` nor `error`",
     ];
     assert_eq!(reported.len(), expected.len() + 1, "{reported:#?}");
     for (report, expected) in reported.iter().zip(expected) {

@@ -252,23 +252,17 @@ async fn versions() -> Result<(), Failure> {
     answered
 }
 
-#[path = "../../../examples/observer/observer.rs"]
-#[allow(dead_code, reason = "the page does not show all of it")]
-mod observer;
-
 #[test]
 fn an_observer_in_the_middle() -> Result<(), Failure> {
     use mcp_protocols::REVISIONS;
-    use observer::Observer;
+    use mcp_runtime::observer::Observer;
 
-    let mut observer = Observer::new(PROTOCOL.clone(), &REVISIONS)?;
-    assert!(observer.observe(Side::Client, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).is_empty());
-    let wrong = observer.observe(Side::Client, br#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    let mut observer = Observer::new(&PROTOCOL, Options::new().revisions(REVISIONS))?;
+    assert!(observer.observe(Side::Client, br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#)[0].is_clean());
+    let early = observer.observe(Side::Client, br#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
     assert_eq!(
-        wrong,
-        [
-            "`tools/list` is not permitted in `Uninit`: the client may send `initialize` or `ping` now (rule L5, should)"
-        ]
+        early[0].reports[0].to_string(),
+        "`tools/list` is not permitted in `Uninit`: the client may send `initialize` or `ping` now (rule L5, should)"
     );
     Ok(())
 }

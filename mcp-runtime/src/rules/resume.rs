@@ -1,10 +1,10 @@
 //! Sessions that began elsewhere: the state, the version, and the capabilities that are known of them.
 
 use mcp_protocol_machine::protocol::{Side, StateIndex, Text};
-use mcp_protocol_machine::{Capabilities, Checker, TableError};
+use mcp_protocol_machine::{Capabilities, TableError};
 
 use super::names::announced;
-use super::{Rules, limits};
+use super::{Rules, checker};
 use crate::error::{AnnouncedVersion, Error};
 use crate::options::{Announced, Resumed};
 
@@ -14,13 +14,12 @@ impl Rules {
     ///
     /// # Errors
     /// If the tables have no such state.
-    pub(in crate::engine) fn resume(
+    pub(crate) fn resume(
         &mut self,
         state: StateIndex,
         resumed: &Resumed,
     ) -> Result<Option<Error>, TableError> {
-        let checker = Checker::resume(&self.protocol, self.side, state)?;
-        self.checker = checker.with_limits(limits(&self.options));
+        self.checker = checker(&self.protocol, self.side, state, &self.options)?;
         let unusable = self.govern_resumed(resumed);
         for (side, said) in [(Side::Client, &resumed.client), (Side::Server, &resumed.server)] {
             let capabilities = match said {
@@ -30,6 +29,17 @@ impl Rules {
             self.checker.announce(side, capabilities);
         }
         Ok(unusable)
+    }
+
+    /// The session is in this state, and nothing is known of what has happened before.
+    ///
+    /// # Errors
+    /// If the tables have no such state.
+    pub(crate) fn begin_in(&mut self, state: StateIndex) -> Result<(), TableError> {
+        self.checker = checker(&self.protocol, self.side, state, &self.options)?;
+        self.checker.announce(Side::Client, Capabilities::unknown());
+        self.checker.announce(Side::Server, Capabilities::unknown());
+        Ok(())
     }
 
     /// What a side has announced with that payload.

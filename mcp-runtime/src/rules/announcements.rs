@@ -12,7 +12,7 @@ use crate::jsonrpc::path::{find, holds, texts};
 
 impl Rules {
     /// The peer has announced what it can do: whether that is all that the program requires.
-    pub(in crate::engine) fn missing_capabilities(
+    pub(crate) fn missing_capabilities(
         &self,
         announcement: &Announcement,
         payload: Option<&str>,
@@ -40,11 +40,7 @@ impl Rules {
 
     /// The error for a request of the peer that does not announce what this side requires, where each request of the peer
     /// announces what it can do.
-    pub(in crate::engine) fn missing_in_request(
-        &self,
-        message: MessageIndex,
-        params: Option<&str>,
-    ) -> Option<Error> {
+    pub(crate) fn missing_in_request(&self, message: MessageIndex, params: Option<&str>) -> Option<Error> {
         self.message(message).filter(|table| table.kind == Kind::Request)?;
         let peer = self.side.other();
         let place = self.protocol.announcement_of_each_request(peer)?;
@@ -52,7 +48,7 @@ impl Rules {
     }
 
     /// What a message of a side grants, and what it revokes; nothing for most messages.
-    pub(in crate::engine) fn changes(
+    pub(crate) fn changes(
         &self,
         side: Side,
         message: MessageIndex,
@@ -79,7 +75,7 @@ impl Rules {
 
     /// What a request of a side grants for as long as it runs: what it announces, if each request of that side does, and
     /// what is permitted during it.
-    pub(in crate::engine) fn announces(
+    pub(crate) fn announces(
         &self,
         side: Side,
         request: MessageIndex,
@@ -103,7 +99,7 @@ impl Rules {
 
     /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not
     /// have templates of them. What belongs to a sub-session by a key says nothing: its value may be what handles it.
-    pub(in crate::engine) fn handles_some(&self, capability: &str, unhandled: &[MessageIndex]) -> bool {
+    pub(crate) fn handles_some(&self, capability: &str, unhandled: &[MessageIndex]) -> bool {
         (0..=u16::MAX).map(MessageIndex).zip(self.protocol.messages.iter()).any(|(index, table)| {
             table.kind == Kind::Request
                 && table.keys.is_empty()
@@ -114,7 +110,7 @@ impl Rules {
 
     /// The capability by which this side has said that it handles a request; nothing if it needs none, or if one that it
     /// always needs was not announced. Of several it is the last one, which says most.
-    pub(in crate::engine) fn announced_for(&self, request: &Message) -> Option<String> {
+    pub(crate) fn announced_for(&self, request: &Message) -> Option<String> {
         let always = request.requires.iter().filter(|requirement| requirement.condition.is_none());
         let own = always.filter(|requirement| match requirement.holder {
             Holder::Side(side) => side == self.side,

@@ -13,17 +13,14 @@ use crate::error::{Error, MismatchError};
 impl Rules {
     /// The request or notification that a method and a payload stand for. One that a condition tells apart and that
     /// cannot be sent, because its capability was not announced, is the one without a condition after all.
-    pub(in crate::engine) fn read_as(
+    pub(crate) fn read_as(
         &self,
         direction: Direction,
         request: bool,
         method: &str,
         payload: Option<&str>,
     ) -> Option<MessageIndex> {
-        let sender = match direction {
-            Direction::Send => self.side,
-            Direction::Receive => self.side.other(),
-        };
+        let sender = self.sender(direction);
         let read = self.names.by_method(&self.protocol, sender, request, method, payload)?;
         let closed = |message| !self.checker.gates_open(direction, message, applies(payload));
         if self.message(read).is_some_and(|table| table.condition.is_some())
@@ -37,7 +34,7 @@ impl Rules {
     }
 
     /// Whether the peer will read a request or notification as what it is.
-    pub(in crate::engine) fn check_told_apart(
+    pub(crate) fn check_told_apart(
         &self,
         message: MessageIndex,
         Opening { method, params: payload }: &Opening<'_>,
@@ -53,7 +50,7 @@ impl Rules {
     }
 
     /// Whether the peer will read a result as the reply that it is; without a message, as any reply at all.
-    pub(in crate::engine) fn check_reply_told_apart(
+    pub(crate) fn check_reply_told_apart(
         &self,
         id: &RequestId,
         message: Option<MessageIndex>,

@@ -13,7 +13,7 @@ use crate::jsonrpc::{Envelope, parse};
 
 impl Rules {
     /// Notes which version is asked for, and looks at the one that the peer announces.
-    pub(in crate::engine) fn note_version(
+    pub(crate) fn note_version(
         &mut self,
         field: &Field,
         message: MessageIndex,
@@ -43,7 +43,7 @@ impl Rules {
     }
 
     /// The version that a payload announces or asks for.
-    pub(super) fn version_at(&self, field: &Field, payload: Option<&str>) -> AnnouncedVersion {
+    pub(crate) fn version_at(&self, field: &Field, payload: Option<&str>) -> AnnouncedVersion {
         let json = payload.and_then(|payload| find(payload, &field.path));
         AnnouncedVersion::read(json, self.protocol.numeric_version)
     }
@@ -63,7 +63,7 @@ impl Rules {
     }
 
     /// The peer has announced a version, or none: whether this side speaks it.
-    pub(in crate::engine) fn look_at_version(
+    pub(crate) fn look_at_version(
         &self,
         offered: AnnouncedVersion,
         requested: Option<String>,
@@ -77,7 +77,7 @@ impl Rules {
     }
 
     /// The revision of a version governs from here on, if it is another one that this side speaks.
-    pub(in crate::engine) fn govern(&mut self, version: &str) {
+    pub(crate) fn govern(&mut self, version: &str) {
         if self.protocol.version.as_deref() == Some(version) {
             return;
         }
@@ -90,7 +90,7 @@ impl Rules {
 
     /// Whether this side may give the answer that announces a version: with the version that the request asked for, if
     /// this side speaks it, and else with one that it speaks.
-    pub(in crate::engine) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
+    pub(crate) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
         let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
         let requested = self.negotiation.requested();
         // Hardly any reply announces a version.
@@ -114,7 +114,7 @@ impl Rules {
     }
 
     /// Whether a request may ask for the version that it asks for: the peer may agree to it.
-    pub(in crate::engine) fn check_asked_version(
+    pub(crate) fn check_asked_version(
         &self,
         message: MessageIndex,
         params: Option<&str>,

@@ -11,11 +11,7 @@ use crate::jsonrpc::RawJson;
 
 impl Rules {
     /// Where a payload does not have its shape, if payloads are judged.
-    pub(in crate::engine) fn misshapen(
-        &self,
-        message: MessageIndex,
-        payload: Option<&str>,
-    ) -> Option<ShapeMismatch> {
+    pub(crate) fn misshapen(&self, message: MessageIndex, payload: Option<&str>) -> Option<ShapeMismatch> {
         if !self.options.judge_payloads {
             return None;
         }
@@ -31,11 +27,7 @@ impl Rules {
     }
 
     /// Whether a payload of this side has its shape.
-    pub(in crate::engine) fn check_shape(
-        &self,
-        message: MessageIndex,
-        payload: Option<&str>,
-    ) -> Result<(), Error> {
+    pub(crate) fn check_shape(&self, message: MessageIndex, payload: Option<&str>) -> Result<(), Error> {
         match self.misshapen(message, payload) {
             Some(mismatch) => {
                 Err(Error::Mismatch { message: self.name(message), problem: MismatchError::Shape(mismatch) })
@@ -45,7 +37,7 @@ impl Rules {
     }
 
     /// Whether a result of this side has its shape.
-    pub(in crate::engine) fn check_reply_shape(
+    pub(crate) fn check_reply_shape(
         &self,
         id: &RequestId,
         message: Option<MessageIndex>,

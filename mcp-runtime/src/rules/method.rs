@@ -46,7 +46,7 @@ impl<'a> Opening<'a> {
 }
 
 /// The payload as the program reads it, given what has come.
-pub(in crate::engine) fn arrived(message: &Message, method: &str, params: Option<&str>) -> Option<Box<str>> {
+pub(crate) fn arrived(message: &Message, method: &str, params: Option<&str>) -> Option<Box<str>> {
     match message.pattern() {
         None => params.map(Box::from),
         Some(_) => Some(with_method(method, to_be_read(message, params)).into()),
@@ -61,7 +61,7 @@ pub(crate) fn with_method(method: &str, params: &str) -> String {
 impl Rules {
     /// Whether the peer will read a method as the message that this side means. Only one that is a pattern can be meant
     /// with the wrong method.
-    pub(super) fn check_method(&self, message: MessageIndex, method: &str) -> Result<(), Error> {
+    pub(crate) fn check_method(&self, message: MessageIndex, method: &str) -> Result<(), Error> {
         let Some(table) = self.message(message).filter(|table| table.pattern().is_some()) else {
             return Ok(());
         };

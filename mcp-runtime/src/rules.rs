@@ -6,16 +6,19 @@ use mcp_protocol_machine::protocol::{
     Cancels, Direction, Gate, GateIndex, Kind, Message, MessageIndex, Path, Protocol, Role, Side, State,
     StateIndex, Text,
 };
-use mcp_protocol_machine::{Checker, Derived, Limits, ProtocolRef, TableError, Token};
+use mcp_protocol_machine::{Checker, Derived, Late, Limits, ProtocolRef, TableError, Token};
 
 use crate::jsonrpc::Dialect;
 use crate::options::Options;
+use crate::report::Report;
 
 mod alternatives;
 mod announcements;
-pub(super) mod method;
-pub(super) mod names;
+mod judge;
+pub(crate) mod method;
+pub(crate) mod names;
 mod negotiation;
+pub(crate) mod refusal;
 mod resume;
 mod shapes;
 mod version;
@@ -40,9 +43,21 @@ pub(crate) struct Rules {
     negotiation: Negotiation,
 }
 
-/// How much the checker keeps.
-fn limits(options: &Options) -> Limits {
-    Limits { running: options.max_running, ..Limits::default() }
+/// A checker in a state, with the limits and the tolerance of the options.
+fn checker(
+    protocol: &ProtocolRef,
+    side: Side,
+    state: StateIndex,
+    options: &Options,
+) -> Result<Checker, TableError> {
+    let limits = Limits { running: options.max_running, ..Limits::default() };
+    let mut checker = Checker::resume(protocol, side, state)?.with_limits(limits);
+    let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
+    let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
+    let named = gates.filter(|(_, gate)| gate.during.is_none() && is_tolerated(gate));
+    let tolerated = named.map(|(index, _)| index).chain(tolerated_during(protocol, options));
+    checker.tolerate(tolerated.collect());
+    Ok(checker)
 }
 
 /// What messages are permitted `during` that are tolerated at any time, by their methods.
@@ -61,13 +76,8 @@ impl Rules {
     ///
     /// # Errors
     /// If the tables cannot be followed.
-    pub(super) fn new(protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Result<Rules, TableError> {
-        let mut checker = Checker::new(&protocol, side)?.with_limits(limits(&options));
-        let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
-        let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
-        let named = gates.filter(|(_, gate)| gate.during.is_none() && is_tolerated(gate));
-        let tolerated = named.map(|(index, _)| index).chain(tolerated_during(&protocol, &options));
-        checker.tolerate(tolerated.collect());
+    pub(crate) fn new(protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Result<Rules, TableError> {
+        let checker = checker(&protocol, side, Role::START, &options)?;
         let names = NAMES.of(&protocol, Names::new);
         Ok(Rules { protocol, side, options, names, checker, negotiation: Negotiation::default() })
     }
@@ -78,11 +88,11 @@ impl Rules {
     }
 
     /// How messages look in this protocol.
-    pub(super) fn dialect(&self) -> Dialect {
+    pub(crate) fn dialect(&self) -> Dialect {
         if self.protocol.without_jsonrpc { Dialect::WithoutJsonrpc } else { Dialect::Standard }
     }
 
-    pub(super) fn side(&self) -> Side {
+    pub(crate) fn side(&self) -> Side {
         self.side
     }
 
@@ -91,7 +101,7 @@ impl Rules {
         &self.checker
     }
 
-    pub(super) fn checker_mut(&mut self) -> &mut Checker {
+    pub(crate) fn checker_mut(&mut self) -> &mut Checker {
         &mut self.checker
     }
 
@@ -116,23 +126,33 @@ impl Rules {
     }
 
     /// The token that a request carries.
-    pub(super) fn token(&self, params: Option<&str>) -> Option<Token> {
+    pub(crate) fn token(&self, params: Option<&str>) -> Option<Token> {
         self.names.token(&self.protocol, params)
     }
 
     /// Where a request has the token that reports on it carry.
-    pub(super) fn token_path(&self) -> Option<&Path> {
+    pub(crate) fn token_path(&self) -> Option<&Path> {
         self.names.token_path(&self.protocol)
     }
 
     /// A state of the role of this side.
-    pub(super) fn state(&self, state: StateIndex) -> Option<&State> {
+    pub(crate) fn state(&self, state: StateIndex) -> Option<&State> {
         self.role()?.state(state)
     }
 
     /// The name of a state.
-    pub(super) fn state_name(&self, state: StateIndex) -> Text {
+    pub(crate) fn state_name(&self, state: StateIndex) -> Text {
         self.state(state).map(|state| state.name.clone()).unwrap_or_default()
+    }
+
+    /// The report on a message that is late.
+    pub(crate) fn late(&self, message: MessageIndex, late: Late) -> Report {
+        Report::Late {
+            message: self.name(message),
+            state: self.state_name(late.state),
+            crossed: late.crossed.map(|crossed| self.name(crossed)),
+            over: late.over,
+        }
     }
 
     /// The message of this side that a method and a payload stand for.
@@ -151,12 +171,12 @@ impl Rules {
     }
 
     /// Some reply of a request, whatever the result.
-    pub(super) fn any_reply_to(&self, request: MessageIndex) -> Option<MessageIndex> {
+    pub(crate) fn any_reply_to(&self, request: MessageIndex) -> Option<MessageIndex> {
         self.names.any_reply(request)
     }
 
     /// The request of this side that a method and params stand for, whatever was announced.
-    pub(super) fn own_request(&self, method: &str, params: Option<&str>) -> Option<MessageIndex> {
+    pub(crate) fn own_request(&self, method: &str, params: Option<&str>) -> Option<MessageIndex> {
         self.names.by_method(&self.protocol, self.side, true, method, params)
     }
 
@@ -166,7 +186,7 @@ impl Rules {
     }
 
     /// The notification that cancels a request, and how.
-    pub(super) fn cancels(&self) -> Option<(MessageIndex, Cancels)> {
+    pub(crate) fn cancels(&self) -> Option<(MessageIndex, Cancels)> {
         self.names.cancels(&self.protocol)
     }
 

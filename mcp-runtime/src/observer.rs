@@ -1,0 +1,373 @@
+//! Follows sessions of others from the middle: what a log reader or a proxy judges messages with.
+
+use std::error::Error as StdError;
+use std::fmt;
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex};
+use mcp_protocol_machine::{
+    Awaiting, ProtocolRef, RequestId, Step, StepKind, TableError, Violation, ViolationKind,
+};
+use serde_json::value::RawValue;
+
+use crate::jsonrpc::{Envelope, Malformed, RpcError, batch, is_batch, parse};
+use crate::options::Options;
+use crate::report::Report;
+use crate::rules::Rules;
+use crate::rules::names::announced;
+
+mod observed;
+#[cfg(test)]
+mod tests;
+
+pub use observed::{Observed, ObservedKind, Unanswered};
+
+/// Follows one session from the middle. It is given the messages of both sides in the order in which they pass, and
+/// says of each whether the protocol permits it. It follows the machine of the server's role.
+///
+/// A message that is not permitted changes nothing, and neither does the reply to a request that was not permitted. One
+/// mistake is so reported once.
+///
+/// ```
+/// mod weather {
+///     mcp_runtime::protocol!("doc/weather.session");
+/// }
+/// use mcp_runtime::observer::Observer;
+/// use mcp_runtime::protocol::Side;
+/// use mcp_runtime::Options;
+///
+/// let mut observer = Observer::new(&weather::PROTOCOL, Options::new())?;
+/// let early = br#"{"jsonrpc":"2.0","id":1,"method":"weather/forecast","params":{"city":"Oslo"}}"#;
+/// let observed = observer.observe(Side::Client, early);
+/// assert!(observed[0].reports[0].to_string().contains("is not permitted"));
+/// # Ok::<(), mcp_runtime::protocol::TableError>(())
+/// ```
+#[derive(Debug)]
+pub struct Observer {
+    rules: Rules,
+    options: Arc<Options>,
+    /// Where the payload does not have its shape, the message is not permitted.
+    refuses_misshapen: bool,
+    /// The session began before the first message that was observed.
+    in_the_middle: bool,
+    /// How many messages of the client and of the server had no id that could be read, and may be answered with an error
+    /// that has none.
+    nameless: [usize; 2],
+}
+
+/// A state that a protocol does not have.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnknownState {
+    name: String,
+    known: Vec<String>,
+}
+
+impl fmt::Display for UnknownState {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            formatter,
+            "the server's role has no state `{}`: it has `{}`",
+            self.name,
+            self.known.join("`, `")
+        )
+    }
+}
+
+impl StdError for UnknownState {}
+
+impl UnknownState {
+    /// The states that the protocol has.
+    pub fn known(&self) -> &[String] {
+        &self.known
+    }
+}
+
+impl Observer {
+    /// Returns an observer of a session from its first message on.
+    ///
+    /// Of the options it uses [`revisions`](Options::revisions), [`judge_payloads`](Options::judge_payloads),
+    /// [`tolerate`](Options::tolerate) and the limits of a message: `max_depth`, `max_batch` and `max_running`.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed.
+    pub fn new(protocol: impl Into<ProtocolRef>, options: Options) -> Result<Observer, TableError> {
+        let options = Arc::new(options);
+        let rules = Rules::new(protocol.into(), Side::Server, Arc::clone(&options))?;
+        Ok(Observer { rules, options, refuses_misshapen: false, in_the_middle: false, nameless: [0; 2] })
+    }
+
+    /// A payload that does not have its shape makes its message one that is not permitted. Otherwise it is reported, and
+    /// the session goes on with the message.
+    #[must_use]
+    pub fn refuse_misshapen(mut self) -> Observer {
+        self.refuses_misshapen = true;
+        self
+    }
+
+    /// Begins in a state, by its name in the server's role. What has happened before is not known: any capability may
+    /// have been announced, and any request may be running.
+    ///
+    /// # Errors
+    /// If there is no such state.
+    pub fn begin_in(&mut self, state: &str) -> Result<(), UnknownState> {
+        let place = self.states().into_iter().find(|(_, name)| *name == state).map(|(index, _)| index);
+        match place.map(|index| self.rules.begin_in(index)) {
+            Some(Ok(())) => {
+                self.in_the_middle = true;
+                Ok(())
+            }
+            Some(Err(_)) | None => {
+                let known = self.states().into_iter().map(|(_, name)| name.to_owned()).collect();
+                Err(UnknownState { name: state.to_owned(), known })
+            }
+        }
+    }
+
+    /// The states that a session can be in, in the order of the tables.
+    fn states(&self) -> Vec<(StateIndex, &str)> {
+        let states = self.rules.role().map(|role| &*role.states).unwrap_or_default();
+        (0..).map(StateIndex).zip(states).map(|(index, state)| (index, &*state.name)).collect()
+    }
+
+    /// The tables in force: those of the revision that the sides have agreed on, if the options list it.
+    pub fn protocol(&self) -> &Protocol {
+        self.rules.protocol()
+    }
+
+    /// The version that the sides have agreed on.
+    pub fn version(&self) -> Option<String> {
+        self.rules.agreed_version().map(String::from)
+    }
+
+    /// The names of the states that the session is in: `Active`, or `RequestChannel and NotificationChannel`.
+    pub fn state(&self) -> String {
+        self.rules.checker().state_names()
+    }
+
+    /// What a side may send now.
+    pub fn permitted(&self, sender: Side) -> Vec<MessageIndex> {
+        self.rules.checker().permitted(direction(sender))
+    }
+
+    /// Whether a side may end the session here.
+    pub fn may_end(&self, side: Side) -> bool {
+        match side {
+            Side::Server => self.rules.checker().quiescent(),
+            Side::Client => self.rules.checker().peer_may_close(),
+        }
+    }
+
+    /// The requests of both sides that have no reply.
+    pub fn unanswered(&self) -> Vec<Unanswered> {
+        let of = |sender| {
+            let requests = self.rules.checker().unanswered(direction(sender));
+            requests.map(move |(id, message)| Unanswered { sender, id: id.clone(), message })
+        };
+        of(Side::Client).chain(of(Side::Server)).collect()
+    }
+
+    /// Judges what one side has sent: one message, or several where the protocol permits batches. Text that is blank has
+    /// no message in it.
+    pub fn observe(&mut self, sender: Side, text: &[u8]) -> Vec<Observed> {
+        if text.trim_ascii().is_empty() {
+            return Vec::new();
+        }
+        if self.rules.protocol().batch && is_batch(text) {
+            return match batch(text, self.options.max_batch) {
+                Ok(messages) => messages
+                    .into_iter()
+                    .map(RawValue::get)
+                    .map(|text| self.one(sender, text.as_bytes()))
+                    .collect(),
+                Err(malformed) => vec![self.malformed(sender, malformed)],
+            };
+        }
+        vec![self.one(sender, text)]
+    }
+
+    fn one(&mut self, sender: Side, text: &[u8]) -> Observed {
+        let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
+        match parse(text, depth, dialect) {
+            Ok(Envelope::Request { id, method, params }) => self.request(sender, id, &method, params),
+            Ok(Envelope::Notification { method, params }) => self.notification(sender, &method, params),
+            Ok(Envelope::Result { id, result }) => self.reply(sender, id, Ok(result)),
+            Ok(Envelope::Error { id, error, problem }) => {
+                let mut observed = self.reply(sender, id.clone(), Err(()));
+                if let Some(problem) = problem {
+                    let error = RpcError::invalid_request(problem);
+                    observed.reports.push(Report::Malformed { error, id: Some(id) });
+                }
+                observed.error = Some(error);
+                observed
+            }
+            Ok(Envelope::Complaint { error }) => {
+                let mut observed = Observed::new(sender, ObservedKind::Error, None);
+                observed.error = Some(error.clone());
+                let nameless = self.nameless_of(sender.other());
+                match nameless.checked_sub(1) {
+                    // It answers what was reported.
+                    Some(left) => *nameless = left,
+                    None => observed.reports.push(Report::Complaint { error }),
+                }
+                observed
+            }
+            Err(malformed) => self.malformed(sender, malformed),
+        }
+    }
+
+    fn nameless_of(&mut self, sender: Side) -> &mut usize {
+        let [client, server] = &mut self.nameless;
+        if sender == Side::Client { client } else { server }
+    }
+
+    fn malformed(&mut self, sender: Side, malformed: Malformed) -> Observed {
+        let Malformed { error, id, .. } = malformed;
+        let mut observed = Observed::new(sender, ObservedKind::Malformed, id.clone());
+        // The error that answers the message is not a second mistake.
+        match (&id, sender) {
+            (Some(id), _) => drop(self.rules.checker_mut().unknown_method(direction(sender), Some(id), "")),
+            (None, sender) => *self.nameless_of(sender) += 1,
+        }
+        observed.reports.push(Report::Malformed { error: *error, id });
+        observed
+    }
+
+    fn request(&mut self, sender: Side, id: RequestId, method: &str, params: Option<&str>) -> Observed {
+        let direction = direction(sender);
+        let mut observed = Observed::new(sender, ObservedKind::Request, Some(id.clone()));
+        observed.message = self.rules.read_as(direction, true, method, params);
+        let judged = match observed.message {
+            None => self.rules.unnamed(direction, Some(&id), method),
+            Some(message) => self.shaped(&mut observed, direction, message, params).and_then(|()| {
+                let token = self.rules.token(params);
+                self.rules.request(direction, message, &id, token, params)
+            }),
+        };
+        self.judged(observed, judged, params)
+    }
+
+    fn notification(&mut self, sender: Side, method: &str, params: Option<&str>) -> Observed {
+        let direction = direction(sender);
+        let mut observed = Observed::new(sender, ObservedKind::Notification, None);
+        observed.message = self.rules.read_as(direction, false, method, params);
+        let judged = match observed.message {
+            None => self.rules.unnamed(direction, None, method),
+            Some(message) => {
+                let named = self.rules.named(message, params);
+                let reported = named.token.as_ref();
+                let reported = reported.and_then(|token| self.rules.checker().reported(direction, token));
+                observed.about = named.cancelled.as_ref().or(reported).cloned();
+                self.shaped(&mut observed, direction, message, params)
+                    .and_then(|()| self.rules.notification(direction, message, &named, params))
+            }
+        };
+        self.judged(observed, judged, params)
+    }
+
+    fn reply(&mut self, sender: Side, id: RequestId, outcome: Result<&str, ()>) -> Observed {
+        let direction = direction(sender);
+        let kind = if outcome.is_ok() { ObservedKind::Result } else { ObservedKind::Error };
+        let mut observed = Observed::new(sender, kind, Some(id.clone()));
+        observed.about = Some(id.clone());
+        let result = outcome.ok();
+        let Awaiting::Request(request) = self.rules.checker().awaiting(direction, &id) else {
+            let judged = self.rules.stray_reply(direction, &id, result);
+            return self.judged(observed, judged, result);
+        };
+        observed.message = match result {
+            Some(result) => self.rules.reply_of(request, result),
+            None => self.rules.refusal_of(request),
+        };
+        let judged = match (observed.message, self.rules.any_reply_to(request)) {
+            (Some(message), _) => self
+                .shaped(&mut observed, direction, message, result)
+                .and_then(|()| self.rules.reply(direction, &id, message, result)),
+            (None, Some(any)) => self.rules.checker_mut().fits_none(direction, any, Some(&id)),
+            (None, None) => self.rules.stray_reply(direction, &id, result),
+        };
+        self.judged(observed, judged, result)
+    }
+
+    /// Judges the shape of a payload.
+    fn shaped(
+        &mut self,
+        observed: &mut Observed,
+        direction: Direction,
+        message: MessageIndex,
+        payload: Option<&str>,
+    ) -> Result<(), Violation> {
+        if observed.kind == ObservedKind::Error {
+            return Ok(());
+        }
+        let Some(mismatch) = self.rules.misshapen(message, payload) else { return Ok(()) };
+        let id = observed.id.as_ref();
+        if self.refuses_misshapen {
+            return self.rules.checker_mut().misshapen(direction, message, id, mismatch).map(drop);
+        }
+        let violation = self.rules.checker().would_be_misshapen(direction, message, id, mismatch);
+        observed.reports.push(Report::Violation(violation));
+        Ok(())
+    }
+
+    /// Notes what the checker says.
+    fn judged(
+        &mut self,
+        mut observed: Observed,
+        judged: Result<Step, Violation>,
+        payload: Option<&str>,
+    ) -> Observed {
+        match judged {
+            Ok(step) => {
+                observed.step = Some(step.kind);
+                observed.message = observed.message.or(step.message);
+                if let (StepKind::Late(late), Some(message)) = (step.kind, observed.message) {
+                    observed.reports.push(self.rules.late(message, late));
+                }
+                observed.reports.extend(step.advice.map(Report::Advice));
+                if let Some(message) = observed.message.filter(|_| !step.kind.is_dropped()) {
+                    self.note_announcements(&mut observed, message, payload);
+                }
+            }
+            Err(violation) if self.in_the_middle && is_of_the_past(&violation) => {}
+            Err(violation) => observed.reports.push(Report::Violation(violation)),
+        }
+        // Nothing is kept of what ended: no value waits for it.
+        self.rules.checker_mut().take_ended();
+        self.rules.checker_mut().take_left();
+        observed
+    }
+
+    /// Takes the version and the capabilities that a message announces.
+    fn note_announcements(&mut self, observed: &mut Observed, message: MessageIndex, payload: Option<&str>) {
+        let protocol = self.rules.protocol().clone();
+        if let Some(field) = protocol.version_field.as_ref() {
+            let unknown = self.rules.note_version(field, message, payload, true);
+            observed.reports.extend(unknown.map(|error| Report::NegotiationFailed { error }));
+        }
+        // The revision that governs now says which capabilities there are.
+        let protocol = self.rules.protocol().clone();
+        for place in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
+            let capabilities = announced(&protocol, place, payload);
+            self.rules.checker_mut().announced(place.side, message, capabilities);
+        }
+    }
+}
+
+/// Whether a message is only not understood because what it belongs to was there before the observer.
+fn is_of_the_past(violation: &Violation) -> bool {
+    matches!(
+        violation.kind,
+        ViolationKind::UnknownId
+            | ViolationKind::UnknownToken { .. }
+            | ViolationKind::UnknownKey { .. }
+            | ViolationKind::NotRunning
+    )
+}
+
+/// Directions are those of the server, whose machine is followed.
+fn direction(sender: Side) -> Direction {
+    match sender {
+        Side::Client => Direction::Receive,
+        Side::Server => Direction::Send,
+    }
+}

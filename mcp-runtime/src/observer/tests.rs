@@ -1,0 +1,112 @@
+use mcp_protocol_machine::protocol::edges::{receive, send};
+use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateIndex};
+
+use super::*;
+use crate::options::Options;
+
+const OPEN: MessageIndex = MessageIndex(0);
+const OPENED: MessageIndex = MessageIndex(1);
+const OPEN_REFUSED: MessageIndex = MessageIndex(2);
+const ADD: MessageIndex = MessageIndex(3);
+
+static MESSAGES: [Message; 4] = [
+    Message::request("Open", "open"),
+    Message::reply("Opened", OPEN),
+    Message::refusal("OpenError", OPEN),
+    Message::notification("Add", "add"),
+];
+static CLIENT: [State; 3] = [
+    State::linear("Closed", &[send(OPEN, StateIndex(1))]),
+    State::linear("Opening", &[receive(OPENED, StateIndex(2)), receive(OPEN_REFUSED, StateIndex(0))]),
+    State::linear("Ready", &[send(ADD, StateIndex(2))]),
+];
+static SERVER: [State; 3] = [
+    State::linear("Closed", &[receive(OPEN, StateIndex(1))]),
+    State::linear("Opening", &[send(OPENED, StateIndex(2)), send(OPEN_REFUSED, StateIndex(0))]),
+    State::linear("Ready", &[receive(ADD, StateIndex(2))]),
+];
+static COUNTER: Protocol = Protocol::table("Counter", &MESSAGES)
+    .client(Role::table("Teller", &CLIENT))
+    .server(Role::table("Counter", &SERVER));
+
+fn observer() -> Observer {
+    Observer::new(&COUNTER, Options::new()).unwrap()
+}
+
+/// What an observer says of one message.
+fn one(observer: &mut Observer, sender: Side, text: &str) -> Observed {
+    let mut all = observer.observe(sender, text.as_bytes());
+    assert_eq!(all.len(), 1, "{text}");
+    all.remove(0)
+}
+
+fn said(observer: &mut Observer, sender: Side, text: &str) -> String {
+    let all: Vec<String> = one(observer, sender, text).reports.iter().map(ToString::to_string).collect();
+    all.join("; ")
+}
+
+const ASKED: &str = r#"{"jsonrpc":"2.0","id":1,"method":"open"}"#;
+const ANSWERED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+const ADDED: &str = r#"{"jsonrpc":"2.0","method":"add"}"#;
+
+#[test]
+fn a_session_that_follows_the_protocol_is_clean() {
+    let mut observer = observer();
+    for (sender, text) in [(Side::Client, ASKED), (Side::Server, ANSWERED), (Side::Client, ADDED)] {
+        let observed = one(&mut observer, sender, text);
+        assert!(observed.is_clean() && observed.step.is_some(), "{observed:?}");
+    }
+    assert_eq!(observer.state(), "Ready");
+    assert!(observer.observe(Side::Client, b" \n").is_empty());
+}
+
+#[test]
+fn a_message_out_of_order_changes_nothing() {
+    let mut observer = observer();
+    assert!(said(&mut observer, Side::Client, ADDED).contains("`add` is not permitted in `Closed`"));
+    assert_eq!(observer.state(), "Closed");
+    assert!(one(&mut observer, Side::Client, ASKED).is_clean());
+    assert!(
+        said(&mut observer, Side::Client, r#"{"jsonrpc":"2.0","id":2,"method":"open"}"#).contains("Opening")
+    );
+    // The error that answers it is not a second mistake.
+    let refused = r#"{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"no"}}"#;
+    assert_eq!(said(&mut observer, Side::Server, refused), "");
+    assert_eq!(observer.unanswered().len(), 1);
+    assert_eq!(observer.unanswered()[0].message, OPEN);
+}
+
+#[test]
+fn what_cannot_be_read_is_reported_once() {
+    let mut observer = observer();
+    assert!(said(&mut observer, Side::Client, "{").contains("not JSON"));
+    let complaint = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what"}}"#;
+    assert_eq!(said(&mut observer, Side::Server, complaint), "");
+    assert!(said(&mut observer, Side::Server, complaint).contains("could not read a message"));
+    assert!(said(&mut observer, Side::Client, r#"{"jsonrpc":"2.0","id":9}"#).contains("id 9"));
+    let answer = r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32600,"message":"what"}}"#;
+    assert_eq!(said(&mut observer, Side::Server, answer), "");
+}
+
+#[test]
+fn an_observer_may_begin_in_the_middle() {
+    let mut observer = observer();
+    let unknown = observer.begin_in("Redy").unwrap_err();
+    assert_eq!(unknown.known(), ["Closed", "Opening", "Ready"]);
+    observer.begin_in("Ready").unwrap();
+    assert!(one(&mut observer, Side::Client, ADDED).is_clean());
+    // The request that this answers was sent before.
+    assert_eq!(said(&mut observer, Side::Server, ANSWERED), "");
+}
+
+#[test]
+fn a_refused_request_leads_back() {
+    let mut observer = observer();
+    one(&mut observer, Side::Client, ASKED);
+    let refused = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"no"}}"#;
+    let observed = one(&mut observer, Side::Server, refused);
+    assert_eq!(observed.message, Some(OPEN_REFUSED));
+    assert_eq!(observed.error.map(|error| error.code), Some(-32000));
+    assert_eq!(observer.state(), "Closed");
+    assert_eq!(observer.permitted(Side::Client), [OPEN]);
+}

@@ -1,0 +1,36 @@
+//! The error that answers a request which the protocol does not permit.
+
+use mcp_protocol_machine::{Expected, Violation, ViolationKind};
+
+use crate::jsonrpc::RpcError;
+
+/// The error that tells a peer of a refused request: the sentence, and the same as data.
+pub(crate) fn refusal(violation: &Violation) -> RpcError {
+    if let ViolationKind::Misshapen { mismatch } = &violation.kind {
+        let data = serde_json::json!({
+            "path": mismatch.path,
+            "expected": mismatch.expected,
+            "found": mismatch.found,
+        });
+        return RpcError::new(violation.error_code(), violation.to_string()).with_data(data);
+    }
+    let methods = |messages: &[Expected]| -> Vec<String> {
+        let mut methods: Vec<String> = Vec::new();
+        for message in messages {
+            if !methods.iter().any(|method| *method == *message.method) {
+                methods.push(message.method.to_string());
+            }
+        }
+        methods
+    };
+    let states: Vec<&str> = violation.states.iter().map(|state| &**state).collect();
+    let mut data = serde_json::json!({
+        "state": states.join(" and "),
+        "expected": methods(&violation.expected),
+    });
+    // Where it is the other side's turn, nothing is expected of this one but to wait.
+    if let Some(data) = data.as_object_mut().filter(|_| !violation.awaited.is_empty()) {
+        data.insert("awaited".to_owned(), methods(&violation.awaited).into());
+    }
+    RpcError::new(violation.error_code(), violation.to_string()).with_data(data)
+}
