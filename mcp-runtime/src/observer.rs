@@ -10,7 +10,7 @@ use mcp_protocol_machine::{
 };
 use serde_json::value::RawValue;
 
-use crate::jsonrpc::{Envelope, Malformed, RpcError, batch, is_batch, parse};
+use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, batch, is_batch, parse};
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
@@ -203,11 +203,8 @@ impl Observer {
             Ok(Envelope::Complaint { error }) => {
                 let mut observed = Observed::new(sender, ObservedKind::Error, None);
                 observed.error = Some(error.clone());
-                let nameless = self.nameless_of(sender.other());
-                match nameless.checked_sub(1) {
-                    // It answers what was reported.
-                    Some(left) => *nameless = left,
-                    None => observed.reports.push(Report::Complaint { error }),
+                if !self.answers_nameless(sender) {
+                    observed.reports.push(Report::Complaint { error });
                 }
                 observed
             }
@@ -220,8 +217,20 @@ impl Observer {
         if sender == Side::Client { client } else { server }
     }
 
+    /// Whether an error without an id answers a message of the other side that was reported. Each is answered once.
+    fn answers_nameless(&mut self, sender: Side) -> bool {
+        let nameless = self.nameless_of(sender.other());
+        let left = nameless.checked_sub(1);
+        *nameless = left.unwrap_or_default();
+        left.is_some()
+    }
+
     fn malformed(&mut self, sender: Side, malformed: Malformed) -> Observed {
-        let Malformed { error, id, .. } = malformed;
+        let Malformed { error, id, seems, .. } = malformed;
+        if seems == Seems::Reply && id.is_none() && self.answers_nameless(sender) {
+            // The error has the id as it came, which was reported.
+            return Observed::new(sender, ObservedKind::Error, None);
+        }
         let mut observed = Observed::new(sender, ObservedKind::Malformed, id.clone());
         // The error that answers the message is not a second mistake.
         match (&id, sender) {

@@ -83,6 +83,11 @@ fn what_cannot_be_read_is_reported_once() {
     let complaint = r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"what"}}"#;
     assert_eq!(said(&mut observer, Side::Server, complaint), "");
     assert!(said(&mut observer, Side::Server, complaint).contains("could not read a message"));
+    assert!(
+        said(&mut observer, Side::Client, r#"{"jsonrpc":"2.0","id":1.5,"method":"open"}"#).contains("1.5")
+    );
+    let echo = r#"{"jsonrpc":"2.0","id":1.5,"error":{"code":-32600,"message":"what"}}"#;
+    assert_eq!(said(&mut observer, Side::Server, echo), "");
     assert!(said(&mut observer, Side::Client, r#"{"jsonrpc":"2.0","id":9}"#).contains("id 9"));
     let answer = r#"{"jsonrpc":"2.0","id":9,"error":{"code":-32600,"message":"what"}}"#;
     assert_eq!(said(&mut observer, Side::Server, answer), "");
