@@ -164,3 +164,14 @@ pub(crate) struct Fmt {
     #[arg(long)]
     pub(crate) check: bool,
 }
+
+/// A protocol that needs no file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Shipped {
+    /// The Model Context Protocol: the revision follows from the traffic
+    Mcp,
+    /// The Language Server Protocol 3.17
+    Lsp,
+    /// The Agent Client Protocol, version 1
+    Acp,
+}

@@ -12,6 +12,7 @@ use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
+use mcp_protocol_machine::TableError;
 
 /// How many names an error lists.
 const NAMES_SHOWN: usize = 20;
@@ -23,6 +24,14 @@ pub(crate) enum Failure {
     Read(PathBuf, io::Error),
     /// A file cannot be written.
     Write(PathBuf, io::Error),
+    /// The command line names no protocol.
+    NoProtocol,
+    /// The command line names this file and a shipped protocol.
+    TwoProtocols(PathBuf),
+    /// The file has errors, which were printed.
+    HasErrors(PathBuf),
+    /// The tables of a protocol cannot be followed.
+    Tables(TableError),
     /// The file declares no such role.
     NoRole(PathBuf, &'static str),
     /// A payload type is not a Rust type.
@@ -46,6 +55,16 @@ impl fmt::Display for Failure {
         match self {
             Failure::Read(path, error) => write!(formatter, "cannot read `{}`: {error}", path.display()),
             Failure::Write(path, error) => write!(formatter, "cannot write `{}`: {error}", path.display()),
+            Failure::NoProtocol => formatter.write_str(
+                "no protocol is named: give a `.session` file, or a shipped protocol with `--protocol mcp`",
+            ),
+            Failure::TwoProtocols(path) => {
+                write!(formatter, "two protocols are named: leave out `{}` or `--protocol`", path.display())
+            }
+            Failure::HasErrors(path) => {
+                write!(formatter, "`{}` has errors: correct them first", path.display())
+            }
+            Failure::Tables(error) => write!(formatter, "the protocol cannot be followed: {error}"),
             Failure::NoRole(path, role) => write!(
                 formatter,
                 "`{}` does not declare a {role}: add `{role} Name`, or choose another `--role`",

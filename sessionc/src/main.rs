@@ -9,6 +9,7 @@ mod commands;
 mod end;
 mod files;
 mod json_schema;
+mod protocol;
 
 use std::process::ExitCode;
 
