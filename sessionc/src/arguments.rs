@@ -28,6 +28,8 @@ pub(crate) enum Command {
     Schema(Schema),
     /// Prints a JSON Schema as shapes of a `.session` file
     Shapes(Shapes),
+    /// Sends a server what its protocol forbids, and says what it did
+    Probe(Probe),
     /// Explains a code, with a wrong and a right example
     Explain(Explain),
 }
@@ -174,4 +176,81 @@ pub(crate) enum Shipped {
     Lsp,
     /// The Agent Client Protocol, version 1
     Acp,
+}
+
+#[derive(Args)]
+pub(crate) struct Probe {
+    /// The file of the protocol that the server speaks
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// A shipped protocol in place of a file
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) protocol: Option<Shipped>,
+    /// The command that starts the server, with its arguments; it is started for each session
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// The address of a server over HTTP, in place of a command
+    #[arg(long, conflicts_with = "command")]
+    pub(crate) url: Option<String>,
+    /// How messages are separated on the standard streams, if not as the protocol has it
+    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "url")]
+    pub(crate) framing: Option<MessageFraming>,
+    /// A JSON file with params that the server accepts, by method
+    #[arg(long, value_name = "FILE")]
+    pub(crate) samples: Option<PathBuf>,
+    /// Probe only in this state
+    #[arg(long, value_name = "NAME")]
+    pub(crate) state: Option<String>,
+    /// Commit only the offences whose name contains this, or whose group this is
+    #[arg(long, value_name = "PATTERN")]
+    pub(crate) only: Option<String>,
+    /// How many milliseconds an answer may take after the server has answered the request that follows
+    #[arg(long, value_name = "MS", default_value_t = 1000)]
+    pub(crate) wait: u64,
+    /// How many seconds the answer to a request that is permitted may take
+    #[arg(long, value_name = "SECONDS", default_value_t = 30)]
+    pub(crate) timeout: u64,
+    /// How many sessions run at once
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(usize))]
+    pub(crate) jobs: usize,
+    /// The output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: ProbeFormat,
+    /// Exit with 1 if there is a fault of this level, or of a worse one
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "must")]
+    pub(crate) fail_on: FailOn,
+    /// List what would be probed, without a server
+    #[arg(long)]
+    pub(crate) list: bool,
+}
+
+/// How messages are separated in a stream of bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MessageFraming {
+    /// One message on each line
+    Lines,
+    /// A `Content-Length` before each message
+    ContentLength,
+}
+
+/// The output format of a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ProbeFormat {
+    /// A table
+    Text,
+    /// One JSON object per line
+    Json,
+    /// JUnit XML
+    Junit,
+}
+
+/// Which faults fail a probe.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A fault that breaks what the protocol demands
+    Must,
+    /// Also a fault that breaks what the protocol advises
+    Should,
+    /// None
+    Never,
 }

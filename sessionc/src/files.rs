@@ -46,6 +46,18 @@ pub(crate) enum Failure {
     NoShape(PathBuf, String, Vec<String>),
     /// The file is not JSON.
     Json(PathBuf, serde_json::Error),
+    /// The file has no params by method.
+    Samples(PathBuf, serde_json::Error),
+    /// Neither a command nor an address is given.
+    NoServer,
+    /// The server cannot be started.
+    Start(io::Error),
+    /// No session with the server comes to any state: why, and what the server has written on its standard error.
+    NoSession(String, String),
+    /// No offence has this in its name.
+    NoOffence(String),
+    /// The report cannot be written.
+    Report(quick_junit::SerializeError),
     /// No finding has this code; perhaps the other was meant.
     NoCode(String, Option<&'static str>),
 }
@@ -106,6 +118,24 @@ impl fmt::Display for Failure {
             Failure::Json(path, error) => {
                 write!(formatter, "`{}` is not a JSON Schema: {error}", path.display())
             }
+            Failure::Samples(path, error) => {
+                write!(formatter, "`{}` is not a JSON object of params by method: {error}", path.display())
+            }
+            Failure::NoServer => formatter.write_str(
+                "no server is named: write its command after `--`, or give its address with `--url`",
+            ),
+            Failure::Start(error) => write!(formatter, "the server cannot be started: {error}"),
+            Failure::NoSession(why, written) => {
+                write!(formatter, "no session can be opened: {why}")?;
+                match written.as_str() {
+                    "" => Ok(()),
+                    written => write!(formatter, "\nthe last that the server wrote on its standard error:\n{written}"),
+                }
+            }
+            Failure::NoOffence(pattern) => {
+                write!(formatter, "no offence has `{pattern}` in its name: `--list` shows them all")
+            }
+            Failure::Report(error) => write!(formatter, "the report cannot be written: {error}"),
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;
                 match near {

@@ -9,6 +9,7 @@ mod commands;
 mod end;
 mod files;
 mod json_schema;
+mod probe;
 mod protocol;
 
 use std::process::ExitCode;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
         Command::Diagram(arguments) => commands::diagram::run(&arguments),
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
+        Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
     };
     match result {

@@ -6,5 +6,6 @@ pub(crate) mod dual;
 pub(crate) mod expand;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod probe;
 pub(crate) mod schema;
 pub(crate) mod shapes;

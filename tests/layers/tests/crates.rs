@@ -123,7 +123,7 @@ fn the_runtime() {
 fn the_command_line() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../sessionc"),
-        order: &["arguments", "end", "files", "json_schema", "protocol", "commands"],
+        order: &["arguments", "end", "files", "json_schema", "protocol", "probe", "commands"],
         ..Layers::default()
     }
     .check();

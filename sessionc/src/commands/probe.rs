@@ -1,0 +1,58 @@
+//! `sessionc probe`: how a server treats what its protocol forbids.
+
+use std::time::Duration;
+
+use mcp_protocol_machine::protocol::Strictness;
+use mcp_runtime::driver::Framing;
+
+use crate::arguments::{FailOn, MessageFraming, Probe, ProbeFormat};
+use crate::end::End;
+use crate::files::Failure;
+use crate::probe::campaign::{self, Settings};
+use crate::probe::connection::Address;
+use crate::probe::report::{json, junit, list, table};
+use crate::probe::samples::Samples;
+use crate::protocol::choose;
+
+/// Probes a server, or lists what would be probed. A fault of the level that `--fail-on` names fails the probe.
+pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
+    let chosen = choose(arguments.file.as_deref(), arguments.protocol)?;
+    let samples = arguments.samples.as_deref().map(Samples::read).transpose()?.unwrap_or_default();
+    let settings = Settings {
+        samples,
+        state: arguments.state.clone(),
+        only: arguments.only.clone(),
+        wait: Duration::from_millis(arguments.wait),
+        timeout: Duration::from_secs(arguments.timeout),
+        jobs: arguments.jobs,
+    };
+    if arguments.list {
+        let listed = campaign::list(&chosen, &settings)?;
+        print!("{}", if arguments.format == ProbeFormat::Text { list::text(&listed) } else { json::listed(&listed) });
+        return Ok(End::Clean);
+    }
+    let framing = match arguments.framing {
+        Some(MessageFraming::Lines) => Framing::Lines,
+        Some(MessageFraming::ContentLength) => Framing::ContentLength,
+        None => chosen.framing(),
+    };
+    let address = match (&arguments.url, arguments.command.is_empty()) {
+        (Some(url), _) => Address::Url(url.clone()),
+        (None, false) => Address::Command { words: arguments.command.clone(), framing },
+        (None, true) => return Err(Failure::NoServer),
+    };
+    let results = campaign::block_on(campaign::run(&chosen, address, &settings)).map_err(Failure::Start)??;
+    let threshold = match arguments.fail_on {
+        FailOn::Must => Some(Strictness::Must),
+        FailOn::Should => Some(Strictness::Should),
+        FailOn::Never => None,
+    };
+    match arguments.format {
+        ProbeFormat::Text => print!("{}", table::text(&results)),
+        ProbeFormat::Json => print!("{}", json::lines(&results)),
+        ProbeFormat::Junit => print!("{}", junit::xml(&results, threshold).map_err(Failure::Report)?),
+    }
+    let worst = [Strictness::Must, Strictness::Should].into_iter().find(|level| results.count(*level) > 0);
+    let fails = matches!((worst, threshold), (Some(worst), Some(threshold)) if worst >= threshold);
+    Ok(if fails { End::Findings } else { End::Clean })
+}

@@ -1,0 +1,321 @@
+//! All offences in all states that a session can be brought to.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+use mcp_protocol_machine::ProtocolRef;
+use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, Strictness};
+use mcp_runtime::Options;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use crate::files::Failure;
+use crate::protocol::Chosen;
+
+use super::connection::Address;
+use super::offence::{Act, Group, Offence, misshapen, on_the_wire, out_of_order};
+use super::payload::Payloads;
+use super::progress::Progress;
+use super::samples::Samples;
+use super::target::{Move, Target, accepted, targets};
+use super::trial::{Outcome, Setup, Trial, Tried};
+use super::walk::follow;
+
+/// What to probe, and how.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(crate) samples: Samples,
+    /// Only this state.
+    pub(crate) state: Option<String>,
+    /// Only offences whose name or group contains this.
+    pub(crate) only: Option<String>,
+    pub(crate) wait: std::time::Duration,
+    pub(crate) timeout: std::time::Duration,
+    /// How many sessions run at once.
+    pub(crate) jobs: usize,
+}
+
+/// What a campaign has found.
+#[derive(Debug)]
+pub(crate) struct Results {
+    pub(crate) protocol: String,
+    pub(crate) version: Option<String>,
+    /// The states that were reached, in order.
+    pub(crate) reached: Vec<String>,
+    /// The states that were not reached, and why.
+    pub(crate) not_reached: Vec<(String, String)>,
+    pub(crate) trials: Vec<Trial>,
+}
+
+impl Results {
+    /// The offences that were sent.
+    pub(crate) fn tried(&self) -> impl Iterator<Item = (&Trial, &Tried)> {
+        self.trials.iter().filter_map(|trial| match &trial.outcome {
+            Outcome::Tried(tried) => Some((trial, &**tried)),
+            Outcome::Skipped(_) => None,
+        })
+    }
+
+    /// How many faults of a level there are.
+    pub(crate) fn count(&self, strictness: Strictness) -> usize {
+        let faults = self.tried().filter_map(|(_, tried)| tried.fault.as_ref());
+        faults.filter(|fault| fault.strictness == strictness).count()
+    }
+}
+
+/// What would be probed in a state.
+#[derive(Debug)]
+pub(crate) struct Listed {
+    pub(crate) state: String,
+    /// The methods of the messages that lead there.
+    pub(crate) way: Vec<String>,
+    /// The message that the server would have to send of its own accord.
+    pub(crate) needs: Option<String>,
+    pub(crate) offences: Vec<(Group, String)>,
+}
+
+/// Lists what would be probed, without a server.
+///
+/// # Errors
+/// If there is no such state or offence.
+pub(crate) fn list(chosen: &Chosen, settings: &Settings) -> Result<Vec<Listed>, Failure> {
+    let protocol = chosen.protocol();
+    let payloads = Payloads::new(protocol.clone(), settings.samples.clone());
+    let targets = wanted(protocol, settings)?;
+    let known = targets.into_iter().map(|target| (target, None)).collect::<Vec<_>>();
+    let offences = offences(protocol, &payloads, &known, settings)?;
+    let message = |index: MessageIndex| protocol.message(index).map(|table| table.method.to_string());
+    let listed = known.iter().enumerate().map(|(place, (target, _))| Listed {
+        state: target.name.clone(),
+        way: target.moves.iter().filter_map(|step| Some(written(step, message(step.message)?))).collect(),
+        needs: target.needs.and_then(message),
+        offences: offences
+            .iter()
+            .filter(|(of, _)| *of == place)
+            .map(|(_, offence)| (offence.group, offence.name.clone()))
+            .collect(),
+    });
+    Ok(listed.collect())
+}
+
+fn written(step: &Move, method: String) -> String {
+    if step.sender == Side::Client { method } else { format!("answer to {method}") }
+}
+
+/// Probes a server.
+///
+/// # Errors
+/// If no session with the server comes anywhere, or if there is no such state or offence.
+pub(crate) async fn run(chosen: &Chosen, address: Address, settings: &Settings) -> Result<Results, Failure> {
+    let protocol = chosen.protocol().clone();
+    let payloads = Arc::new(Payloads::new(protocol.clone(), settings.samples.clone()));
+    let (wait, timeout) = (settings.wait, settings.timeout);
+    let mut setup = Setup { address, protocol, payloads, wait, timeout };
+    settle_revision(chosen, &mut setup, settings).await?;
+    let protocol = setup.protocol.clone();
+    let payloads = Arc::clone(&setup.payloads);
+    let setup = Arc::new(setup);
+    let (known, not_reached) = scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
+    let offences = offences(&protocol, &payloads, &known, settings)?;
+    let progress = Progress::new(offences.len());
+    let work = offences.iter().map(|(place, offence)| {
+        let target = known.get(*place).map(|(target, _)| target.clone());
+        let (setup, offence, progress) = (Arc::clone(&setup), offence.clone(), progress.clone());
+        async move {
+            let Some(target) = target else { return Outcome::Skipped(String::new()) };
+            progress.begins(&target.name, &offence.name);
+            let outcome = setup.attempt(&target, &offence).await;
+            progress.ends();
+            outcome
+        }
+    });
+    let outcomes = side_by_side(settings.jobs, work).await;
+    progress.clear();
+    let state = |place: usize| known.get(place).map(|(target, _)| target.name.clone()).unwrap_or_default();
+    let trials = offences.into_iter().zip(outcomes).map(|((place, offence), outcome)| Trial {
+        state: state(place),
+        group: offence.group,
+        name: offence.name,
+        outcome,
+    });
+    Ok(Results {
+        protocol: protocol.name.to_string(),
+        version: protocol.version.as_ref().map(ToString::to_string),
+        trials: trials.collect(),
+        reached: known.into_iter().map(|(target, _)| target.name).collect(),
+        not_reached,
+    })
+}
+
+/// A state with what is permitted there, where that is known.
+type Known = (Target, Option<BTreeSet<MessageIndex>>);
+
+/// The states to probe.
+fn wanted(protocol: &Protocol, settings: &Settings) -> Result<Vec<Target>, Failure> {
+    let all = targets(protocol);
+    let Some(name) = &settings.state else { return Ok(all) };
+    let known: Vec<String> = all.iter().map(|target| target.name.clone()).collect();
+    let chosen: Vec<Target> = all.into_iter().filter(|target| target.name == *name).collect();
+    if chosen.is_empty() {
+        let role = protocol.role(Side::Server).map(|role| role.name.to_string()).unwrap_or_default();
+        return Err(Failure::NoState(role, name.clone(), known));
+    }
+    Ok(chosen)
+}
+
+/// Finds out which revision the server speaks, and goes on with that one.
+async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings) -> Result<(), Failure> {
+    let protocol = setup.protocol.clone();
+    let Some(announces) = protocol.version_field.as_ref().map(|field| field.message) else { return Ok(()) };
+    let announced = |target: Target| {
+        let end = target.moves.iter().position(|step| step.message == announces)?;
+        target.moves.get(..=end).map(<[Move]>::to_vec)
+    };
+    let Some(moves) = targets(&protocol).into_iter().find_map(announced) else { return Ok(()) };
+    let observer = chosen.observer(Options::new())?;
+    let mut session = setup.open_with(observer).map_err(Failure::Start)?;
+    let followed = follow(&mut session, &moves, setup.timeout).await;
+    let governing = session.protocol().clone();
+    let written = session.end().await;
+    followed.map_err(|why| Failure::NoSession(why, written))?;
+    if governing.version != protocol.version {
+        setup.protocol = ProtocolRef::from(governing);
+        setup.payloads = Arc::new(Payloads::new(setup.protocol.clone(), settings.samples.clone()));
+    }
+    Ok(())
+}
+
+/// The states that a session comes to, and the others with the reason.
+async fn scout_all(
+    setup: &Arc<Setup>,
+    targets: Vec<Target>,
+    settings: &Settings,
+) -> Result<(Vec<Known>, Vec<(String, String)>), Failure> {
+    let method = |index: MessageIndex| setup.protocol.message(index).map(|table| table.method.to_string());
+    let (mut known, mut not_reached) = (Vec::new(), Vec::new());
+    let (open, blocked): (Vec<Target>, Vec<Target>) = targets.into_iter().partition(|target| target.needs.is_none());
+    let work = open.iter().cloned().map(|target| {
+        let setup = Arc::clone(setup);
+        async move { setup.scout(&target).await }
+    });
+    let scouted = side_by_side(settings.jobs, work).await;
+    let mut failure = None;
+    for (target, scouted) in open.into_iter().zip(scouted) {
+        match scouted {
+            Ok(permitted) => known.push((target, Some(permitted))),
+            Err((why, written)) => {
+                not_reached.push((target.name, why.clone()));
+                failure = failure.or(Some(Failure::NoSession(why, written)));
+            }
+        }
+    }
+    let came_nowhere = known.iter().all(|(target, _)| target.moves.is_empty() && settings.state.is_none());
+    if let Some(failure) = failure.filter(|_| came_nowhere) {
+        return Err(failure);
+    }
+    for target in blocked {
+        let needs = target.needs.and_then(method).unwrap_or_default();
+        not_reached.push((target.name, format!("the server would have to send `{needs}` of its own accord")));
+    }
+    Ok((known, not_reached))
+}
+
+/// What to try, with the place of its state.
+fn offences(
+    protocol: &Protocol,
+    payloads: &Payloads,
+    known: &[Known],
+    settings: &Settings,
+) -> Result<Vec<(usize, Offence)>, Failure> {
+    let mut offences: Vec<(usize, Offence)> = Vec::new();
+    for (place, (target, permitted)) in known.iter().enumerate().filter(|(_, (target, _))| target.needs.is_none()) {
+        let found = out_of_order(protocol, target, permitted.as_ref());
+        offences.extend(found.into_iter().map(|offence| (place, offence)));
+    }
+    offences.extend(with_wrong_params(protocol, payloads, known));
+    if let Some(place) = busiest(protocol, known) {
+        offences.extend(on_the_wire(protocol).into_iter().map(|offence| (place, offence)));
+    }
+    offences.sort_by_key(|(place, offence)| (*place, offence.group));
+    if let Some(pattern) = &settings.only {
+        offences.retain(|(_, offence)| {
+            offence.name.contains(pattern) || offence.group.to_string() == *pattern
+        });
+        if offences.is_empty() {
+            return Err(Failure::NoOffence(pattern.clone()));
+        }
+    }
+    Ok(offences)
+}
+
+/// Each request with wrong params once, in the last state that permits it.
+fn with_wrong_params(protocol: &Protocol, payloads: &Payloads, known: &[Known]) -> Vec<(usize, Offence)> {
+    let linear = known.iter().enumerate().filter(|(_, (target, _))| {
+        target.body.is_none() && target.needs.is_none() && !target.awaits_reply(protocol)
+    });
+    let mut linear: Vec<_> = linear.collect();
+    linear.sort_by_key(|(_, (target, _))| std::cmp::Reverse(target.moves.len()));
+    let (mut offences, mut seen) = (Vec::new(), BTreeSet::new());
+    for (place, (target, permitted)) in linear {
+        for offence in misshapen(protocol, target, payloads) {
+            let Act::Misshapen(message) = offence.act else { continue };
+            if permitted.as_ref().is_none_or(|permitted| permitted.contains(&message)) && seen.insert(message) {
+                offences.push((place, offence));
+            }
+        }
+    }
+    offences
+}
+
+/// The state in which most is permitted.
+fn busiest(protocol: &Protocol, known: &[Known]) -> Option<usize> {
+    let role = protocol.role(Side::Server)?;
+    let count = |(target, permitted): &Known| match permitted {
+        Some(permitted) => permitted.len(),
+        None => accepted(role, target.state).len(),
+    };
+    let open = known.iter().enumerate().filter(|(_, (target, _))| {
+        target.needs.is_none() && !target.awaits_reply(protocol)
+    });
+    let plain: Vec<_> = open.clone().filter(|(_, (target, _))| target.body.is_none()).collect();
+    let best = |places: Vec<(usize, &Known)>| {
+        places.into_iter().max_by_key(|(_, known)| (count(known), known.0.moves.len())).map(|(place, _)| place)
+    };
+    if plain.is_empty() { best(open.collect()) } else { best(plain) }
+}
+
+/// Runs futures side by side, so many at once. The results are in the order of the futures.
+async fn side_by_side<T: Send + 'static>(
+    jobs: usize,
+    work: impl Iterator<Item = impl Future<Output = T> + Send + 'static>,
+) -> Vec<T> {
+    let room = Arc::new(Semaphore::new(jobs.max(1)));
+    let mut tasks = JoinSet::new();
+    for (place, work) in work.enumerate() {
+        let room = Arc::clone(&room);
+        tasks.spawn(async move {
+            // The semaphore is never closed.
+            let _permit = room.acquire().await;
+            (place, work.await)
+        });
+    }
+    let mut results = Vec::new();
+    while let Some(result) = tasks.join_next().await {
+        match result {
+            Ok(result) => results.push(result),
+            // Only a panic ends a task early, and a panic is passed on.
+            Err(error) => std::panic::resume_unwind(error.into_panic()),
+        }
+    }
+    results.sort_by_key(|(place, _)| *place);
+    results.into_iter().map(|(_, result)| result).collect()
+}
+
+/// Runs a future to its end.
+///
+/// # Errors
+/// If the runtime cannot be made.
+pub(crate) fn block_on<T>(work: impl Future<Output = T>) -> io::Result<T> {
+    Ok(tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(work))
+}

@@ -1,0 +1,144 @@
+//! A server of Streamable HTTP: each message is a POST, whose answer has the messages of the server.
+
+use std::io;
+use std::time::Duration;
+
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::{Client, Response};
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+
+use super::arrival::{Arrival, Ending, Rejection};
+use super::events::Events;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+/// The most bytes of one answer, or of one event.
+const LONGEST: usize = 64 << 20;
+/// How long the server may take to delete a session.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// A session over HTTP.
+#[derive(Debug)]
+pub(crate) struct Http {
+    client: Client,
+    url: String,
+    /// The id of the session and the version, once they are known.
+    headers: HeaderMap,
+    /// For the tasks that read the answers.
+    answers: mpsc::UnboundedSender<Read>,
+    arrivals: mpsc::UnboundedReceiver<Read>,
+    sent: u64,
+}
+
+/// What the task of a POST has read.
+#[derive(Debug)]
+enum Read {
+    Session(HeaderValue),
+    Arrival(Arrival),
+}
+
+impl Http {
+    /// A session that is not opened yet.
+    ///
+    /// # Errors
+    /// If the HTTP client cannot be made.
+    pub(super) fn new(url: &str) -> io::Result<Http> {
+        // Each session has connections of its own, as each client has.
+        let client = Client::builder().no_proxy().build().map_err(io::Error::other)?;
+        // What a server sends is limited for each answer, and a session has a few of them.
+        let (answers, arrivals) = mpsc::unbounded_channel();
+        Ok(Http { client, url: url.to_owned(), headers: HeaderMap::new(), answers, arrivals, sent: 0 })
+    }
+
+    pub(super) fn send(&mut self, bytes: Vec<u8>) -> u64 {
+        self.sent += 1;
+        let request = self
+            .client
+            .post(&self.url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream")
+            .headers(self.headers.clone())
+            .body(bytes);
+        let (answers, number) = (self.answers.clone(), self.sent);
+        tokio::spawn(async move {
+            let last = match request.send().await {
+                Ok(response) => read(response, number, &answers).await,
+                Err(error) => Err(error),
+            };
+            let last = last.unwrap_or_else(|error| Arrival::Ended(Ending::Unreachable(reason(&error))));
+            // The session may be over already.
+            let _ = answers.send(Read::Arrival(last));
+        });
+        self.sent
+    }
+
+    pub(super) fn note_version(&mut self, version: &str) {
+        if let Ok(version) = HeaderValue::from_str(version) {
+            self.headers.insert(VERSION, version);
+        }
+    }
+
+    pub(super) async fn receive(&mut self) -> Arrival {
+        loop {
+            match self.arrivals.recv().await {
+                Some(Read::Session(id)) => drop(self.headers.insert(SESSION, id)),
+                Some(Read::Arrival(arrival)) => return arrival,
+                // This side holds a sender, so the queue does not end.
+                None => return Arrival::Ended(Ending::Closed),
+            }
+        }
+    }
+
+    /// Deletes the session; not every server permits that.
+    pub(super) async fn end(self) {
+        if self.headers.contains_key(SESSION) {
+            let delete = self.client.delete(&self.url).headers(self.headers).send();
+            let _ = timeout(GRACE, delete).await;
+        }
+    }
+}
+
+/// Reads the answer to a POST. Returns what is to be said last.
+async fn read(
+    mut response: Response,
+    number: u64,
+    answers: &mpsc::UnboundedSender<Read>,
+) -> Result<Arrival, reqwest::Error> {
+    let status = response.status();
+    let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| {
+        kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream"))
+    });
+    if let Some(id) = response.headers().get(SESSION).filter(|_| status.is_success()) {
+        let _ = answers.send(Read::Session(id.clone()));
+    }
+    let (mut events, mut body) = (Events::default(), Vec::new());
+    while let Some(piece) = response.chunk().await? {
+        if is_stream && status.is_success() {
+            for message in events.feed(&piece) {
+                let _ = answers.send(Read::Arrival(Arrival::Message(number, message)));
+            }
+        } else {
+            body.extend_from_slice(&piece);
+        }
+        if events.held().max(body.len()) > LONGEST {
+            return Ok(Arrival::Ended(Ending::Unreadable("an answer is too long".to_owned())));
+        }
+    }
+    if !status.is_success() {
+        return Ok(Arrival::Rejected(number, Rejection { status: status.as_u16(), body }));
+    }
+    if !body.trim_ascii().is_empty() {
+        let _ = answers.send(Read::Arrival(Arrival::Message(number, body)));
+    }
+    Ok(Arrival::Finished(number))
+}
+
+/// The innermost reason of an error, which says most.
+fn reason(error: &reqwest::Error) -> String {
+    let mut reason: &dyn std::error::Error = error;
+    while let Some(source) = reason.source() {
+        reason = source;
+    }
+    reason.to_string()
+}

@@ -1,0 +1,90 @@
+//! Bytes to and from a server: anything can be written, whether or not it is a message.
+
+pub(crate) mod arrival;
+mod events;
+mod frames;
+mod http;
+mod process;
+
+use std::io;
+
+use mcp_runtime::driver::Framing;
+
+use arrival::Arrival;
+use http::Http;
+use process::Process;
+
+/// Where the server under test is.
+#[derive(Clone, Debug)]
+pub(crate) enum Address {
+    /// A command that is started for each session.
+    Command {
+        /// The program and its arguments.
+        words: Vec<String>,
+        /// How messages are separated.
+        framing: Framing,
+    },
+    /// An endpoint of Streamable HTTP.
+    Url(String),
+}
+
+/// A connection of one session.
+#[derive(Debug)]
+pub(crate) enum Connection {
+    Process(Process),
+    Http(Http),
+}
+
+impl Connection {
+    /// Starts the server, or makes ready to call it.
+    ///
+    /// # Errors
+    /// If the command cannot be started, or the HTTP client cannot be made.
+    pub(crate) fn open(address: &Address) -> io::Result<Connection> {
+        Ok(match address {
+            Address::Command { words, framing } => Connection::Process(Process::start(words, *framing)?),
+            Address::Url(url) => Connection::Http(Http::new(url)?),
+        })
+    }
+
+    /// Whether each message has an answer of its own, and the order of messages that are not answered is not certain.
+    pub(crate) fn is_http(&self) -> bool {
+        matches!(self, Connection::Http(_))
+    }
+
+    /// Sends bytes as one message. Returns the number of the sending, by which arrivals refer to it. It does not wait for
+    /// the server.
+    pub(crate) fn send(&mut self, bytes: Vec<u8>) -> u64 {
+        match self {
+            Connection::Process(process) => process.send(bytes),
+            Connection::Http(http) => http.send(bytes),
+        }
+    }
+
+    /// The version that the sides have agreed on goes into the headers from here on.
+    pub(crate) fn note_version(&mut self, version: &str) {
+        if let Connection::Http(http) = self {
+            http.note_version(version);
+        }
+    }
+
+    /// Waits for what comes next. It is safe to drop the future: nothing is lost.
+    pub(crate) async fn receive(&mut self) -> Arrival {
+        match self {
+            Connection::Process(process) => process.receive().await,
+            Connection::Http(http) => http.receive().await,
+        }
+    }
+
+    /// Ends the session, and the process of the server. Returns the end of what the process has written on its standard
+    /// error.
+    pub(crate) async fn end(self) -> String {
+        match self {
+            Connection::Process(process) => process.end().await,
+            Connection::Http(http) => {
+                http.end().await;
+                String::new()
+            }
+        }
+    }
+}

@@ -1,0 +1,29 @@
+//! `sessionc probe`: finds out how a server treats messages that its protocol forbids.
+//!
+//! The protocol and the command line come in; a list of trials goes out, one for each state and each offence, with what
+//! the server did. Each trial has a session of its own: a process of its own, or an HTTP session of its own.
+//!
+//! - `target.rs`: the states that a client can bring a session to, and by which messages.
+//! - `samples.rs`: the file with params. `payload.rs`: params that are made from the shapes.
+//! - `offence.rs`: what is forbidden in a state. `wire.rs`: what is never a message, and what is hard to read.
+//! - `connection/`: bytes to and from a server, over standard streams or HTTP.
+//! - `session.rs`: one session, with what the protocol says of it. `walk.rs`: the way to a state.
+//! - `reaction.rs`: what a server did. `listening.rs`: finds that out. `verdict.rs`: whether it is a fault.
+//! - `trial.rs`: one offence in one state. `campaign.rs`: all of them.
+//! - `report/`: the results as a table, JSON or JUnit. `progress.rs`: how far the work is.
+
+pub(crate) mod campaign;
+pub(crate) mod connection;
+mod listening;
+mod offence;
+mod payload;
+mod progress;
+mod reaction;
+pub(crate) mod report;
+pub(crate) mod samples;
+mod session;
+mod target;
+mod trial;
+mod verdict;
+mod walk;
+mod wire;

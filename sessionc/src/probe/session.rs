@@ -1,0 +1,296 @@
+//! One session with a server: what is sent and heard, and what the protocol says of it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Kind, Message, MessageIndex, Origin, Payload, Protocol, Side, StateKind,
+};
+use mcp_protocol_machine::{RequestId, StepKind};
+use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use serde_json::{Value, json};
+use tokio::time::{Instant, timeout_at};
+
+use super::connection::Connection;
+use super::connection::arrival::{Arrival, Ending, Rejection};
+use super::payload::{Keys, Payloads};
+
+/// A session with a server under test. The observer has seen exactly what was sent, and what has come.
+#[derive(Debug)]
+pub(crate) struct Session {
+    connection: Connection,
+    observer: Observer,
+    payloads: Arc<Payloads>,
+    keys: Keys,
+    last_id: i64,
+    /// Over HTTP, what was sent and has no complete answer.
+    unfinished: BTreeSet<u64>,
+}
+
+/// A message that was sent.
+#[derive(Clone, Debug)]
+pub(crate) struct Sent {
+    /// The number of the sending.
+    pub(crate) number: u64,
+    /// The id, if it is a request.
+    pub(crate) id: Option<Value>,
+    pub(crate) method: String,
+    /// What the protocol says of it.
+    pub(crate) observed: Vec<Observed>,
+}
+
+/// What has come.
+#[derive(Debug)]
+pub(crate) enum Heard {
+    /// A message, and what the protocol says of it.
+    Message(Value, Box<Observed>),
+    /// The HTTP answer to a sending is complete.
+    Finished(u64),
+    /// The HTTP answer to a sending has a status that is not a success.
+    Rejected(u64, Rejection),
+    /// Nothing more comes.
+    Ended(Ending),
+    /// Nothing has come until the deadline.
+    Nothing,
+}
+
+/// What the client can do to find out whether the server still works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Question {
+    /// Send this request, which is permitted.
+    Ask(MessageIndex),
+    /// Send this notification, after which requests are permitted.
+    Proceed(MessageIndex),
+    /// Wait for a reply of the server.
+    Wait,
+    /// There is nothing to send.
+    Nothing,
+}
+
+impl Session {
+    pub(crate) fn new(connection: Connection, observer: Observer, payloads: Arc<Payloads>) -> Session {
+        Session { connection, observer, payloads, keys: Keys::new(), last_id: 0, unfinished: BTreeSet::new() }
+    }
+
+    /// The tables of the revision that governs.
+    pub(crate) fn protocol(&self) -> &Protocol {
+        self.observer.protocol()
+    }
+
+    pub(crate) fn state(&self) -> String {
+        self.observer.state()
+    }
+
+    pub(crate) fn is_http(&self) -> bool {
+        self.connection.is_http()
+    }
+
+    /// What the client may send now.
+    pub(crate) fn permitted(&self) -> Vec<MessageIndex> {
+        self.observer.permitted(Side::Client)
+    }
+
+    /// What the messages of this session have said of the keys.
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    pub(crate) fn payloads(&self) -> &Payloads {
+        &self.payloads
+    }
+
+    /// An id that this session has not used.
+    pub(crate) fn new_id(&mut self) -> Value {
+        self.last_id += 1;
+        Value::from(self.last_id)
+    }
+
+    /// The first id that this session has used, if its request has its reply.
+    pub(crate) fn used_id(&self) -> Option<Value> {
+        let running = self.observer.unanswered();
+        let is_running = running.iter().any(|request| request.id == RequestId::Number(1));
+        (self.last_id > 0 && !is_running).then(|| Value::from(1))
+    }
+
+    /// Whether all that was sent has its answer, over HTTP.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.unfinished.is_empty()
+    }
+
+    /// Sends a request or a notification, with params that are made for it.
+    pub(crate) fn send(&mut self, message: MessageIndex) -> Option<Sent> {
+        let params = self.payloads.params(message, &self.keys);
+        self.send_with(message, params)
+    }
+
+    /// Sends a request or a notification with these params.
+    pub(crate) fn send_with(&mut self, message: MessageIndex, params: Option<Value>) -> Option<Sent> {
+        let table = self.protocol().message(message)?;
+        let (method, is_request) = (Payloads::method(table), table.kind == Kind::Request);
+        let id = is_request.then(|| self.new_id());
+        let text = written(self.protocol(), id.as_ref(), &method, params.as_ref());
+        let payloads = Arc::clone(&self.payloads);
+        payloads.note_keys(message, id.as_ref(), params.as_ref(), &mut self.keys);
+        let mut sent = self.send_bytes(text.into_bytes());
+        sent.id = id;
+        sent.method = method;
+        Some(sent)
+    }
+
+    /// Sends bytes, whatever they are.
+    pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>) -> Sent {
+        let observed = self.observer.observe(Side::Client, &bytes);
+        let number = self.connection.send(bytes);
+        if self.is_http() {
+            self.unfinished.insert(number);
+        }
+        Sent { number, id: None, method: String::new(), observed }
+    }
+
+    /// Waits for what comes next, until a deadline. Requests of the server are answered.
+    pub(crate) async fn hear(&mut self, deadline: Instant) -> Vec<Heard> {
+        match timeout_at(deadline, self.connection.receive()).await {
+            Err(_) => vec![Heard::Nothing],
+            Ok(Arrival::Message(number, bytes)) => self.take(number, &bytes),
+            Ok(Arrival::Finished(number)) => {
+                self.unfinished.remove(&number);
+                vec![Heard::Finished(number)]
+            }
+            Ok(Arrival::Rejected(number, rejection)) => {
+                self.unfinished.remove(&number);
+                vec![Heard::Rejected(number, rejection)]
+            }
+            Ok(Arrival::Ended(ending)) => vec![Heard::Ended(ending)],
+        }
+    }
+
+    fn take(&mut self, number: u64, bytes: &[u8]) -> Vec<Heard> {
+        let observed = self.observer.observe(Side::Server, bytes);
+        if let Some(version) = self.observer.version() {
+            self.connection.note_version(&version);
+        }
+        let values = match serde_json::from_slice(bytes) {
+            Ok(Value::Array(values)) if observed.len() == values.len() => values,
+            Ok(value) => vec![value],
+            Err(_) => vec![Value::Null],
+        };
+        let heard = values.into_iter().zip(observed).map(|(value, observed)| {
+            match observed.kind {
+                ObservedKind::Request => self.answer(&value, &observed),
+                // The answer to a request is the last message of its stream.
+                ObservedKind::Result | ObservedKind::Error => drop(self.unfinished.remove(&number)),
+                _ => {}
+            }
+            if let Some(message) = observed.message {
+                let payload = value.get("params").or_else(|| value.get("result"));
+                let payloads = Arc::clone(&self.payloads);
+                payloads.note_keys(message, value.get("id"), payload, &mut self.keys);
+            }
+            Heard::Message(value, Box::new(observed))
+        });
+        heard.collect()
+    }
+
+    /// Answers a request of the server: what the protocol answers by itself, and else with a refusal.
+    fn answer(&mut self, request: &Value, observed: &Observed) {
+        let is_answered = observed.message.and_then(|message| self.protocol().message(message));
+        let is_answered = is_answered.is_some_and(|table| table.answered);
+        let mut reply = json!({ "id": request.get("id") });
+        if !self.protocol().without_jsonrpc {
+            set(&mut reply, "jsonrpc", json!("2.0"));
+        }
+        match is_answered {
+            true => set(&mut reply, "result", json!({})),
+            false => set(&mut reply, "error", json!({ "code": -32601, "message": "the probe answers no requests" })),
+        }
+        let bytes = reply.to_string().into_bytes();
+        self.observer.observe(Side::Client, &bytes);
+        self.connection.send(bytes);
+    }
+
+    /// What the client can do to find out whether the server works.
+    pub(crate) fn question(&self) -> Question {
+        let permitted = self.permitted();
+        let protocol = self.protocol();
+        let of_kind = |kind: Kind| {
+            let messages = permitted.iter().filter_map(|index| Some((*index, protocol.message(*index)?)));
+            messages.filter(move |(_, table)| table.kind == kind)
+        };
+        let cheapest = of_kind(Kind::Request).min_by_key(|(index, table)| (self.price(table), *index));
+        if let Some((index, _)) = cheapest {
+            return Question::Ask(index);
+        }
+        if self.observer.unanswered().iter().any(|request| request.sender == Side::Client) || !self.is_settled() {
+            return Question::Wait;
+        }
+        of_kind(Kind::Notification)
+            .find(|(index, _)| self.proceeds(*index))
+            .map_or(Question::Nothing, |(index, _)| Question::Proceed(index))
+    }
+
+    /// A request that the server answers by itself is cheapest, then one whose params are known to be good.
+    fn price(&self, table: &Message) -> usize {
+        match table.payload {
+            _ if table.answered => 0,
+            _ if self.payloads.has_sample(table) => 1,
+            Payload::None | Payload::Null => 2,
+            Payload::Optional => 3,
+            Payload::Required => 4,
+        }
+    }
+
+    /// Whether a notification leads to another state, and not to the end.
+    fn proceeds(&self, message: MessageIndex) -> bool {
+        let Some(role) = self.protocol().role(Side::Server) else { return false };
+        let state = self.state();
+        let states = role.states.iter().filter(|table| state.split(" and ").any(|name| name == table.name));
+        let mut edges = states.flat_map(|table| table.edges.iter());
+        edges.any(|edge| {
+            let leads_on = matches!(edge.action, Action::Step(next)
+                if role.state(next).is_some_and(|next| next.kind != StateKind::End));
+            edge.message == message
+                && edge.direction == Direction::Receive
+                && edge.origin == Origin::Written
+                && leads_on
+        })
+    }
+
+    /// Ends the session. Returns the end of what the server has written on its standard error.
+    pub(crate) async fn end(self) -> String {
+        self.connection.end().await
+    }
+}
+
+impl Sent {
+    /// Why the protocol does not permit what was sent, or advises against it.
+    pub(crate) fn problem(&self) -> Option<String> {
+        self.observed.iter().flat_map(|observed| &observed.reports).map(ToString::to_string).next()
+    }
+
+    /// Whether what was sent has moved a session.
+    pub(crate) fn is_accepted(&self) -> bool {
+        let dropped = |observed: &Observed| observed.step.is_none_or(StepKind::is_dropped);
+        !self.observed.iter().any(dropped)
+    }
+}
+
+/// A request or a notification as text.
+pub(crate) fn written(protocol: &Protocol, id: Option<&Value>, method: &str, params: Option<&Value>) -> String {
+    let mut message = json!({ "method": method });
+    if !protocol.without_jsonrpc {
+        set(&mut message, "jsonrpc", json!("2.0"));
+    }
+    if let Some(id) = id {
+        set(&mut message, "id", id.clone());
+    }
+    if let Some(params) = params {
+        set(&mut message, "params", params.clone());
+    }
+    message.to_string()
+}
+
+fn set(object: &mut Value, key: &str, value: Value) {
+    if let Some(members) = object.as_object_mut() {
+        members.insert(key.to_owned(), value);
+    }
+}

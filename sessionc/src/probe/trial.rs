@@ -1,0 +1,214 @@
+//! One offence in one state, in a session of its own.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_protocol_machine::ProtocolRef;
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Strictness};
+use mcp_runtime::Options;
+use mcp_runtime::observer::Observer;
+use mcp_runtime::session::Report;
+use tokio::time::Instant;
+
+use super::connection::{Address, Connection};
+use super::listening::{Asked, Listening};
+use super::offence::{Act, Group, Offence, some_notification};
+use super::payload::Payloads;
+use super::reaction::{Afterwards, Reaction};
+use super::session::{Heard, Question, Sent, Session};
+use super::target::Target;
+use super::verdict::{Fault, fault};
+use super::walk::walk;
+use super::wire::{Carrier, Parts};
+
+/// How many notifications may be needed before a request is permitted.
+const MOST_STEPS: usize = 16;
+
+/// What every session of a campaign shares.
+#[derive(Clone, Debug)]
+pub(crate) struct Setup {
+    pub(crate) address: Address,
+    pub(crate) protocol: ProtocolRef,
+    pub(crate) payloads: Arc<Payloads>,
+    /// How long the answer to an offence may take after the server has answered the next request.
+    pub(crate) wait: Duration,
+    /// How long the answer to a request that is permitted may take.
+    pub(crate) timeout: Duration,
+}
+
+/// The result of one offence in one state.
+#[derive(Clone, Debug)]
+pub(crate) struct Trial {
+    pub(crate) state: String,
+    pub(crate) group: Group,
+    pub(crate) name: String,
+    pub(crate) outcome: Outcome,
+}
+
+/// What came of a trial.
+#[derive(Clone, Debug)]
+pub(crate) enum Outcome {
+    /// The offence was sent.
+    Tried(Box<Tried>),
+    /// It was not, and why.
+    Skipped(String),
+}
+
+/// What a server did with an offence.
+#[derive(Clone, Debug)]
+pub(crate) struct Tried {
+    /// How strictly the protocol forbids the offence; nothing if it only is hard to read.
+    pub(crate) level: Option<Strictness>,
+    /// What the protocol says of it.
+    pub(crate) rule: Option<String>,
+    pub(crate) reaction: Reaction,
+    pub(crate) afterwards: Afterwards,
+    pub(crate) fault: Option<Fault>,
+}
+
+impl Setup {
+    /// A session that begins.
+    ///
+    /// # Errors
+    /// If the server cannot be started.
+    pub(crate) fn open(&self) -> io::Result<Session> {
+        let observer = Observer::new(self.protocol.clone(), Options::new().judge_payloads(true));
+        self.open_with(observer.map_err(io::Error::other)?)
+    }
+
+    /// The same with an observer that follows several revisions.
+    ///
+    /// # Errors
+    /// If the server cannot be started.
+    pub(crate) fn open_with(&self, observer: Observer) -> io::Result<Session> {
+        Ok(Session::new(Connection::open(&self.address)?, observer, Arc::clone(&self.payloads)))
+    }
+
+    /// What is permitted in a state, if the session comes there.
+    ///
+    /// # Errors
+    /// Why it does not, and what the server has written on its standard error.
+    pub(crate) async fn scout(&self, target: &Target) -> Result<BTreeSet<MessageIndex>, (String, String)> {
+        let mut session = self.open().map_err(|error| (error.to_string(), String::new()))?;
+        let walked = walk(&mut session, target, self.timeout).await;
+        let permitted = session.permitted().into_iter().collect();
+        let written = session.end().await;
+        walked.map(|()| permitted).map_err(|why| (why, written))
+    }
+
+    /// Commits an offence in a state.
+    pub(crate) async fn attempt(&self, target: &Target, offence: &Offence) -> Outcome {
+        let mut session = match self.open() {
+            Ok(session) => session,
+            Err(error) => return Outcome::Skipped(format!("the server cannot be started: {error}")),
+        };
+        let outcome = match walk(&mut session, target, self.timeout).await {
+            Ok(()) => self.commit(&mut session, offence).await,
+            Err(why) => Outcome::Skipped(why),
+        };
+        session.end().await;
+        outcome
+    }
+
+    async fn commit(&self, session: &mut Session, offence: &Offence) -> Outcome {
+        let Some(committed) = send(session, offence.act) else {
+            return Outcome::Skipped("no request is permitted here of which it could be made".to_owned());
+        };
+        let is_load = offence.group == Group::Load;
+        let (level, rule) = if is_load { (None, None) } else { judged(&committed.sent) };
+        if level.is_none() && !is_load {
+            return Outcome::Skipped("the protocol permits it here".to_owned());
+        }
+        let asked = Asked { number: committed.sent.number, id: committed.sent.id };
+        let listening = Listening::new(asked, committed.wants_answer, session.is_http());
+        let (reaction, afterwards) = self.listen(session, listening).await;
+        let fault = fault(level, committed.wants_answer, &reaction, &afterwards);
+        Outcome::Tried(Box::new(Tried { level, rule, reaction, afterwards, fault }))
+    }
+
+    /// Asks whether the server works, and listens until it is known what it did.
+    async fn listen(&self, session: &mut Session, mut listening: Listening) -> (Reaction, Afterwards) {
+        let deadline = Instant::now() + self.timeout;
+        // An HTTP answer that goes on and on is not waited for.
+        let patience = Instant::now() + self.timeout / 2;
+        let (mut until, mut steps) = (deadline, 0);
+        while !listening.is_over() {
+            if listening.may_ask() {
+                match session.question() {
+                    Question::Ask(message) => match session.send(message) {
+                        Some(sent) => listening.ask(Asked { number: sent.number, id: sent.id }),
+                        None => listening.cannot_ask(),
+                    },
+                    Question::Proceed(message) if steps < MOST_STEPS => {
+                        session.send(message);
+                        steps += 1;
+                        continue;
+                    }
+                    Question::Wait => {}
+                    Question::Proceed(_) | Question::Nothing => listening.cannot_ask(),
+                }
+            }
+            if listening.is_asked() && until == deadline {
+                until = deadline.min(Instant::now() + self.wait);
+            }
+            let waits = listening.waits_for_answer();
+            let heard = session.hear(if waits { patience } else { until }).await;
+            match heard.as_slice() {
+                [Heard::Nothing] if waits => listening.wait_no_longer(),
+                [Heard::Nothing] => break,
+                heard => heard.iter().for_each(|heard| listening.hear(heard)),
+            }
+        }
+        listening.results()
+    }
+}
+
+/// An offence that was sent.
+struct Committed {
+    sent: Sent,
+    wants_answer: bool,
+}
+
+fn send(session: &mut Session, act: Act) -> Option<Committed> {
+    match act {
+        Act::Message(message) => {
+            let is_request = session.protocol().message(message)?.kind == Kind::Request;
+            Some(Committed { sent: session.send(message)?, wants_answer: is_request })
+        }
+        Act::Misshapen(message) => {
+            let (_, params) = session.payloads().misshapen(message, session.keys())?;
+            Some(Committed { sent: session.send_with(message, Some(params))?, wants_answer: true })
+        }
+        Act::Wire(wire) => {
+            let carrier = match session.question() {
+                Question::Ask(message) => {
+                    let method = Payloads::method(session.protocol().message(message)?);
+                    Some(Carrier { method, params: session.payloads().params(message, session.keys()) })
+                }
+                _ => None,
+            };
+            let used = session.used_id();
+            let notification = some_notification(session.protocol());
+            let parts = Parts { carrier, notification, id: session.new_id(), used };
+            let written = wire.write(session.protocol(), &parts)?;
+            let mut sent = session.send_bytes(written.bytes);
+            sent.id = written.id;
+            Some(Committed { sent, wants_answer: written.wants_answer })
+        }
+    }
+}
+
+/// How strictly the protocol forbids what was sent, and what it says.
+fn judged(sent: &Sent) -> (Option<Strictness>, Option<String>) {
+    let reports = sent.observed.iter().flat_map(|observed| &observed.reports);
+    let strictness = |report: &Report| match report {
+        Report::Violation(violation) => Some(violation.strictness()),
+        Report::Advice(_) => Some(Strictness::Should),
+        Report::Malformed { .. } => Some(Strictness::Must),
+        _ => None,
+    };
+    let worst = reports.filter_map(|report| Some((strictness(report)?, report))).max_by_key(|(level, _)| *level);
+    worst.map_or((None, None), |(level, report)| (Some(level), Some(report.to_string())))
+}

@@ -1,0 +1,103 @@
+//! The way to a state: the client's messages are sent, and the server's are awaited.
+
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side};
+use mcp_runtime::observer::ObservedKind;
+use tokio::time::{Duration, Instant};
+
+use super::session::{Heard, Session};
+use super::target::{Move, Target};
+
+/// Brings a session to a state.
+///
+/// # Errors
+/// Why the state is not reached.
+pub(crate) async fn walk(session: &mut Session, target: &Target, patience: Duration) -> Result<(), String> {
+    if session.is_http() && target.awaits_reply(session.protocol()) {
+        return Err("over HTTP a message that follows a request may overtake it".to_owned());
+    }
+    follow(session, &target.moves, patience).await?;
+    let is_there = target.body.is_some() || session.state().split(" and ").any(|name| name == target.name);
+    match is_there {
+        true => Ok(()),
+        false => Err(format!("the session is in `{}` then", session.state())),
+    }
+}
+
+/// Sends the client's messages of a way, and waits for the server's.
+///
+/// # Errors
+/// Where the way ends before its last message, and why.
+pub(crate) async fn follow(session: &mut Session, moves: &[Move], patience: Duration) -> Result<(), String> {
+    for step in moves {
+        match step.sender {
+            Side::Client => send(session, step.message, patience).await?,
+            Side::Server => await_message(session, *step, patience).await?,
+        }
+    }
+    Ok(())
+}
+
+fn name(session: &Session, message: MessageIndex) -> String {
+    session.protocol().message(message).map(|table| table.method.to_string()).unwrap_or_default()
+}
+
+async fn send(session: &mut Session, message: MessageIndex, patience: Duration) -> Result<(), String> {
+    let is_request = session.protocol().message(message).is_some_and(|table| table.kind == Kind::Request);
+    let sent = session.send(message).ok_or("the protocol in force does not have its messages")?;
+    if let Some(problem) = sent.problem().filter(|_| !sent.is_accepted()) {
+        return Err(problem);
+    }
+    // What follows a notification may overtake it over HTTP.
+    let deadline = Instant::now() + patience;
+    while !is_request && !session.is_settled() {
+        for heard in session.hear(deadline).await {
+            match heard {
+                Heard::Rejected(_, rejection) => {
+                    return Err(format!("the server refused `{}` with HTTP {}", sent.method, rejection.status));
+                }
+                Heard::Ended(ending) => return Err(format!("the server {ending} after `{}`", sent.method)),
+                Heard::Nothing => return Err(format!("the server has not taken `{}` in time", sent.method)),
+                _ => {}
+            }
+        }
+    }
+    Ok(())
+}
+
+async fn await_message(session: &mut Session, step: Move, patience: Duration) -> Result<(), String> {
+    let method = name(session, step.message);
+    let deadline = Instant::now() + patience;
+    loop {
+        for heard in session.hear(deadline).await {
+            match heard {
+                Heard::Message(_, observed) if is_reply_to(session, &observed.kind, observed.message, step) => {
+                    // Another revision may govern from this message on; its name is the same there.
+                    if observed.step.is_some() {
+                        return Ok(());
+                    }
+                    let problem = observed.reports.first().map(ToString::to_string).unwrap_or_default();
+                    return Err(format!("the reply to `{method}` cannot be followed: {problem}"));
+                }
+                Heard::Message(_, observed) if observed.kind == ObservedKind::Error => {
+                    let error = observed.error.map(|error| format!("{} {}", error.code, error.message));
+                    let error = error.unwrap_or_default();
+                    return Err(format!(
+                        "the server refused `{method}` ({error}): give params that it accepts with `--samples`"
+                    ));
+                }
+                Heard::Message(..) | Heard::Finished(_) => {}
+                Heard::Rejected(_, rejection) => {
+                    return Err(format!("the server refused `{method}` with HTTP {}", rejection.status));
+                }
+                Heard::Ended(ending) => return Err(format!("the server {ending} before it answered `{method}`")),
+                Heard::Nothing => return Err(format!("the server has not answered `{method}` in time")),
+            }
+        }
+    }
+}
+
+/// Whether a message is the one that is awaited, or at least a result in its place.
+fn is_reply_to(session: &Session, kind: &ObservedKind, message: Option<MessageIndex>, step: Move) -> bool {
+    let of = |message: MessageIndex| session.protocol().message(message).map(|table| table.name.clone());
+    *kind == ObservedKind::Result && message.is_none_or(|message| of(message) == of(step.message))
+}
