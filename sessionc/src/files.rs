@@ -129,7 +129,10 @@ impl fmt::Display for Failure {
                 write!(formatter, "no session can be opened: {why}")?;
                 match written.as_str() {
                     "" => Ok(()),
-                    written => write!(formatter, "\nthe last that the server wrote on its standard error:\n{written}"),
+                    written => write!(
+                        formatter,
+                        "\nthe last that the server wrote on its standard error:\n{written}"
+                    ),
                 }
             }
             Failure::NoOffence(pattern) => {

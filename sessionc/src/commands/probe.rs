@@ -28,7 +28,10 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
     };
     if arguments.list {
         let listed = campaign::list(&chosen, &settings)?;
-        print!("{}", if arguments.format == ProbeFormat::Text { list::text(&listed) } else { json::listed(&listed) });
+        print!(
+            "{}",
+            if arguments.format == ProbeFormat::Text { list::text(&listed) } else { json::listed(&listed) }
+        );
         return Ok(End::Clean);
     }
     let framing = match arguments.framing {
@@ -41,7 +44,8 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         (None, false) => Address::Command { words: arguments.command.clone(), framing },
         (None, true) => return Err(Failure::NoServer),
     };
-    let results = campaign::block_on(campaign::run(&chosen, address, &settings)).map_err(Failure::Start)??;
+    let results =
+        campaign::block_on(campaign::run(&chosen, address, &settings)).map_err(Failure::Start)??;
     let threshold = match arguments.fail_on {
         FailOn::Must => Some(Strictness::Must),
         FailOn::Should => Some(Strictness::Should),

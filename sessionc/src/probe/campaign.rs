@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::{MessageIndex, Protocol, Side, Strictness};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Protocol, Side, Strictness};
 use mcp_runtime::Options;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -194,7 +194,8 @@ async fn scout_all(
 ) -> Result<(Vec<Known>, Vec<(String, String)>), Failure> {
     let method = |index: MessageIndex| setup.protocol.message(index).map(|table| table.method.to_string());
     let (mut known, mut not_reached) = (Vec::new(), Vec::new());
-    let (open, blocked): (Vec<Target>, Vec<Target>) = targets.into_iter().partition(|target| target.needs.is_none());
+    let (open, blocked): (Vec<Target>, Vec<Target>) =
+        targets.into_iter().partition(|target| target.needs.is_none());
     let work = open.iter().cloned().map(|target| {
         let setup = Arc::clone(setup);
         async move { setup.scout(&target).await }
@@ -210,7 +211,9 @@ async fn scout_all(
             }
         }
     }
-    let came_nowhere = known.iter().all(|(target, _)| target.moves.is_empty() && settings.state.is_none());
+    // A state in which the server has answered nothing yet is easy to reach.
+    let is_answered = |(target, _): &Known| target.moves.iter().any(|step| step.sender == Side::Server);
+    let came_nowhere = settings.state.is_none() && !known.iter().any(is_answered);
     if let Some(failure) = failure.filter(|_| came_nowhere) {
         return Err(failure);
     }
@@ -229,7 +232,9 @@ fn offences(
     settings: &Settings,
 ) -> Result<Vec<(usize, Offence)>, Failure> {
     let mut offences: Vec<(usize, Offence)> = Vec::new();
-    for (place, (target, permitted)) in known.iter().enumerate().filter(|(_, (target, _))| target.needs.is_none()) {
+    for (place, (target, permitted)) in
+        known.iter().enumerate().filter(|(_, (target, _))| target.needs.is_none())
+    {
         let found = out_of_order(protocol, target, permitted.as_ref());
         offences.extend(found.into_iter().map(|offence| (place, offence)));
     }
@@ -239,9 +244,8 @@ fn offences(
     }
     offences.sort_by_key(|(place, offence)| (*place, offence.group));
     if let Some(pattern) = &settings.only {
-        offences.retain(|(_, offence)| {
-            offence.name.contains(pattern) || offence.group.to_string() == *pattern
-        });
+        offences
+            .retain(|(_, offence)| offence.name.contains(pattern) || offence.group.to_string() == *pattern);
         if offences.is_empty() {
             return Err(Failure::NoOffence(pattern.clone()));
         }
@@ -260,7 +264,8 @@ fn with_wrong_params(protocol: &Protocol, payloads: &Payloads, known: &[Known]) 
     for (place, (target, permitted)) in linear {
         for offence in misshapen(protocol, target, payloads) {
             let Act::Misshapen(message) = offence.act else { continue };
-            if permitted.as_ref().is_none_or(|permitted| permitted.contains(&message)) && seen.insert(message) {
+            if permitted.as_ref().is_none_or(|permitted| permitted.contains(&message)) && seen.insert(message)
+            {
                 offences.push((place, offence));
             }
         }
@@ -268,21 +273,22 @@ fn with_wrong_params(protocol: &Protocol, payloads: &Payloads, known: &[Known]) 
     offences
 }
 
-/// The state in which most is permitted.
+/// The state in which most requests are permitted, and of several the last.
 fn busiest(protocol: &Protocol, known: &[Known]) -> Option<usize> {
     let role = protocol.role(Side::Server)?;
+    let is_request =
+        |message: &MessageIndex| protocol.message(*message).is_some_and(|table| table.kind == Kind::Request);
     let count = |(target, permitted): &Known| match permitted {
-        Some(permitted) => permitted.len(),
-        None => accepted(role, target.state).len(),
+        Some(permitted) => permitted.iter().filter(|message| is_request(message)).count(),
+        None => accepted(role, target.state).iter().filter(|message| is_request(message)).count(),
     };
-    let open = known.iter().enumerate().filter(|(_, (target, _))| {
-        target.needs.is_none() && !target.awaits_reply(protocol)
-    });
-    let plain: Vec<_> = open.clone().filter(|(_, (target, _))| target.body.is_none()).collect();
-    let best = |places: Vec<(usize, &Known)>| {
-        places.into_iter().max_by_key(|(_, known)| (count(known), known.0.moves.len())).map(|(place, _)| place)
-    };
-    if plain.is_empty() { best(open.collect()) } else { best(plain) }
+    let open = known
+        .iter()
+        .enumerate()
+        .filter(|(_, (target, _))| target.needs.is_none() && !target.awaits_reply(protocol));
+    // In a sub-session only if the user has asked for no other state.
+    open.max_by_key(|(_, known)| (known.0.body.is_none(), count(known), known.0.moves.len()))
+        .map(|(place, _)| place)
 }
 
 /// Runs futures side by side, so many at once. The results are in the order of the futures.

@@ -107,11 +107,14 @@ impl Listening {
             return;
         }
         let reaction = || match error {
-            Some(error) => Reaction::Refused { code: error.get("code").and_then(Value::as_i64), status: None },
+            Some(error) => {
+                Reaction::Refused { code: error.get("code").and_then(Value::as_i64), status: None }
+            }
             None => Reaction::Answered,
         };
         let id = message.get("id").filter(|id| !id.is_null());
-        if self.question.as_ref().is_some_and(|question| question.id.is_some() && question.id.as_ref() == id) {
+        if self.question.as_ref().is_some_and(|question| question.id.is_some() && question.id.as_ref() == id)
+        {
             self.afterwards = Some(Afterwards::Works);
             return;
         }
@@ -131,7 +134,9 @@ impl Listening {
         if number == self.offence.number {
             self.is_complete = true;
         }
-        if self.question.as_ref().is_some_and(|question| question.number == number) && self.afterwards.is_none() {
+        if self.question.as_ref().is_some_and(|question| question.number == number)
+            && self.afterwards.is_none()
+        {
             self.afterwards = Some(Afterwards::Fails("no answer".to_owned()));
         }
     }

@@ -74,7 +74,10 @@ pub(crate) fn out_of_order(
     let beside: BTreeSet<_> = beside.filter(|message| !reopening.contains(message)).collect();
     // A server that has answered before it reads what follows cannot know that its answer was not awaited.
     let later: BTreeSet<_> = match target.awaits_reply(protocol) {
-        true => after_reply(protocol, role, target.state).iter().flat_map(|state| accepted(role, *state)).collect(),
+        true => after_reply(protocol, role, target.state)
+            .iter()
+            .flat_map(|state| accepted(role, *state))
+            .collect(),
         false => BTreeSet::new(),
     };
     let candidates = match target.body {
@@ -123,7 +126,9 @@ pub(crate) fn on_the_wire(protocol: &Protocol) -> Vec<Offence> {
     let forbidden = Wire::ALL.into_iter().filter(|wire| wire.is_forbidden(protocol));
     let offences = forbidden.map(|wire| {
         let group = match wire {
-            Wire::UsedId | Wire::ReplyToNothing | Wire::ErrorToNothing | Wire::ResultAndError => Group::Correlation,
+            Wire::UsedId | Wire::ReplyToNothing | Wire::ErrorToNothing | Wire::ResultAndError => {
+                Group::Correlation
+            }
             Wire::Large | Wire::Deep => Group::Load,
             _ => Group::Form,
         };
@@ -151,10 +156,11 @@ fn reopening(protocol: &Protocol, role: &Role, target: &Target) -> BTreeSet<Mess
     let states = target.beside.iter().filter_map(|state| role.state(*state));
     let edges = states.flat_map(|state| state.edges.iter());
     let opens = edges.filter(|edge| {
-        let says_key = protocol.message(edge.message).is_some_and(|table| {
-            table.keys.iter().any(|carried| matches!(carried.place, KeyPlace::Path(_)))
-        });
-        let is_of_body = matches!((edge.action, target.body), (Action::Spawn(start), Some(body)) if start == body);
+        let says_key = protocol
+            .message(edge.message)
+            .is_some_and(|table| table.keys.iter().any(|carried| matches!(carried.place, KeyPlace::Path(_))));
+        let is_of_body =
+            matches!((edge.action, target.body), (Action::Spawn(start), Some(body)) if start == body);
         edge.direction == Direction::Receive && says_key && is_of_body
     });
     opens.map(|edge| edge.message).collect()

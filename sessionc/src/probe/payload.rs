@@ -83,15 +83,21 @@ impl Payloads {
         let table = self.protocol.message(index)?;
         let record = record(&self.protocol, &self.protocol.shape(table.shape?)?.shape)?;
         let mut required = record.fields.iter().filter(|field| field.required);
-        let (field, wrong) =
-            required.find_map(|field| Some((field.name.to_string(), wrong(&self.protocol, &field.shape)?)))?;
+        let (field, wrong) = required
+            .find_map(|field| Some((field.name.to_string(), wrong(&self.protocol, &field.shape)?)))?;
         let mut params = self.params(index, keys)?;
         params.as_object_mut()?.insert(field.clone(), wrong);
         Some((field, params))
     }
 
     /// Notes what a payload says of the keys that its message carries.
-    pub(crate) fn note_keys(&self, index: MessageIndex, id: Option<&Value>, payload: Option<&Value>, keys: &mut Keys) {
+    pub(crate) fn note_keys(
+        &self,
+        index: MessageIndex,
+        id: Option<&Value>,
+        payload: Option<&Value>,
+        keys: &mut Keys,
+    ) {
         let Some(table) = self.protocol.message(index) else { return };
         for carried in table.keys.iter() {
             let value = match &carried.place {
@@ -121,7 +127,9 @@ impl Payloads {
 
     /// A request whose reply announces the version says at the same place which one it asks for.
     fn fill_version(&self, index: MessageIndex, params: &mut Option<Value>) {
-        let (Some(field), Some(version)) = (&self.protocol.version_field, &self.protocol.version) else { return };
+        let (Some(field), Some(version)) = (&self.protocol.version_field, &self.protocol.version) else {
+            return;
+        };
         let announces = self.protocol.message(field.message).map(|reply| reply.kind);
         if announces != Some(Kind::Reply { request: index }) {
             return;
@@ -236,7 +244,10 @@ mod tests {
         let mut keys = Keys::new();
         let subscribe = message("ResourcesSubscribe");
         payloads.note_keys(subscribe, None, Some(&json!({ "uri": "demo://one" })), &mut keys);
-        assert_eq!(payloads.params(message("ResourcesUnsubscribe"), &keys), Some(json!({ "uri": "demo://one" })));
+        assert_eq!(
+            payloads.params(message("ResourcesUnsubscribe"), &keys),
+            Some(json!({ "uri": "demo://one" }))
+        );
     }
 
     #[test]

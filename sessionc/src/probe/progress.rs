@@ -1,8 +1,8 @@
 //! How far the work is, on a terminal.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The longest line, in characters.
 const WIDEST: usize = 78;

@@ -72,6 +72,11 @@ impl Session {
         Session { connection, observer, payloads, keys: Keys::new(), last_id: 0, unfinished: BTreeSet::new() }
     }
 
+    /// From here on, a message whose payload does not have its shape is one that is not permitted.
+    pub(crate) fn refuse_misshapen(self) -> Session {
+        Session { observer: self.observer.refuse_misshapen(), ..self }
+    }
+
     /// The tables of the revision that governs.
     pub(crate) fn protocol(&self) -> &Protocol {
         self.observer.protocol()
@@ -201,7 +206,11 @@ impl Session {
         }
         match is_answered {
             true => set(&mut reply, "result", json!({})),
-            false => set(&mut reply, "error", json!({ "code": -32601, "message": "the probe answers no requests" })),
+            false => set(
+                &mut reply,
+                "error",
+                json!({ "code": -32601, "message": "the probe answers no requests" }),
+            ),
         }
         let bytes = reply.to_string().into_bytes();
         self.observer.observe(Side::Client, &bytes);
@@ -220,7 +229,9 @@ impl Session {
         if let Some((index, _)) = cheapest {
             return Question::Ask(index);
         }
-        if self.observer.unanswered().iter().any(|request| request.sender == Side::Client) || !self.is_settled() {
+        if self.observer.unanswered().iter().any(|request| request.sender == Side::Client)
+            || !self.is_settled()
+        {
             return Question::Wait;
         }
         of_kind(Kind::Notification)
@@ -275,7 +286,12 @@ impl Sent {
 }
 
 /// A request or a notification as text.
-pub(crate) fn written(protocol: &Protocol, id: Option<&Value>, method: &str, params: Option<&Value>) -> String {
+pub(crate) fn written(
+    protocol: &Protocol,
+    id: Option<&Value>,
+    method: &str,
+    params: Option<&Value>,
+) -> String {
     let mut message = json!({ "method": method });
     if !protocol.without_jsonrpc {
         set(&mut message, "jsonrpc", json!("2.0"));

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Strictness};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side, Strictness};
 use mcp_runtime::Options;
 use mcp_runtime::observer::Observer;
 use mcp_runtime::session::Report;
@@ -105,19 +105,26 @@ impl Setup {
             Err(error) => return Outcome::Skipped(format!("the server cannot be started: {error}")),
         };
         let outcome = match walk(&mut session, target, self.timeout).await {
-            Ok(()) => self.commit(&mut session, offence).await,
+            Ok(()) => {
+                // A request that is refused for its params has not moved the session.
+                if matches!(offence.act, Act::Misshapen(_)) {
+                    session = session.refuse_misshapen();
+                }
+                self.commit(&mut session, target, offence).await
+            }
             Err(why) => Outcome::Skipped(why),
         };
         session.end().await;
         outcome
     }
 
-    async fn commit(&self, session: &mut Session, offence: &Offence) -> Outcome {
+    async fn commit(&self, session: &mut Session, target: &Target, offence: &Offence) -> Outcome {
         let Some(committed) = send(session, offence.act) else {
             return Outcome::Skipped("no request is permitted here of which it could be made".to_owned());
         };
         let is_load = offence.group == Group::Load;
         let (level, rule) = if is_load { (None, None) } else { judged(&committed.sent) };
+        let level = level.map(|level| level.min(self.most(target, offence)));
         if level.is_none() && !is_load {
             return Outcome::Skipped("the protocol permits it here".to_owned());
         }
@@ -126,6 +133,14 @@ impl Setup {
         let (reaction, afterwards) = self.listen(session, listening).await;
         let fault = fault(level, committed.wants_answer, &reaction, &afterwards);
         Outcome::Tried(Box::new(Tried { level, rule, reaction, afterwards, fault }))
+    }
+
+    /// How strictly a message can be forbidden because of the state: where a message does not belong to a sub-session that
+    /// runs, the checker says so without the level of the state.
+    fn most(&self, target: &Target, offence: &Offence) -> Strictness {
+        let state = self.protocol.role(Side::Server).and_then(|role| role.state(target.state));
+        let is_of_state = offence.group == Group::Order && target.body.is_none();
+        state.filter(|_| is_of_state).map_or(Strictness::Must, |state| state.inward.strictness)
     }
 
     /// Asks whether the server works, and listens until it is known what it did.
@@ -209,6 +224,7 @@ fn judged(sent: &Sent) -> (Option<Strictness>, Option<String>) {
         Report::Malformed { .. } => Some(Strictness::Must),
         _ => None,
     };
-    let worst = reports.filter_map(|report| Some((strictness(report)?, report))).max_by_key(|(level, _)| *level);
+    let worst =
+        reports.filter_map(|report| Some((strictness(report)?, report))).max_by_key(|(level, _)| *level);
     worst.map_or((None, None), |(level, report)| (Some(level), Some(report.to_string())))
 }

@@ -41,7 +41,12 @@ mod tests {
     use super::super::connection::arrival::Ending;
     use super::*;
 
-    fn strictness(level: Option<Strictness>, wants: bool, reaction: &Reaction, after: &Afterwards) -> Option<Strictness> {
+    fn strictness(
+        level: Option<Strictness>,
+        wants: bool,
+        reaction: &Reaction,
+        after: &Afterwards,
+    ) -> Option<Strictness> {
         fault(level, wants, reaction, after).map(|fault| fault.strictness)
     }
 
@@ -59,7 +64,10 @@ mod tests {
         assert_eq!(strictness(Some(Must), false, &Reaction::Silent, works), None);
         assert_eq!(strictness(None, false, &refused, &Afterwards::Fails("no answer".to_owned())), Some(Must));
         assert_eq!(strictness(None, false, &refused, &Afterwards::Ended(ended.clone())), Some(Must));
-        assert_eq!(strictness(None, false, &Reaction::Ended(ended.clone()), &Afterwards::NotAsked), Some(Must));
+        assert_eq!(
+            strictness(None, false, &Reaction::Ended(ended.clone()), &Afterwards::NotAsked),
+            Some(Must)
+        );
         // A server of HTTP may close a connection.
         assert_eq!(strictness(Some(Must), true, &Reaction::Ended(ended), works), None);
     }

@@ -7,6 +7,9 @@ use tokio::time::{Duration, Instant};
 use super::session::{Heard, Session};
 use super::target::{Move, Target};
 
+/// How much of a message of an error is shown, in characters.
+const LONGEST: usize = 80;
+
 /// Brings a session to a state.
 ///
 /// # Errors
@@ -37,6 +40,14 @@ pub(crate) async fn follow(session: &mut Session, moves: &[Move], patience: Dura
     Ok(())
 }
 
+/// The beginning of a text, on one line.
+fn one_line(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let text = words.join(" ");
+    let beginning: String = text.chars().take(LONGEST).collect();
+    if beginning.len() < text.len() { format!("{beginning}…") } else { text }
+}
+
 fn name(session: &Session, message: MessageIndex) -> String {
     session.protocol().message(message).map(|table| table.method.to_string()).unwrap_or_default()
 }
@@ -53,7 +64,10 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
         for heard in session.hear(deadline).await {
             match heard {
                 Heard::Rejected(_, rejection) => {
-                    return Err(format!("the server refused `{}` with HTTP {}", sent.method, rejection.status));
+                    return Err(format!(
+                        "the server refused `{}` with HTTP {}",
+                        sent.method, rejection.status
+                    ));
                 }
                 Heard::Ended(ending) => return Err(format!("the server {ending} after `{}`", sent.method)),
                 Heard::Nothing => return Err(format!("the server has not taken `{}` in time", sent.method)),
@@ -70,7 +84,9 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
     loop {
         for heard in session.hear(deadline).await {
             match heard {
-                Heard::Message(_, observed) if is_reply_to(session, &observed.kind, observed.message, step) => {
+                Heard::Message(_, observed)
+                    if is_reply_to(session, &observed.kind, observed.message, step) =>
+                {
                     // Another revision may govern from this message on; its name is the same there.
                     if observed.step.is_some() {
                         return Ok(());
@@ -79,17 +95,23 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                     return Err(format!("the reply to `{method}` cannot be followed: {problem}"));
                 }
                 Heard::Message(_, observed) if observed.kind == ObservedKind::Error => {
-                    let error = observed.error.map(|error| format!("{} {}", error.code, error.message));
+                    let error =
+                        observed.error.map(|error| format!("{} {}", error.code, one_line(&error.message)));
                     let error = error.unwrap_or_default();
                     return Err(format!(
                         "the server refused `{method}` ({error}): give params that it accepts with `--samples`"
                     ));
                 }
+                Heard::Message(_, observed) if observed.kind == ObservedKind::Result => {
+                    return Err(format!("the server gave `{method}` another answer"));
+                }
                 Heard::Message(..) | Heard::Finished(_) => {}
                 Heard::Rejected(_, rejection) => {
                     return Err(format!("the server refused `{method}` with HTTP {}", rejection.status));
                 }
-                Heard::Ended(ending) => return Err(format!("the server {ending} before it answered `{method}`")),
+                Heard::Ended(ending) => {
+                    return Err(format!("the server {ending} before it answered `{method}`"));
+                }
                 Heard::Nothing => return Err(format!("the server has not answered `{method}` in time")),
             }
         }

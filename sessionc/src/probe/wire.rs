@@ -22,7 +22,6 @@ pub(crate) enum Wire {
     FractionId,
     ObjectId,
     NumberMethod,
-    TextParams,
     Batch,
     EmptyBatch,
     RequestWithoutId,
@@ -68,7 +67,7 @@ pub(crate) struct Written {
 }
 
 impl Wire {
-    pub(crate) const ALL: [Wire; 21] = [
+    pub(crate) const ALL: [Wire; 20] = [
         Wire::NotJson,
         Wire::NotUtf8,
         Wire::NoJsonrpc,
@@ -77,7 +76,6 @@ impl Wire {
         Wire::FractionId,
         Wire::ObjectId,
         Wire::NumberMethod,
-        Wire::TextParams,
         Wire::Batch,
         Wire::EmptyBatch,
         Wire::RequestWithoutId,
@@ -102,7 +100,6 @@ impl Wire {
             Wire::FractionId => "a request with the id 1.5",
             Wire::ObjectId => "a request with an object as its id",
             Wire::NumberMethod => "a request with a number as its method",
-            Wire::TextParams => "a request with a text as its params",
             Wire::Batch => "a batch",
             Wire::EmptyBatch => "an empty batch",
             Wire::RequestWithoutId => "a request without an id",
@@ -148,7 +145,8 @@ impl Wire {
             Some(message.to_string())
         };
         let error = json!({ "code": -32603, "message": "of nothing" });
-        let wants = |text: String| Written { bytes: text.into_bytes(), id: Some(id.clone()), wants_answer: true };
+        let wants =
+            |text: String| Written { bytes: text.into_bytes(), id: Some(id.clone()), wants_answer: true };
         let may = |text: String, id: &Value| Written {
             bytes: text.into_bytes(),
             id: Some(id.clone()),
@@ -170,7 +168,6 @@ impl Wire {
             Wire::FractionId => may(request(&json!(1.5))?, &json!(1.5)),
             Wire::ObjectId => may(request(&json!({ "n": 1 }))?, &json!({ "n": 1 })),
             Wire::NumberMethod => wants(changed(&|message| insert(message, "method", json!(5)))?),
-            Wire::TextParams => wants(changed(&|message| insert(message, "params", json!("text")))?),
             Wire::Batch => may(format!("[{}]", request(id)?), id),
             Wire::EmptyBatch => silent("[]".to_owned()),
             Wire::RequestWithoutId => {

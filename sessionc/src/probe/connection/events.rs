@@ -21,7 +21,9 @@ impl Events {
             let line = std::mem::take(&mut self.line);
             let line = line.strip_suffix(b"\r").unwrap_or(&line);
             if line.is_empty() {
-                events.extend(Some(std::mem::take(&mut self.data)).filter(|data| !data.trim_ascii().is_empty()));
+                events.extend(
+                    Some(std::mem::take(&mut self.data)).filter(|data| !data.trim_ascii().is_empty()),
+                );
             } else if let Some(data) = line.strip_prefix(b"data:") {
                 if !self.data.is_empty() {
                     self.data.push(b'\n');
@@ -44,7 +46,8 @@ mod tests {
 
     #[test]
     fn events_are_found_in_any_pieces() {
-        let stream = b"id: 1\ndata:\n\n: comment\r\nevent: message\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\ndata: 2\n\n";
+        let stream =
+            b"id: 1\ndata:\n\n: comment\r\nevent: message\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\ndata: 2\n\n";
         for length in 1..stream.len() {
             let mut events = Events::default();
             let found: Vec<_> = stream.chunks(length).flat_map(|piece| events.feed(piece)).collect();

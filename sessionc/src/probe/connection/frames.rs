@@ -97,6 +97,9 @@ mod tests {
     async fn empty_lines_are_skipped_and_a_header_needs_a_length() {
         assert_eq!(read(Framing::Lines, b"\n\r\n{}\n\n").await, ["{}"]);
         assert!(next(Framing::ContentLength, &mut &b"hello\r\n"[..]).await.is_err());
-        assert_eq!(next(Framing::ContentLength, &mut &b"Content-Length: 9\r\n\r\n{}"[..]).await.unwrap(), None);
+        assert_eq!(
+            next(Framing::ContentLength, &mut &b"Content-Length: 9\r\n\r\n{}"[..]).await.unwrap(),
+            None
+        );
     }
 }

@@ -106,9 +106,10 @@ async fn read(
     answers: &mpsc::UnboundedSender<Read>,
 ) -> Result<Arrival, reqwest::Error> {
     let status = response.status();
-    let is_stream = response.headers().get(CONTENT_TYPE).is_some_and(|kind| {
-        kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream"))
-    });
+    let is_stream = response
+        .headers()
+        .get(CONTENT_TYPE)
+        .is_some_and(|kind| kind.to_str().is_ok_and(|kind| kind.starts_with("text/event-stream")));
     if let Some(id) = response.headers().get(SESSION).filter(|_| status.is_success()) {
         let _ = answers.send(Read::Session(id.clone()));
     }

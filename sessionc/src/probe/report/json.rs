@@ -32,7 +32,8 @@ pub(crate) fn lines(results: &Results) -> String {
                 }
                 insert(&mut line, "afterwards", tried.afterwards.to_string());
                 let fault = tried.fault.as_ref();
-                let fault = fault.map(|fault| json!({ "level": level(fault.strictness), "what": fault.what }));
+                let fault =
+                    fault.map(|fault| json!({ "level": level(fault.strictness), "what": fault.what }));
                 insert(&mut line, "fault", fault);
             }
         }
@@ -57,8 +58,7 @@ pub(crate) fn lines(results: &Results) -> String {
 pub(crate) fn listed(states: &[Listed]) -> String {
     let lines = states.iter().map(|state| {
         let offences = state.offences.iter();
-        let offences =
-            offences.map(|(group, name)| json!({ "group": group.to_string(), "offence": name }));
+        let offences = offences.map(|(group, name)| json!({ "group": group.to_string(), "offence": name }));
         json!({
             "kind": "state",
             "state": state.state,

@@ -15,7 +15,9 @@ pub(crate) fn xml(results: &Results, threshold: Option<Strictness>) -> Result<St
     let mut report = Report::new("sessionc probe");
     for state in &results.reached {
         let mut suite = TestSuite::new(state.as_str());
-        suite.add_test_cases(results.trials.iter().filter(|trial| trial.state == *state).map(|trial| case(trial, threshold)));
+        suite.add_test_cases(
+            results.trials.iter().filter(|trial| trial.state == *state).map(|trial| case(trial, threshold)),
+        );
         report.add_test_suite(suite);
     }
     for (state, why) in &results.not_reached {
@@ -47,7 +49,8 @@ fn case(trial: &Trial, threshold: Option<Strictness>) -> TestCase {
 
 fn status(tried: &Tried, threshold: Option<Strictness>) -> TestCaseStatus {
     let fault = tried.fault.as_ref();
-    let Some(fault) = fault.filter(|fault| threshold.is_some_and(|threshold| fault.strictness >= threshold)) else {
+    let Some(fault) = fault.filter(|fault| threshold.is_some_and(|threshold| fault.strictness >= threshold))
+    else {
         return TestCaseStatus::success();
     };
     let mut status = TestCaseStatus::non_success(NonSuccessKind::Failure);

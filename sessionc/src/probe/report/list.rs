@@ -11,7 +11,9 @@ pub(crate) fn text(listed: &[Listed]) -> String {
         let way = if state.way.is_empty() { "the beginning".to_owned() } else { state.way.join(", ") };
         text.push_str(&format!("  way: {way}\n"));
         if let Some(needs) = &state.needs {
-            text.push_str(&format!("  not reached: the server would have to send `{needs}` of its own accord\n"));
+            text.push_str(&format!(
+                "  not reached: the server would have to send `{needs}` of its own accord\n"
+            ));
         }
         let mut last = None;
         for (group, name) in &state.offences {

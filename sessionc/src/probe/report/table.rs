@@ -50,7 +50,13 @@ fn rows(results: &Results) -> String {
             }
         }
         for (group, row) in rows {
-            lines.push([state.clone(), group.to_string(), row.tried.to_string(), row.reactions(), row.faults()]);
+            lines.push([
+                state.clone(),
+                group.to_string(),
+                row.tried.to_string(),
+                row.reactions(),
+                row.faults(),
+            ]);
         }
     }
     aligned(&lines)

@@ -1,0 +1,60 @@
+//! Servers of the counter in `examples/counter`, each with its way of treating what the protocol forbids.
+
+use std::io::{BufRead, Write, stdin, stdout};
+use std::path::Path;
+
+use mcp_protocol_compiler::{Settings, compile_with, generate, source};
+use mcp_runtime::Options;
+use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::protocol::Side;
+use serde_json::{Value, json};
+
+/// Serves on the standard streams until the input ends.
+pub(crate) fn serve(manner: &str) {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/counter/counter.session");
+    let mut read = |path: &Path| source::bytes_of(std::fs::File::open(path)?);
+    let compilation = compile_with(&file, &mut read, Settings::default()).unwrap();
+    let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
+    let options = Options::new().judge_payloads(true);
+    let mut observer = Observer::new(protocol, options).unwrap().refuse_misshapen();
+    let mut input = stdin().lock();
+    let mut line = Vec::new();
+    while input.read_until(b'\n', &mut line).unwrap() > 0 {
+        for observed in observer.observe(Side::Client, &line) {
+            if let Some(answer) = answer(manner, &line, &observed) {
+                observer.observe(Side::Server, answer.to_string().as_bytes());
+                writeln!(stdout(), "{answer}").unwrap();
+            }
+        }
+        line.clear();
+    }
+}
+
+fn answer(manner: &str, line: &[u8], observed: &Observed) -> Option<Value> {
+    let message: Value = serde_json::from_slice(line).unwrap_or_default();
+    let result = |id: &Value| json!({ "jsonrpc": "2.0", "id": id, "result": { "count": 0 } });
+    let Some(refusal) = observed.refusal() else {
+        return (observed.kind == ObservedKind::Request).then(|| result(&message["id"]));
+    };
+    match manner {
+        "correct" => match observed.kind {
+            ObservedKind::Request | ObservedKind::Malformed => {
+                let id = observed.id.as_ref().map(|_| message["id"].clone());
+                Some(
+                    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": refusal.code, "message": refusal.message } }),
+                )
+            }
+            _ => None,
+        },
+        "lenient" => message.get("id").filter(|_| message.get("method").is_some()).map(result),
+        "silent" => None,
+        "dies" => {
+            eprintln!("{}", refusal.message);
+            std::process::exit(3)
+        }
+        "hangs" => loop {
+            std::thread::park();
+        },
+        other => panic!("there is no manner `{other}`"),
+    }
+}

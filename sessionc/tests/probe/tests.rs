@@ -1,0 +1,158 @@
+//! What the command prints and how it ends, for each manner of a server.
+
+use std::path::Path;
+use std::process::Command;
+
+use serde_json::Value;
+
+const TESTS: [(&str, fn()); 9] = [
+    ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
+    ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
+    ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
+    ("a_server_that_hangs_does_not_work_afterwards", a_server_that_hangs_does_not_work_afterwards),
+    ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
+    ("states_and_offences_can_be_chosen", states_and_offences_can_be_chosen),
+    ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
+    ("a_list_needs_no_server", a_list_needs_no_server),
+    ("what_cannot_be_probed_is_said", what_cannot_be_probed_is_said),
+];
+
+/// Runs the tests whose names contain the filter.
+pub(crate) fn run(filter: &str) {
+    for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(filter)) {
+        println!("test {name} …");
+        test();
+    }
+}
+
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    fn lines(&self) -> Vec<Value> {
+        self.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    fn trials(&self) -> Vec<Value> {
+        self.lines().into_iter().filter(|line| line["kind"] == "trial").collect()
+    }
+}
+
+fn sessionc(arguments: &[&str]) -> Run {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output =
+        Command::new(env!("CARGO_BIN_EXE_sessionc")).args(arguments).current_dir(folder).output().unwrap();
+    Run {
+        code: output.status.code().unwrap(),
+        out: String::from_utf8(output.stdout).unwrap(),
+        err: String::from_utf8(output.stderr).unwrap(),
+    }
+}
+
+/// Probes a server. No test depends on timing: silence is that the next request is answered first.
+fn probe(manner: &str, more: &[&str]) -> Run {
+    let server = std::env::current_exe().unwrap();
+    let server = server.to_str().unwrap();
+    let mut arguments = vec!["probe", "examples/counter/counter.session", "--wait", "0"];
+    arguments.extend_from_slice(more);
+    arguments.extend_from_slice(&["--", server, "serve", manner]);
+    sessionc(&arguments)
+}
+
+fn a_correct_server_has_no_faults() {
+    let run = probe("correct", &[]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    insta::assert_snapshot!("correct", run.out);
+}
+
+fn a_lenient_server_accepts_what_is_forbidden() {
+    let run = probe("lenient", &[]);
+    assert_eq!(run.code, 1, "{}", run.err);
+    insta::assert_snapshot!("lenient", run.out);
+    assert_eq!(probe("lenient", &["--fail-on", "never"]).code, 0);
+}
+
+fn a_server_that_dies_does_so_with_its_status() {
+    let run = probe("dies", &["--format", "json"]);
+    assert_eq!(run.code, 1);
+    let forbidden: Vec<_> = run.trials().into_iter().filter(|trial| !trial["level"].is_null()).collect();
+    assert!(forbidden.len() > 10);
+    for trial in forbidden {
+        assert_eq!(trial["reaction"], "exited with 3", "{trial}");
+        assert_eq!(trial["fault"]["level"], "must", "{trial}");
+    }
+}
+
+fn a_server_that_hangs_does_not_work_afterwards() {
+    let run = probe("hangs", &["--timeout", "1", "--only", "unknown", "--format", "json"]);
+    assert_eq!(run.code, 1);
+    for trial in run.trials() {
+        assert_eq!((&trial["reaction"], &trial["afterwards"]), (&"no answer".into(), &"no answer".into()));
+        assert_eq!(trial["fault"]["what"], "does not work afterwards: no answer");
+    }
+}
+
+fn a_silent_server_keeps_its_client_waiting() {
+    let run = probe("silent", &["--format", "json"]);
+    assert_eq!(run.code, 0, "silence breaks no must: {}", run.out);
+    let unknown = |name: &str| run.trials().into_iter().find(|trial| trial["offence"] == name).unwrap();
+    assert_eq!(unknown("a request with an unknown method")["fault"]["level"], "should");
+    assert_eq!(unknown("a notification with an unknown method")["fault"], Value::Null);
+    assert!(run.trials().iter().all(|trial| trial["afterwards"] == "works"), "{}", run.out);
+    assert_eq!(probe("silent", &["--fail-on", "should"]).code, 1);
+}
+
+fn states_and_offences_can_be_chosen() {
+    let run = probe("correct", &["--state", "Ready", "--only", "order", "--format", "json"]);
+    let names: Vec<_> =
+        run.trials().iter().map(|trial| (trial["state"].clone(), trial["offence"].clone())).collect();
+    assert_eq!(names, [("Ready".into(), "counter/open".into())]);
+    let summary = run.lines().pop().unwrap();
+    assert_eq!((&summary["kind"], &summary["tried"]), (&"summary".into(), &1.into()));
+}
+
+fn junit_has_a_suite_for_each_state() {
+    let run = probe("lenient", &["--state", "Ready", "--only", "order", "--format", "junit"]);
+    assert_eq!(run.code, 1);
+    insta::assert_snapshot!("junit", run.out);
+}
+
+fn a_list_needs_no_server() {
+    let run = sessionc(&["probe", "examples/counter/counter.session", "--list"]);
+    assert_eq!(run.code, 0);
+    insta::assert_snapshot!("list", run.out);
+}
+
+fn what_cannot_be_probed_is_said() {
+    let problem = |arguments: &[&str]| {
+        let run = sessionc(&[&["probe"], arguments].concat());
+        assert_eq!(run.code, 2, "{}", run.out);
+        run.err.trim_end().to_owned()
+    };
+    assert_eq!(
+        problem(&["examples/counter/counter.session"]),
+        "sessionc: no server is named: write its command after `--`, or give its address with `--url`"
+    );
+    let counter = "examples/counter/counter.session";
+    assert_eq!(
+        problem(&[counter, "--list", "--state", "Redy"]),
+        "sessionc: no state of `Counter` is called `Redy`; did you mean `Ready`?"
+    );
+    assert_eq!(
+        problem(&[counter, "--list", "--only", "teapot"]),
+        "sessionc: no offence has `teapot` in its name: `--list` shows them all"
+    );
+    assert_eq!(
+        problem(&[counter, "--", "/bin/sh", "-c", "echo no such database >&2; exit 4"]),
+        "sessionc: no session can be opened: the server exited with 4 before it answered `counter/open`\n\
+         the last that the server wrote on its standard error:\nno such database"
+    );
+    assert!(problem(&[counter, "--", "/no/such/server"]).contains("No such file"));
+    assert!(
+        problem(&[counter, "--samples", "README.md", "--list"])
+            .contains("is not a JSON object of params by method")
+    );
+}
