@@ -225,7 +225,10 @@ impl Session {
             let messages = permitted.iter().filter_map(|index| Some((*index, protocol.message(*index)?)));
             messages.filter(move |(_, table)| table.kind == kind)
         };
-        let cheapest = of_kind(Kind::Request).min_by_key(|(index, table)| (self.price(table), *index));
+        // Over HTTP, the request that opens the session comes before those that may come at any time.
+        let opens = |index: MessageIndex| !self.connection.lacks_session() || self.leads_on(index);
+        let cheapest =
+            of_kind(Kind::Request).min_by_key(|(index, table)| (!opens(*index), self.price(table), *index));
         if let Some((index, _)) = cheapest {
             return Question::Ask(index);
         }
@@ -235,7 +238,7 @@ impl Session {
             return Question::Wait;
         }
         of_kind(Kind::Notification)
-            .find(|(index, _)| self.proceeds(*index))
+            .find(|(index, _)| self.leads_on(*index))
             .map_or(Question::Nothing, |(index, _)| Question::Proceed(index))
     }
 
@@ -250,8 +253,8 @@ impl Session {
         }
     }
 
-    /// Whether a notification leads to another state, and not to the end.
-    fn proceeds(&self, message: MessageIndex) -> bool {
+    /// Whether a message leads to another state, and not to the end.
+    fn leads_on(&self, message: MessageIndex) -> bool {
         let Some(role) = self.protocol().role(Side::Server) else { return false };
         let state = self.state();
         let states = role.states.iter().filter(|table| state.split(" and ").any(|name| name == table.name));

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Side, Strictness};
-use mcp_runtime::Options;
 use mcp_runtime::observer::Observer;
 use mcp_runtime::session::Report;
+use mcp_runtime::{Options, ViolationKind};
 use tokio::time::Instant;
 
 use super::connection::{Address, Connection};
@@ -123,8 +123,8 @@ impl Setup {
             return Outcome::Skipped("no request is permitted here of which it could be made".to_owned());
         };
         let is_load = offence.group == Group::Load;
-        let (level, rule) = if is_load { (None, None) } else { judged(&committed.sent) };
-        let level = level.map(|level| level.min(self.most(target, offence)));
+        let (level, rule) =
+            if is_load { (None, None) } else { judged(&committed.sent, self.most(target, offence)) };
         if level.is_none() && !is_load {
             return Outcome::Skipped("the protocol permits it here".to_owned());
         }
@@ -215,10 +215,14 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
     }
 }
 
-/// How strictly the protocol forbids what was sent, and what it says.
-fn judged(sent: &Sent) -> (Option<Strictness>, Option<String>) {
+/// How strictly the protocol forbids what was sent, and what it says. A message that belongs to nothing is not forbidden
+/// more strictly than `most`.
+fn judged(sent: &Sent, most: Strictness) -> (Option<Strictness>, Option<String>) {
     let reports = sent.observed.iter().flat_map(|observed| &observed.reports);
     let strictness = |report: &Report| match report {
+        Report::Violation(violation) if matches!(violation.kind, ViolationKind::UnknownKey { .. }) => {
+            Some(violation.strictness().min(most))
+        }
         Report::Violation(violation) => Some(violation.strictness()),
         Report::Advice(_) => Some(Strictness::Should),
         Report::Malformed { .. } => Some(Strictness::Must),

@@ -9,22 +9,43 @@ use mcp_runtime::observer::{Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::Side;
 use serde_json::{Value, json};
 
+/// One session.
+pub(crate) struct Session {
+    manner: &'static str,
+    observer: Observer,
+}
+
+impl Session {
+    pub(crate) fn new(manner: &str) -> Session {
+        let manner = ["correct", "lenient", "silent", "dies", "hangs"].into_iter().find(|one| *one == manner);
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/counter/counter.session");
+        let mut read = |path: &Path| source::bytes_of(std::fs::File::open(path)?);
+        let compilation = compile_with(&file, &mut read, Settings::default()).unwrap();
+        let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
+        let observer =
+            Observer::new(protocol, Options::new().judge_payloads(true)).unwrap().refuse_misshapen();
+        Session { manner: manner.expect("a manner"), observer }
+    }
+
+    /// Takes a message, and returns the answers.
+    pub(crate) fn take(&mut self, text: &[u8]) -> Vec<Value> {
+        let observed = self.observer.observe(Side::Client, text);
+        let answers: Vec<Value> = observed.iter().filter_map(|one| answer(self.manner, text, one)).collect();
+        for answer in &answers {
+            self.observer.observe(Side::Server, answer.to_string().as_bytes());
+        }
+        answers
+    }
+}
+
 /// Serves on the standard streams until the input ends.
 pub(crate) fn serve(manner: &str) {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../examples/counter/counter.session");
-    let mut read = |path: &Path| source::bytes_of(std::fs::File::open(path)?);
-    let compilation = compile_with(&file, &mut read, Settings::default()).unwrap();
-    let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
-    let options = Options::new().judge_payloads(true);
-    let mut observer = Observer::new(protocol, options).unwrap().refuse_misshapen();
+    let mut session = Session::new(manner);
     let mut input = stdin().lock();
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line).unwrap() > 0 {
-        for observed in observer.observe(Side::Client, &line) {
-            if let Some(answer) = answer(manner, &line, &observed) {
-                observer.observe(Side::Server, answer.to_string().as_bytes());
-                writeln!(stdout(), "{answer}").unwrap();
-            }
+        for answer in session.take(&line) {
+            writeln!(stdout(), "{answer}").unwrap();
         }
         line.clear();
     }

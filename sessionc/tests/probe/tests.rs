@@ -5,7 +5,7 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const TESTS: [(&str, fn()); 9] = [
+const TESTS: [(&str, fn()); 12] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
@@ -15,6 +15,12 @@ const TESTS: [(&str, fn()); 9] = [
     ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
     ("a_list_needs_no_server", a_list_needs_no_server),
     ("what_cannot_be_probed_is_said", what_cannot_be_probed_is_said),
+    ("a_correct_server_over_http_has_no_faults", a_correct_server_over_http_has_no_faults),
+    (
+        "a_lenient_server_over_http_accepts_what_is_forbidden",
+        a_lenient_server_over_http_accepts_what_is_forbidden,
+    ),
+    ("the_page_shows_what_is_printed", super::guide::the_page_shows_what_is_printed),
 ];
 
 /// Runs the tests whose names contain the filter.
@@ -25,10 +31,10 @@ pub(crate) fn run(filter: &str) {
     }
 }
 
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) out: String,
+    pub(crate) err: String,
 }
 
 impl Run {
@@ -41,7 +47,7 @@ impl Run {
     }
 }
 
-fn sessionc(arguments: &[&str]) -> Run {
+pub(crate) fn sessionc(arguments: &[&str]) -> Run {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let output =
         Command::new(env!("CARGO_BIN_EXE_sessionc")).args(arguments).current_dir(folder).output().unwrap();
@@ -155,4 +161,41 @@ fn what_cannot_be_probed_is_said() {
         problem(&[counter, "--samples", "README.md", "--list"])
             .contains("is not a JSON object of params by method")
     );
+}
+
+/// Probes a server over HTTP, which ends with the test.
+fn probe_over_http(manner: &'static str) -> Run {
+    let url = super::http::start(manner);
+    let arguments =
+        ["probe", "examples/counter/counter.session", "--wait", "0", "--jobs", "1", "--format", "json"];
+    sessionc(&[&arguments[..], &["--url", &url]].concat())
+}
+
+fn a_correct_server_over_http_has_no_faults() {
+    let run = probe_over_http("correct");
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    let lines = run.lines();
+    let why = |state: &str| {
+        lines.iter().find(|line| line["kind"] == "not reached" && line["state"] == state).unwrap()["why"]
+            .clone()
+    };
+    assert_eq!(why("BeforeSum"), "over HTTP a message that follows a request may overtake it");
+    let trials = run.trials();
+    assert!(
+        trials.iter().all(|trial| trial["afterwards"] == "works" && trial["fault"].is_null()),
+        "{}",
+        run.out
+    );
+    let malformed = trials.iter().find(|trial| trial["offence"] == "text that is not JSON").unwrap();
+    assert_eq!((&malformed["status"], &malformed["code"]), (&400.into(), &(-32700).into()));
+    let forbidden =
+        trials.iter().find(|trial| trial["offence"] == "counter/open" && trial["state"] == "Ready").unwrap();
+    assert_eq!((&forbidden["status"], &forbidden["code"]), (&Value::Null, &(-32600).into()));
+}
+
+fn a_lenient_server_over_http_accepts_what_is_forbidden() {
+    let run = probe_over_http("lenient");
+    assert_eq!(run.code, 1, "{}", run.err);
+    let again = run.trials().into_iter().find(|trial| trial["offence"] == "counter/open").unwrap();
+    assert_eq!((&again["state"], &again["reaction"]), (&"Ready".into(), &"result".into()));
 }

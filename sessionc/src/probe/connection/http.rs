@@ -73,6 +73,10 @@ impl Http {
         self.sent
     }
 
+    pub(super) fn has_session(&self) -> bool {
+        self.headers.contains_key(SESSION)
+    }
+
     pub(super) fn note_version(&mut self, version: &str) {
         if let Ok(version) = HeaderValue::from_str(version) {
             self.headers.insert(VERSION, version);
@@ -92,7 +96,7 @@ impl Http {
 
     /// Deletes the session; not every server permits that.
     pub(super) async fn end(self) {
-        if self.headers.contains_key(SESSION) {
+        if self.has_session() {
             let delete = self.client.delete(&self.url).headers(self.headers).send();
             let _ = timeout(GRACE, delete).await;
         }

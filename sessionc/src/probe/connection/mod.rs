@@ -52,6 +52,11 @@ impl Connection {
         matches!(self, Connection::Http(_))
     }
 
+    /// Whether the server has not given the session an id, over HTTP.
+    pub(crate) fn lacks_session(&self) -> bool {
+        matches!(self, Connection::Http(http) if !http.has_session())
+    }
+
     /// Sends bytes as one message. Returns the number of the sending, by which arrivals refer to it. It does not wait for
     /// the server.
     pub(crate) fn send(&mut self, bytes: Vec<u8>) -> u64 {

@@ -1,0 +1,88 @@
+//! The same servers over HTTP: a POST is answered with JSON, or with an event where the message is a request.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::thread;
+
+use serde_json::Value;
+
+use super::server::Session;
+
+type Sessions = Arc<Mutex<HashMap<String, Session>>>;
+
+/// Starts a server on a free port of the loopback, for as long as this program runs. Returns its address.
+pub(crate) fn start(manner: &'static str) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/counter", listener.local_addr().unwrap());
+    let sessions = Sessions::default();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let sessions = Arc::clone(&sessions);
+            thread::spawn(move || connection(stream.unwrap(), manner, &sessions));
+        }
+    });
+    url
+}
+
+fn connection(mut stream: TcpStream, manner: &'static str, sessions: &Sessions) {
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    while let Some((method, headers, body)) = request(&mut reader) {
+        let mut sessions = sessions.lock().unwrap();
+        let fresh = sessions.len().to_string();
+        let id = headers.get("mcp-session-id").cloned().unwrap_or(fresh);
+        if method == "DELETE" {
+            // The id stays taken, so that the next session has another one.
+            write!(stream, "HTTP/1.1 204 No Content\r\n\r\n").unwrap();
+            continue;
+        }
+        // As those of the SDKs do, the server gives a session only to the request that opens one.
+        let opens = String::from_utf8_lossy(&body).contains("counter/open");
+        if !opens && !sessions.contains_key(&id) {
+            write!(stream, "HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n").unwrap();
+            continue;
+        }
+        let session = sessions.entry(id.clone()).or_insert_with(|| Session::new(manner));
+        let answers = session.take(&body);
+        let is_malformed = answers.iter().any(|answer| answer["id"].is_null());
+        let (status, kind, text) = match answers.as_slice() {
+            [] => ("202 Accepted", "application/json", String::new()),
+            [answer] if is_malformed => ("400 Bad Request", "application/json", answer.to_string()),
+            answers => {
+                let event = |answer: &Value| format!("event: message\ndata: {answer}\n\n");
+                ("200 OK", "text/event-stream", answers.iter().map(event).collect())
+            }
+        };
+        let length = text.len();
+        write!(
+            stream,
+            "HTTP/1.1 {status}\r\nMcp-Session-Id: {id}\r\nContent-Type: {kind}\r\nContent-Length: {length}\r\n\r\n{text}"
+        )
+        .unwrap();
+    }
+}
+
+type Request = (String, HashMap<String, String>, Vec<u8>);
+
+fn request(reader: &mut BufReader<TcpStream>) -> Option<Request> {
+    let mut lines = Vec::new();
+    loop {
+        let mut line = String::new();
+        if reader.read_line(&mut line).ok()? == 0 {
+            return None;
+        }
+        match line.trim_end() {
+            "" => break,
+            line => lines.push(line.to_owned()),
+        }
+    }
+    let fields = lines.iter().skip(1).filter_map(|line| line.split_once(':'));
+    let headers: HashMap<String, String> =
+        fields.map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned())).collect();
+    let length = headers.get("content-length").map_or(0, |length| length.parse().unwrap());
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let method = lines.first()?.split(' ').next()?.to_owned();
+    Some((method, headers, body))
+}
