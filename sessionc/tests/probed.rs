@@ -93,7 +93,11 @@ fn the_page_names_the_versions_that_are_probed() {
 #[test]
 #[ignore = "needs Node and `npm ci` in `tests/peers`"]
 fn everything_over_stdio() {
-    assert_page_shows("server-everything over stdio", "everything.json", &["--", "node", EVERYTHING, "stdio"]);
+    assert_page_shows(
+        "server-everything over stdio",
+        "everything.json",
+        &["--", "node", EVERYTHING, "stdio"],
+    );
 }
 
 #[test]

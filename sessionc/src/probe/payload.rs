@@ -51,7 +51,7 @@ impl Payloads {
         let mut params = match (given, table.payload) {
             (Some(given), _) => Some(given),
             (None, Payload::Null) => Some(Value::Null),
-            (None, Payload::Required) => Some(self.from_shape(table)),
+            (None, Payload::Required) => Some(self.of_shape(table)),
             (None, Payload::None | Payload::Optional) => None,
         };
         self.fill_version(index, &mut params);
@@ -110,7 +110,7 @@ impl Payloads {
         }
     }
 
-    fn from_shape(&self, table: &Message) -> Value {
+    fn of_shape(&self, table: &Message) -> Value {
         let shape = table.shape.and_then(|shape| self.protocol.shape(shape));
         let text = shape.and_then(|shape| sample(&self.protocol, &shape.shape));
         text.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_else(|| json!({}))

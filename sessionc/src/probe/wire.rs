@@ -139,7 +139,7 @@ impl Wire {
         let reply = |members: Value| {
             let mut message = json!({ "id": NOTHING });
             if !protocol.without_jsonrpc {
-                message["jsonrpc"] = json!("2.0");
+                insert(message.as_object_mut()?, "jsonrpc", json!("2.0"));
             }
             message.as_object_mut()?.extend(members.as_object()?.clone());
             Some(message.to_string())

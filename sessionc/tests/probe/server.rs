@@ -1,6 +1,6 @@
 //! Servers of the counter in `examples/counter`, each with its way of treating what the protocol forbids.
 
-use std::io::{BufRead, Write, stdin, stdout};
+use std::io::{BufRead, stdin};
 use std::path::Path;
 
 use mcp_protocol_compiler::{Settings, compile_with, generate, source};
@@ -24,7 +24,7 @@ impl Session {
         let protocol = generate::machine(compilation.protocol.as_ref().unwrap());
         let observer =
             Observer::new(protocol, Options::new().judge_payloads(true)).unwrap().refuse_misshapen();
-        Session { manner: manner.expect("a manner"), observer }
+        Session { manner: manner.unwrap(), observer }
     }
 
     /// Takes a message, and returns the answers.
@@ -45,7 +45,7 @@ pub(crate) fn serve(manner: &str) {
     let mut line = Vec::new();
     while input.read_until(b'\n', &mut line).unwrap() > 0 {
         for answer in session.take(&line) {
-            writeln!(stdout(), "{answer}").unwrap();
+            println!("{answer}");
         }
         line.clear();
     }
