@@ -39,6 +39,8 @@ pub(crate) enum Failure {
     Json(PathBuf, serde_json::Error),
     /// No finding has this code; perhaps the other was meant.
     NoCode(String, Option<&'static str>),
+    /// One of two files to compare has errors, which have been printed.
+    NotComparable,
 }
 
 impl fmt::Display for Failure {
@@ -86,6 +88,9 @@ impl fmt::Display for Failure {
             }
             Failure::Json(path, error) => {
                 write!(formatter, "`{}` is not a JSON Schema: {error}", path.display())
+            }
+            Failure::NotComparable => {
+                write!(formatter, "the versions cannot be compared while a file has errors")
             }
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;

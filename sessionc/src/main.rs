@@ -28,6 +28,8 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Compat(arguments) => commands::compat::run(&arguments),
+        Command::Diff(arguments) => commands::diff::run(&arguments),
     };
     match result {
         Ok(End::Clean) => ExitCode::SUCCESS,
