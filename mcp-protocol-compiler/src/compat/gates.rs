@@ -97,8 +97,10 @@ fn is_within(pairing: &Pairing<'_>, sender: Side, own: &During, theirs: &During)
         (Some(own), Some(theirs)) => theirs.covers(own),
         (None, Some(_)) => false,
     };
+    // A request that the receiver does not know is never its own.
     let known = |request: &MessageIndex| {
-        pairing.received_as(sender, *request).is_some_and(|request| theirs.table.requests.contains(&request))
+        let theirs_too = pairing.received_as(sender, *request);
+        theirs_too.is_none_or(|request| theirs.table.requests.contains(&request))
     };
     own.table.requests.iter().all(known) && covers(&own.table.condition, &theirs.table.condition)
 }

@@ -9,7 +9,9 @@ use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Side};
 
 use super::announced::{Announceable, Withheld, dotted, holder, path, withheld};
 use super::found::{Break, Exchanged, Pairing, Rule, declared, words};
+use super::shapes::may_hold;
 use crate::automaton::Automaton;
+use crate::declarations::{Form, PayloadType};
 use crate::diagnostic::Diagnostic;
 use crate::relation::{Apart, Reason, Sent, apart};
 
@@ -24,8 +26,30 @@ pub(super) fn all_withheld(pairing: &Pairing<'_>, sender: Side) -> AllWithheld {
     let version = pairing.version(sender);
     let others = Announceable::new(pairing.version(sender.other()), sender.other());
     let messages = version.declarations.indices();
-    let found = messages.map(|index| (index, withheld((version, sender), index, &others)));
+    let found = messages.map(|index| {
+        let mut found = withheld((version, sender), index, &others);
+        found.always |= never_permitted(pairing, sender, index);
+        (index, found)
+    });
     found.filter(|(_, withheld)| *withheld != Withheld::default()).collect()
+}
+
+/// Whether a message is permitted only during requests that the peer never sends, or never so.
+fn never_permitted(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> bool {
+    let peer = pairing.version(sender.other());
+    let Some(message) = pairing.version(sender).message(index) else { return false };
+    message.during.iter().any(|during| {
+        !during.table.requests.iter().any(|request| {
+            let request = pairing.received_as(sender, *request).and_then(|request| peer.message(request));
+            request.is_some_and(|request| match (&during.table.condition, &request.payload) {
+                (Some(condition), PayloadType::Shape { index, .. }) => {
+                    may_hold(&peer.shapes.declared, &Form::Named(*index), condition)
+                }
+                (Some(_), PayloadType::None) => false,
+                _ => true,
+            })
+        })
+    })
 }
 
 /// Compares the order of a pairing.
@@ -35,23 +59,21 @@ pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec
     else {
         return Vec::new();
     };
-    let mut found = Vec::new();
+    let (mut found, mut is_cut) = (Vec::new(), false);
     while let Some(apart) = apart(&client, &server) {
         let Reason::Unexpected { sender, message, cancels, moves, .. } = apart.reason else {
-            found.push(other(pairing, &apart));
+            // It may only follow from a step that was taken away.
+            found.extend((!is_cut).then(|| other(pairing, &apart)));
             break;
         };
         if !is_of_pattern(pairing, sender, message) || moves {
             found.push(unexpected(pairing, &apart));
         }
-        // What follows a step that one role does not have is not known.
-        if moves || found.len() >= MOST {
-            break;
-        }
+        is_cut |= moves;
         let role = if sender == Side::Client { &mut client } else { &mut server };
         let before = count(role);
         remove(role, |direction, edge, of| direction == Direction::Send && edge == message && of == cancels);
-        if count(role) == before {
+        if found.len() >= MOST || count(role) == before {
             break;
         }
     }
@@ -149,7 +171,7 @@ fn unexpected(pairing: &Pairing<'_>, apart: &Apart) -> Break {
     if let Some(note) = index.and_then(|index| consequence(pairing, sender, index)) {
         diagnostic = diagnostic.with_note(note);
     }
-    for note in index.map(|index| own_gates(pairing, sender, index)).unwrap_or_default() {
+    for note in index.map(|index| open_gates(pairing, sender, index)).unwrap_or_default() {
         diagnostic = diagnostic.with_note(note);
     }
     let subjects = [(sender, index), (sender.other(), known)];
@@ -179,17 +201,28 @@ fn consequence(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Opti
     }
 }
 
-/// Gates that the sender opens itself do not protect the receiver.
-fn own_gates(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Vec<String> {
+/// Gates that do not protect the receiver: the sender opens them itself, or they are open until the receiver closes them.
+fn open_gates(pairing: &Pairing<'_>, sender: Side, index: MessageIndex) -> Vec<String> {
     let version = pairing.version(sender);
     let Some(message) = version.message(index) else { return Vec::new() };
-    let own = message.table.requires.iter().filter(|requirement| holder(requirement, sender) == sender);
-    let from = pairing.peer(sender);
-    own.map(|requirement| {
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let is_open = |side: Side| {
+        let announcements = &version.declarations.announcements;
+        announcements.iter().any(|announced| announced.table.side == side && announced.table.open)
+    };
+    let notes = message.table.requires.iter().filter_map(|requirement| {
         let capability = dotted(path(version, requirement));
-        format!("it requires `{capability}`, which {from} announces itself: a peer that does not know it is not asked")
-    })
-    .collect()
+        if holder(requirement, sender) == sender {
+            Some(format!("it requires `{capability}`, which {from} announces itself, whatever {to} knows"))
+        } else if is_open(sender.other()) {
+            Some(format!(
+                "it requires `{capability}`, which counts as announced until {to} has announced something"
+            ))
+        } else {
+            None
+        }
+    });
+    notes.collect()
 }
 
 /// The roles differ in another way.

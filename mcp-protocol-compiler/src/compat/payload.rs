@@ -127,7 +127,7 @@ fn of_message(
     }
     values.extend(form.as_ref().map(Sent::Value));
     let is_optional = taken.table.payload == Payload::Optional;
-    let mut refusals = Vec::new();
+    let mut refusals: Vec<Refusal> = Vec::new();
     for value in values {
         // Params that are left out are read as an object without members.
         let value = match value {
@@ -137,7 +137,16 @@ fn of_message(
             Sent::Value(form) => form,
         };
         let compared = compare((&version.shapes, value), (&receiver.shapes, &expected));
-        refusals.extend(compared.refusals);
+        for refusal in compared.refusals {
+            // Params that are left out lack what an object without members lacks.
+            let is_same = |known: &Refusal| {
+                (&known.path, &known.expected, &known.found)
+                    == (&refusal.path, &refusal.expected, &refusal.found)
+            };
+            if !refusals.iter().any(is_same) {
+                refusals.push(refusal);
+            }
+        }
         if compared.is_undecided {
             let note = undecided(pairing, sender, index, received);
             return (refusals, Some(note));

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use mcp_protocol_compiler::compat::{Age, Break, Comparison, PairVerdict, Verdict, compare};
+use mcp_protocol_compiler::compat::{Break, Comparison, PairVerdict, Verdict, compare};
 use mcp_protocol_compiler::diagnostic::json::severity;
 use mcp_protocol_compiler::diagnostic::render::render;
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Label, Severity};
@@ -119,9 +119,4 @@ fn side(side: Side) -> &'static str {
         Side::Client => "client",
         Side::Server => "server",
     }
-}
-
-/// `old client with new server`
-pub(crate) fn pair_words(client: Age) -> String {
-    format!("{} client with {} server", client.word(), client.other().word())
 }

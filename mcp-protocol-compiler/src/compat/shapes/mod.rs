@@ -14,7 +14,7 @@ use std::collections::HashSet;
 use mcp_protocol_machine::Protocol;
 use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
 
-use crate::declarations::{DeclaredShape, Form};
+use crate::declarations::{DeclaredShape, Field, Form};
 use crate::source::Span;
 use cases::{Case, Objects, Written, cases, is_there};
 use leaves::{declaration, leaves, origin, takes_scalar};
@@ -42,6 +42,8 @@ pub(super) struct Refusal {
     pub(super) sender: Option<Span>,
     /// The field of the receiver that it is in, or that is missing.
     pub(super) receiver: Option<Span>,
+    /// The pair of shapes that was compared.
+    pair: usize,
 }
 
 /// What comparing two shapes found.
@@ -169,6 +171,12 @@ impl<'a> Walk<'a> {
         };
         let alternatives: Vec<&'a Form> = pair.alternatives.iter().copied().flat_map(of_any).collect();
         for leaf in alternatives {
+            // One value of `any` is enough to show that not all are taken.
+            let is_shown = parts.iter().any(|part| std::ptr::eq(part, leaf))
+                && self.found.refusals.last().is_some_and(|last| last.pair == index);
+            if is_shown {
+                continue;
+            }
             if let Form::List(of) = leaf {
                 self.compare_lists(index, leaf, of, &receiver);
             } else if let Some(objects) = Objects::of(leaf, &receiver, any) {
@@ -222,7 +230,7 @@ impl<'a> Walk<'a> {
                             }
                             None if !field.optional => {
                                 let without = Sample::Object(members.clone());
-                                self.refuse_one_of(index, leaf, vec![without], Some(field.name.span));
+                                self.refuse_one_of(index, leaf, vec![without], Some(field));
                             }
                             None => {}
                         }
@@ -289,7 +297,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Notes the first of these values that the sender may really write in a place and the receiver refuses.
-    fn refuse_one_of(&mut self, index: usize, leaf: &Form, values: Vec<Sample>, missing: Option<Span>) {
+    fn refuse_one_of(&mut self, index: usize, leaf: &Form, values: Vec<Sample>, missing: Option<&'a Field>) {
         let Some(pair) = self.pairs.get(index) else { return };
         for value in values {
             let Err(mismatch) = judge(&self.receiver.tables, &pair.receiver.table(), &&value) else {
@@ -301,19 +309,34 @@ impl<'a> Walk<'a> {
             if !may_be_sent || judge(&self.receiver.tables, &receiver.table(), &&witness).is_ok() {
                 continue;
             }
-            let path = join(&around, &mismatch.path);
             let of_sender = origin(&self.sender.declared, pair.sender, leaf).or(pair.spans.0);
             let of_receiver = declaration(&self.receiver.declared, pair.receiver).or(pair.spans.1);
+            // Of several missing fields the judge names the first.
+            let (path, expected, found) = match missing {
+                Some(field) => (step(&field.name.text), self.expected(&field.form), "nothing".to_owned()),
+                None => (mismatch.path, mismatch.expected, mismatch.found),
+            };
             self.found.refusals.push(Refusal {
                 witness,
-                path,
-                expected: mismatch.expected,
-                found: mismatch.found,
+                path: join(&around, &path),
+                expected,
+                found,
                 sender: of_sender,
-                receiver: missing.or(of_receiver),
+                receiver: missing.map(|field| field.name.span).or(of_receiver),
+                pair: index,
             });
             return;
         }
+    }
+
+    /// What the receiver expects of a form, in the judge's words.
+    fn expected(&self, form: &Form) -> String {
+        let values =
+            [Sample::Null, Sample::Number("0.5"), Sample::Text(String::new()), Sample::List(Vec::new())];
+        let shape = form.table();
+        let judged = values.iter().filter_map(|value| judge(&self.receiver.tables, &shape, &value).err());
+        let mut of_whole = judged.filter(|mismatch| mismatch.path.is_empty());
+        of_whole.next().map_or("a value".to_owned(), |mismatch| mismatch.expected)
     }
 
     /// The whole payload around a value, and the path that leads there.
