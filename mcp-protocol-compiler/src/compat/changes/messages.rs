@@ -3,13 +3,13 @@
 use mcp_protocol_machine::protocol::{Holder, KeyPlace, Kind, MessageIndex, Payload, Side};
 
 use super::super::announced::{dotted, path};
-use super::super::found::{declared, words};
+use super::super::found::{Break, Rule, declared, words};
 use super::super::wire::Wire;
 use super::{About, Changes, Part, Version};
 use crate::declarations::{Message, PayloadType};
 
 pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Version<'_>, wire: &Wire) {
-    for (version, other, text) in [(old, new, "removed"), (new, old, "added")] {
+    for (version, text) in [(old, "removed"), (new, "added")] {
         let is_old = text == "removed";
         for index in version.declarations.indices() {
             let Some(message) = version.message(index).filter(|message| !is_refusal(message)) else {
@@ -25,8 +25,8 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
             }
             let span = declared(version, index);
             let places = if is_old { (Some(span), None) } else { (None, Some(span)) };
-            let about = About { spans: vec![span], counts: None };
-            let text = format!("{text}: {}", declaration(version, other, index));
+            let about = About { spans: vec![span], counts: None, side: None };
+            let text = format!("{text}: {}", declaration(version, index));
             changes.add((Part::Message, &message.table.name), text, places, &about);
         }
     }
@@ -37,13 +37,12 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
             continue;
         }
         let spans = (declared(old, index), declared(new, now));
-        let mut add = |text: String| {
-            let about = About { spans: vec![spans.0, spans.1], counts: None };
+        for Difference { what, before, after: now, rules } in differences(old, before, new, after) {
+            let counts = |found: &Break| rules.contains(&found.rule);
+            let about = About { spans: vec![spans.0, spans.1], counts: Some(&counts), side: None };
             let id = (Part::Message, &*after.table.name);
+            let text = format!("{what} was {before}, is {now}");
             changes.add(id, text, (Some(spans.0), Some(spans.1)), &about);
-        };
-        for (what, (before, after)) in differences(old, before, new, after) {
-            add(format!("{what} was {before}, is {after}"));
         }
     }
 }
@@ -53,7 +52,7 @@ fn is_refusal(message: &Message) -> bool {
 }
 
 /// A message that only one file has.
-fn declaration(version: &Version<'_>, _other: &Version<'_>, index: MessageIndex) -> String {
+fn declaration(version: &Version<'_>, index: MessageIndex) -> String {
     let Some(message) = version.message(index) else { return String::new() };
     let kind = match message.table.kind {
         Kind::Request => "the request ",
@@ -71,35 +70,46 @@ fn declaration(version: &Version<'_>, _other: &Version<'_>, index: MessageIndex)
     format!("{kind}{}{from}{gates}", words(version, index))
 }
 
-type Difference = (&'static str, (String, String));
+/// What has changed about a message, and which findings come of it.
+struct Difference {
+    what: &'static str,
+    before: String,
+    after: String,
+    rules: &'static [Rule],
+}
 
 fn differences(old: &Version<'_>, before: &Message, new: &Version<'_>, after: &Message) -> Vec<Difference> {
+    const NONE: &[Rule] = &[];
+    const PAYLOAD: &[Rule] = &[Rule::Payload];
+    const GATE: &[Rule] = &[Rule::Capability, Rule::Message];
+    const TIE: &[Rule] = &[Rule::Tie];
     let is_reply = matches!(before.table.kind, Kind::Reply { .. });
-    let all: [(&'static str, String, String); 12] = [
-        ("its name", name(before), name(after)),
-        (if is_reply { "the result" } else { "the payload" }, payload(before), payload(after)),
-        ("what it requires", gates(old, before), gates(new, after)),
-        ("when it is permitted", during(before), during(after)),
-        ("whether it may be cancelled", cancellable(before), cancellable(after)),
-        ("whether the runtime answers it", yes(before.table.answered), yes(after.table.answered)),
-        ("what it cancels", cancels(before), cancels(after)),
-        ("what it reports on", reports(before), reports(after)),
-        ("where it grants", at(before.table.grants.as_deref()), at(after.table.grants.as_deref())),
-        ("where it revokes", at(before.table.revokes.as_deref()), at(after.table.revokes.as_deref())),
-        ("what correlates it", keys(before), keys(after)),
-        ("how it comes in pages", pages(before), pages(after)),
-    ];
-    let differ = all.into_iter().filter(|(_, before, after)| before != after);
-    differ.map(|(what, before, after)| (what, (before, after))).collect()
+    let yes = |holds: bool| if holds { "yes" } else { "no" }.to_owned();
+    let mut found = Vec::new();
+    let mut compare = |what, before: String, after: String, rules| {
+        if before != after {
+            found.push(Difference { what, before, after, rules });
+        }
+    };
+    compare("its name", name(before), name(after), NONE);
+    let what = if is_reply { "the result" } else { "the payload" };
+    compare(what, payload(before), payload(after), PAYLOAD);
+    compare("what it requires", gates(old, before), gates(new, after), GATE);
+    compare("when it is permitted", during(before), during(after), GATE);
+    compare("whether it may be cancelled", cancellable(before), cancellable(after), TIE);
+    compare("whether the runtime answers it", yes(before.table.answered), yes(after.table.answered), NONE);
+    compare("what it cancels", cancels(before), cancels(after), TIE);
+    compare("what it reports on", reports(before), reports(after), TIE);
+    compare("where it grants", at(before.table.grants.as_deref()), at(after.table.grants.as_deref()), TIE);
+    compare("where it revokes", at(before.table.revokes.as_deref()), at(after.table.revokes.as_deref()), TIE);
+    compare("what correlates it", keys(before), keys(after), TIE);
+    compare("how it comes in pages", pages(before), pages(after), NONE);
+    found
 }
 
 fn name(message: &Message) -> String {
     let call = message.call_name.as_ref().map(|name| format!(" as `{}`", name.text)).unwrap_or_default();
     format!("`{}`{call}", message.table.name)
-}
-
-fn yes(holds: bool) -> String {
-    if holds { "yes" } else { "no" }.to_owned()
 }
 
 fn payload(message: &Message) -> String {

@@ -73,6 +73,8 @@ struct About<'a> {
     spans: Vec<Span>,
     /// Which findings about these count.
     counts: Option<&'a dyn Fn(&Break) -> bool>,
+    /// Only pairs in which this side is of the new file count: the change is one of what that side does.
+    side: Option<Side>,
 }
 
 impl Changes<'_> {
@@ -88,7 +90,14 @@ impl Changes<'_> {
                 && about.counts.is_none_or(|counts| counts(found))
                 && found.subjects.iter().any(|span| about.spans.contains(span))
         };
-        let broken = self.pairs.iter().filter(|pair| pair.found.iter().any(|found| is_about(&found)));
+        let is_of_side = |pair: &&PairVerdict| {
+            about.side.is_none_or(|side| match side {
+                Side::Client => pair.client == Age::New,
+                Side::Server => pair.server() == Age::New,
+            })
+        };
+        let pairs = self.pairs.iter().filter(is_of_side);
+        let broken = pairs.filter(|pair| pair.found.iter().any(|found| is_about(&found)));
         let breaks = broken.map(|pair| {
             let client = Peer { age: pair.client, side: Side::Client };
             (client, Peer { age: pair.server(), side: Side::Server })

@@ -14,10 +14,10 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     let place = |version: &Version<'_>| version.declarations.name.as_ref().map(|name| name.span);
     let spans = (place(old), place(new));
     let envelope = |found: &super::Break| found.rule == Rule::Envelope;
-    let mut all: Vec<Span> = spans.0.into_iter().chain(spans.1).collect();
+    let all: Vec<Span> = spans.0.into_iter().chain(spans.1).collect();
     let mut add = |what: &str, old: String, new: String, about: &[Span]| {
         if old != new {
-            let about = About { spans: about.to_vec(), counts: Some(&envelope) };
+            let about = About { spans: about.to_vec(), counts: Some(&envelope), side: None };
             let id = (Part::Protocol, what);
             changes.add(id, format!("was {old}, is {new}"), spans, &about);
         }
@@ -34,21 +34,22 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     let there = |without: bool| if without { "not written" } else { "written" }.to_owned();
     let without = |version: &Version<'_>| there(version.declarations.without_jsonrpc);
     add("member `jsonrpc`", without(old), without(new), &all);
+    let (mut revisions, mut announced) = (Vec::new(), Vec::new());
     for (_, version) in by_age(old, new) {
-        let fields = version.declarations.version_field.iter().map(|field| declared(version, field.message));
-        all.extend(fields);
-        all.extend(version.declarations.announcements.iter().map(|announced| announced.message));
+        let fields = version.declarations.version_field.iter();
+        revisions.extend(fields.map(|field| declared(version, field.message)));
+        announced.extend(version.declarations.announcements.iter().map(|announced| announced.message));
     }
     let field = |version: &Version<'_>| {
         version.declarations.version_field.as_ref().map_or("nowhere".to_owned(), |field| {
             format!("in `{}.{}`", version.name(field.message), dotted(&field.path))
         })
     };
-    add("place of the revision", field(old), field(new), &all);
+    add("place of the revision", field(old), field(new), &revisions);
     for (side, what) in
         [(Side::Client, "capabilities of the client"), (Side::Server, "capabilities of the server")]
     {
-        add(what, announcements(old, side), announcements(new, side), &all);
+        add(what, announcements(old, side), announcements(new, side), &announced);
     }
 }
 

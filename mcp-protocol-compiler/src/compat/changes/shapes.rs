@@ -15,14 +15,14 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
         let spans = vec![shape.name.span];
         match after.get(name) {
             None => {
-                let about = About { spans, counts: Some(&is_payload) };
+                let about = About { spans, counts: Some(&is_payload), side: None };
                 changes.add((Part::Shape, name), "removed".to_owned(), (Some(shape.name.span), None), &about);
             }
             Some(now) => compare_shape(changes, (old, shape), (new, now)),
         }
     }
     for (name, shape) in after.iter().filter(|(name, _)| !before.contains_key(*name)) {
-        let about = About { spans: vec![shape.name.span], counts: Some(&is_payload) };
+        let about = About { spans: vec![shape.name.span], counts: Some(&is_payload), side: None };
         changes.add((Part::Shape, name), "added".to_owned(), (None, Some(shape.name.span)), &about);
     }
 }
@@ -44,7 +44,7 @@ fn compare_shape(
     let mut add = |text: String, spans: (Option<Span>, Option<Span>), more: Vec<Span>| {
         let mut about: Vec<Span> = spans.0.into_iter().chain(spans.1).collect();
         about.extend(more);
-        let about = About { spans: about, counts: Some(&is_payload) };
+        let about = About { spans: about, counts: Some(&is_payload), side: None };
         changes.add((Part::Shape, name), text, spans, &about);
     };
     let (Form::Record(one), Form::Record(other)) = (&before.form, &after.form) else {

@@ -76,13 +76,15 @@ fn compare_state(
         Direction::Send => "send",
         Direction::Receive => "receive",
     };
-    let lists =
-        [(after.0, &of_after, &of_before, "may also"), (before.0, &of_before, &of_after, "may no longer")];
+    let lists = [(after.0, &of_after, &of_before, ALSO), (before.0, &of_before, &of_after, "may no longer")];
     for (version, these, those, what) in lists {
         for ((direction, _), edge) in these.iter().filter(|(key, _)| !those.contains_key(*key)) {
             let text = format!("{what} {} {}", verb(*direction), words(version, edge.message));
             let span = declared(version, edge.message);
-            let about = About { spans: vec![span], counts: Some(&is_order) };
+            // What a role accepts in addition, or does not send any more, surprises nobody.
+            let surprises = (*direction == Direction::Send) == (what == ALSO);
+            let spans = if surprises { vec![span] } else { Vec::new() };
+            let about = About { spans, counts: Some(&is_order), side: Some(before.1.side) };
             changes.add((Part::State, id), text, places, &about);
         }
     }
@@ -94,7 +96,12 @@ fn compare_state(
         {
             let text = format!("{} leads to {is}, no longer to {was}", words(after.0, now.message));
             let spans = vec![declared(before.0, edge.message), declared(after.0, now.message)];
-            changes.add((Part::State, id), text, places, &About { spans, counts: Some(&is_order) });
+            changes.add(
+                (Part::State, id),
+                text,
+                places,
+                &About { spans, counts: Some(&is_order), side: None },
+            );
         }
     }
     let rights = |state: &State| (state.may_close, state.peer_may_close);
@@ -119,6 +126,9 @@ fn closing(state: &State) -> &'static str {
         (false, false) => "neither side may close here",
     }
 }
+
+/// How a message is introduced that the state did not have.
+const ALSO: &str = "may also";
 
 /// What may happen in a state, with what runs side by side with it, by the messages as both files number them. Refusals
 /// are not changes of their own.
