@@ -68,10 +68,9 @@ const OLD: &str = "protocol P \"1\"\ntype Note = { text: string }\nnotification 
 fn for_programs_there_is_one_object_a_line() {
     let folder = folder("json");
     fs::write(folder.join("old.session"), OLD).unwrap();
-    let new = OLD.replace("text: string", "text: string, author: string").replace(
-        "*( !Add . End )",
-        "( *( !Add . End ), *( ?Gone . End ) )\nnotification Gone \"gone\"",
-    );
+    let new = OLD
+        .replace("text: string", "text: string, author: string")
+        .replace("*( !Add . End )", "( *( !Add . End ), *( ?Gone . End ) )\nnotification Gone \"gone\"");
     fs::write(folder.join("new.session"), new).unwrap();
     let (code, out, err) = run(&folder, &["compat", "--format", "json", "old.session", "new.session"]);
     assert_eq!((code, err.as_str()), (1, ""));

@@ -111,7 +111,7 @@ fn file(shapes: &[Shape]) -> String {
 #[test]
 fn what_fits_is_accepted_and_what_breaks_is_shown() {
     let (mut fitting, mut broken, mut samples, mut silent) = (0, 0, 0, 0);
-    for seed in 0..cases(4000) {
+    for seed in 0..cases(1000) {
         let mut random = Random::new(seed);
         let many = 1 + random.below(3);
         let mut old: Vec<Shape> = (0..many).map(|_| shape(&mut random, 3, many)).collect();
@@ -157,5 +157,5 @@ fn what_fits_is_accepted_and_what_breaks_is_shown() {
         }
     }
     println!("{fitting} fit, {broken} breaks, {samples} samples, {silent} breaks that no sample shows");
-    assert!(fitting > 500 && broken > 500 && samples > 20_000, "{fitting} {broken} {samples}");
+    assert!(fitting > 100 && broken > 100 && samples > 5_000, "{fitting} {broken} {samples}");
 }

@@ -105,7 +105,11 @@ pub(super) fn cases<'a>(
         for more in product(&present)? {
             let mut case = by_text.clone();
             case.extend(more);
-            let chosen = chosen(&possible, objects, &case);
+            // A record that is no union is not chosen: what is wrong in it is found in its fields.
+            let chosen = match receiver {
+                [only @ Form::Record(_)] => Some(*only),
+                _ => chosen(&possible, objects, &case),
+            };
             found.push((case, chosen));
             if found.len() > MOST_CASES {
                 return Err(TooManyCases);
