@@ -98,7 +98,17 @@ pub fn compile(entry: &Path, read: load::Read<'_>) -> io::Result<Compilation> {
 /// # Errors
 /// If the first file cannot be read.
 pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> io::Result<Compilation> {
-    let (mut compilation, resolution, files) = compile_once(entry, read, settings)?;
+    compile_next(SourceMap::new(), entry, read, settings)
+}
+
+/// Compiles a file next to others that were read before, so that one finding can point into all of them.
+pub(crate) fn compile_next(
+    sources: SourceMap,
+    entry: &Path,
+    read: load::Read<'_>,
+    settings: Settings,
+) -> io::Result<Compilation> {
+    let (mut compilation, resolution, files) = compile_once(sources, entry, read, settings)?;
     let Compilation { sources, diagnostics, .. } = &mut compilation;
     edits::place(diagnostics, &files, sources, &resolution);
     tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion| {
@@ -108,7 +118,7 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
             Ok(suggestion.apply(file, sources.text(file)).into_bytes())
         };
         // The first file was read before, and is read again from what is in memory.
-        compile_once(entry, &mut read, settings).ok().map(|(again, ..)| again.diagnostics)
+        compile_once(SourceMap::new(), entry, &mut read, settings).ok().map(|(again, ..)| again.diagnostics)
     });
     limit::limit(&mut compilation.diagnostics);
     Ok(compilation)
@@ -116,11 +126,11 @@ pub fn compile_with(entry: &Path, read: load::Read<'_>, settings: Settings) -> i
 
 /// Compiles without trying suggestions out, and without leaving out findings.
 fn compile_once(
+    mut sources: SourceMap,
     entry: &Path,
     read: load::Read<'_>,
     settings: Settings,
 ) -> io::Result<(Compilation, Resolution, Vec<load::LoadedFile>)> {
-    let mut sources = SourceMap::new();
     let mut found = Vec::new();
     let files = load::load(entry, read, &mut sources, &mut found)?;
     let unread = Unread::of(&found, &sources);

@@ -5,6 +5,7 @@
 //! each code, [`format`](format()) lays a file out, and [`dual`] writes a session type from the other side.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+pub mod compat;
 pub mod diagnostic;
 pub mod diagram;
 pub mod dual;

@@ -32,6 +32,23 @@ pub(crate) enum Command {
     Probe(Probe),
     /// Explains a code, with a wrong and a right example
     Explain(Explain),
+    /// Compares two versions of a protocol, and exits 1 if the clients and servers of the two cannot talk
+    Compat(Compat),
+    /// Lists what has changed between two versions of a protocol, and which peers each change breaks
+    Diff(Compat),
+}
+
+#[derive(Args)]
+pub(crate) struct Compat {
+    /// The file of the old version
+    #[arg(value_name = "OLD")]
+    pub(crate) old: PathBuf,
+    /// The file of the new version
+    #[arg(value_name = "NEW")]
+    pub(crate) new: PathBuf,
+    /// The output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: FindingFormat,
 }
 
 #[derive(Args)]

@@ -60,6 +60,8 @@ pub(crate) enum Failure {
     Report(quick_junit::SerializeError),
     /// No finding has this code; perhaps the other was meant.
     NoCode(String, Option<&'static str>),
+    /// One of two files to compare has errors, which have been printed.
+    NotComparable,
 }
 
 impl fmt::Display for Failure {
@@ -139,6 +141,9 @@ impl fmt::Display for Failure {
                 write!(formatter, "no offence has `{pattern}` in its name: `--list` shows them all")
             }
             Failure::Report(error) => write!(formatter, "the report cannot be written: {error}"),
+            Failure::NotComparable => {
+                write!(formatter, "the versions cannot be compared while a file has errors")
+            }
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;
                 match near {

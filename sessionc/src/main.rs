@@ -31,6 +31,8 @@ fn main() -> ExitCode {
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
+        Command::Compat(arguments) => commands::compat::run(&arguments),
+        Command::Diff(arguments) => commands::diff::run(&arguments),
     };
     match result {
         Ok(End::Clean) => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@
 //! [`Crossings::races`] looks at these, then [`Crossings::receive`] gives each role those along which it receives. Relating
 //! after closing would make different roles equal.
 
+mod apart;
 mod close_races;
 mod close_rights;
 mod closure;
@@ -41,6 +42,7 @@ use machine::Machine;
 use outcome::Outcome;
 use search::search;
 
+pub use apart::{Apart, Place, Reason, Sent, apart};
 pub use close_races::closing_races;
 pub use closure::{Added, Closed, Crossings, close};
 pub use diamond::races;

@@ -156,7 +156,8 @@ fn wrong_text<J: Json>(
     texts_of(protocol, first).find_map(|(name, ..)| {
         let mut texts = texts_in(first, name)?;
         for record in rest {
-            texts.extend(texts_in(record, name)?);
+            let more = texts_in(record, name)?;
+            texts.extend(more.into_iter().filter(|text| !texts.contains(text)).collect::<Vec<_>>());
         }
         let found = view.member(name).map_or_else(|| "nothing".to_owned(), |member| found(&member.view()));
         (!texts.contains(&found)).then(|| ShapeMismatch::here(or(&texts), found).in_member(name))

@@ -45,4 +45,4 @@ pub use choose::{choose, hides};
 pub use json::{Json, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;
-pub use sample::{LONGEST_SAMPLE, sample};
+pub use sample::{LONGEST_SAMPLE, Sample, Samples, sample};

@@ -17,48 +17,90 @@ pub const LONGEST_SAMPLE: usize = 1 << 16;
 /// Returns `None` if there is no finite value, as of `type Endless = { next: Endless }`, or if the value would be as long
 /// as [`LONGEST_SAMPLE`] or nested too deep.
 pub fn sample(protocol: &Protocol, shape: &Shape) -> Option<String> {
-    let heights = Heights::new(protocol);
-    // A value adds at most three to the height: those of a record, a name and a union.
-    heights.of(shape).filter(|height| *height <= 3 * DEEPEST)?;
-    let value = Sampler { protocol, heights: &heights, left: LONGEST_SAMPLE }.value(shape)?;
-    judge(protocol, shape, &&value).ok()?;
+    let value = Samples::new(protocol).of(shape)?;
     Some(value.to_string()).filter(|text| text.len() < LONGEST_SAMPLE)
 }
 
-/// A value that is made up.
-#[derive(Clone, Debug)]
-enum Sample<'p> {
-    Null,
-    False,
-    Zero,
-    Text(&'p str),
-    List,
-    Object(Vec<(&'p str, Sample<'p>)>),
+/// Makes up small values of the shapes of one protocol.
+#[derive(Debug)]
+pub struct Samples<'p> {
+    protocol: &'p Protocol,
+    heights: Heights,
 }
 
-impl<'p> Json for &Sample<'p> {
+impl<'p> Samples<'p> {
+    /// Looks at all shapes once.
+    pub fn new(protocol: &'p Protocol) -> Samples<'p> {
+        Samples { protocol, heights: Heights::new(protocol) }
+    }
+
+    /// A small value of a shape, as [`sample`] makes it.
+    ///
+    /// ```
+    /// use mcp_protocol_machine::Protocol;
+    /// use mcp_protocol_machine::protocol::Shape;
+    /// use mcp_protocol_machine::shape::Samples;
+    ///
+    /// let protocol = Protocol::new("Weather".into(), Vec::new().into());
+    /// let value = Samples::new(&protocol).of(&Shape::Text);
+    /// assert_eq!(value.map(|value| value.to_string()).as_deref(), Some("\"\""));
+    /// ```
+    pub fn of(&self, shape: &Shape) -> Option<Sample> {
+        // A value adds at most three to the height: those of a record, a name and a union.
+        self.heights.of(shape).filter(|height| *height <= 3 * DEEPEST)?;
+        let mut sampler = Sampler { protocol: self.protocol, heights: &self.heights, left: LONGEST_SAMPLE };
+        let value = sampler.value(shape)?;
+        judge(self.protocol, shape, &&value).ok().map(|()| value)
+    }
+}
+
+/// A JSON value that is made up. Its `Display` is JSON.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Sample {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number, as JSON writes it.
+    Number(&'static str),
+    /// A text.
+    Text(String),
+    /// A list.
+    List(Vec<Sample>),
+    /// An object, each key once.
+    Object(Vec<(String, Sample)>),
+}
+
+impl Json for &Sample {
     fn view(&self) -> JsonView<'_, Self> {
         match self {
             Sample::Null => JsonView::Null,
-            Sample::False => JsonView::Bool(false),
-            Sample::Zero => JsonView::Number(Cow::Borrowed("0")),
+            Sample::Bool(value) => JsonView::Bool(*value),
+            Sample::Number(written) => JsonView::Number(Cow::Borrowed(written)),
             Sample::Text(text) => JsonView::Text(Cow::Borrowed(text)),
-            Sample::List => JsonView::List(Cow::Borrowed(&[])),
-            Sample::Object(members) => {
-                JsonView::Object(members.iter().map(|(key, value)| (Cow::Borrowed(*key), value)).collect())
-            }
+            Sample::List(elements) => JsonView::List(elements.iter().collect()),
+            Sample::Object(members) => JsonView::Object(
+                members.iter().map(|(key, value)| (Cow::Borrowed(key.as_str()), value)).collect(),
+            ),
         }
     }
 }
 
-impl fmt::Display for Sample<'_> {
+impl fmt::Display for Sample {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Sample::Null => formatter.write_str("null"),
-            Sample::False => formatter.write_str("false"),
-            Sample::Zero => formatter.write_str("0"),
+            Sample::Bool(value) => write!(formatter, "{value}"),
+            Sample::Number(written) => formatter.write_str(written),
             Sample::Text(text) => write_text(formatter, text),
-            Sample::List => formatter.write_str("[]"),
+            Sample::List(elements) => {
+                formatter.write_str("[")?;
+                for (place, element) in elements.iter().enumerate() {
+                    let comma = if place > 0 { "," } else { "" };
+                    write!(formatter, "{comma}{element}")?;
+                }
+                formatter.write_str("]")
+            }
             Sample::Object(members) => {
                 formatter.write_str("{")?;
                 for (place, (key, value)) in members.iter().enumerate() {
@@ -93,23 +135,26 @@ struct Sampler<'p> {
     left: usize,
 }
 
-impl<'p> Sampler<'p> {
+impl Sampler<'_> {
     /// Recursion ends, because each step inside goes to a shape of a smaller height.
-    fn value(&mut self, shape: &'p Shape) -> Option<Sample<'p>> {
+    fn value(&mut self, shape: &Shape) -> Option<Sample> {
         self.left = self.left.checked_sub(2)?;
         Some(match shape {
             Shape::Any | Shape::Null => Sample::Null,
-            Shape::Bool => Sample::False,
-            Shape::Int | Shape::Uint | Shape::Number => Sample::Zero,
-            Shape::Text => Sample::Text(""),
-            Shape::Literal(text) => Sample::Text(text),
-            Shape::List(_) => Sample::List,
+            Shape::Bool => Sample::Bool(false),
+            Shape::Int | Shape::Uint | Shape::Number => Sample::Number("0"),
+            Shape::Text => Sample::Text(String::new()),
+            Shape::Literal(text) => {
+                self.left = self.left.checked_sub(text.len())?;
+                Sample::Text(text.to_string())
+            }
+            Shape::List(_) => Sample::List(Vec::new()),
             Shape::Object | Shape::Map(_) => Sample::Object(Vec::new()),
             Shape::Record(record) => {
                 let mut members = Vec::new();
                 for field in record.fields.iter().filter(|field| field.required) {
                     self.left = self.left.checked_sub(field.name.len())?;
-                    members.push((&*field.name, self.value(&field.shape)?));
+                    members.push((field.name.to_string(), self.value(&field.shape)?));
                 }
                 Sample::Object(members)
             }
@@ -132,6 +177,7 @@ impl<'p> Sampler<'p> {
 }
 
 /// How far the smallest value of each named shape is nested; those without a finite value have no height.
+#[derive(Debug)]
 struct Heights(HashMap<ShapeIndex, usize>);
 
 impl Heights {

@@ -1,7 +1,9 @@
 //! One command a file.
 
 pub(crate) mod check;
+pub(crate) mod compat;
 pub(crate) mod diagram;
+pub(crate) mod diff;
 pub(crate) mod dual;
 pub(crate) mod expand;
 pub(crate) mod explain;

@@ -68,6 +68,7 @@ fn the_compiler() {
             "tried",
             "consequences",
             "compile",
+            "compat",
             "explain",
         ],
         ..Layers::default()

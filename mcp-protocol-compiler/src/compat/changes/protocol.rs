@@ -1,0 +1,79 @@
+//! What has changed about the protocol as a whole.
+
+use mcp_protocol_machine::protocol::Side;
+
+use super::super::announced::dotted;
+use super::super::found::{Rule, declared};
+use super::{About, Changes, Part, Version, by_age};
+use crate::source::Span;
+
+pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Version<'_>) {
+    let name = |version: &Version<'_>| {
+        version.declarations.name.as_ref().map_or(String::new(), |name| name.text.clone())
+    };
+    let place = |version: &Version<'_>| version.declarations.name.as_ref().map(|name| name.span);
+    let spans = (place(old), place(new));
+    let envelope = |found: &super::Break| found.rule == Rule::Envelope;
+    let all: Vec<Span> = spans.0.into_iter().chain(spans.1).collect();
+    let mut add = |what: &str, old: String, new: String, about: &[Span]| {
+        if old != new {
+            let about = About { spans: about.to_vec(), counts: Some(&envelope), side: None };
+            let id = (Part::Protocol, what);
+            changes.add(id, format!("was {old}, is {new}"), spans, &about);
+        }
+    };
+    add("name", format!("`{}`", name(old)), format!("`{}`", name(new)), &[]);
+    let revision = |version: &Version<'_>| {
+        let declared = &version.declarations;
+        let quote = if declared.numeric_version { "" } else { "\"" };
+        declared.version.as_ref().map_or("none".to_owned(), |text| format!("{quote}{text}{quote}"))
+    };
+    add("revision", revision(old), revision(new), &[]);
+    let yes = |holds: bool| if holds { "permitted" } else { "not permitted" }.to_owned();
+    add("batches", yes(old.declarations.batch), yes(new.declarations.batch), &all);
+    let there = |without: bool| if without { "not written" } else { "written" }.to_owned();
+    let without = |version: &Version<'_>| there(version.declarations.without_jsonrpc);
+    add("member `jsonrpc`", without(old), without(new), &all);
+    let (mut revisions, mut announced) = (Vec::new(), Vec::new());
+    for (_, version) in by_age(old, new) {
+        let fields = version.declarations.version_field.iter();
+        revisions.extend(fields.map(|field| declared(version, field.message)));
+        announced.extend(version.declarations.announcements.iter().map(|announced| announced.message));
+    }
+    let field = |version: &Version<'_>| {
+        version.declarations.version_field.as_ref().map_or("nowhere".to_owned(), |field| {
+            format!("in `{}.{}`", version.name(field.message), dotted(&field.path))
+        })
+    };
+    add("place of the revision", field(old), field(new), &revisions);
+    for (side, what) in
+        [(Side::Client, "capabilities of the client"), (Side::Server, "capabilities of the server")]
+    {
+        add(what, announcements(old, side), announcements(new, side), &announced);
+    }
+}
+
+/// Where a side announces what it can do.
+fn announcements(version: &Version<'_>, side: Side) -> String {
+    let of_side = version.declarations.announcements.iter().filter(|found| found.table.side == side);
+    let texts: Vec<String> = of_side
+        .map(|found| {
+            let table = &found.table;
+            let mut text = match table.message {
+                Some(message) => format!("in `{}.{}`", version.name(message), dotted(&table.path)),
+                None => format!("in `{}` of each request", dotted(&table.path)),
+            };
+            let gates = table.defaults.iter();
+            let paths = gates.filter_map(|gate| version.declarations.gates.get(usize::from(gate.0)));
+            let defaults: Vec<String> = paths.map(|gate| format!("`{}`", dotted(&gate.path))).collect();
+            if !defaults.is_empty() {
+                text.push_str(&format!(" with the default {}", defaults.join(" and ")));
+            }
+            if table.open {
+                text.push_str(", open until announced");
+            }
+            text
+        })
+        .collect();
+    if texts.is_empty() { "nowhere".to_owned() } else { texts.join(" and ") }
+}

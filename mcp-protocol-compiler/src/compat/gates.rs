@@ -1,0 +1,154 @@
+//! Capabilities: whether a receiver demands one that the sender does not ask for.
+
+use mcp_protocol_machine::protocol::{Condition, MessageIndex, Requirement, Side, Text};
+
+use super::announced::{dotted, holder, path};
+use super::found::{Break, Pairing, Rule, declared};
+use super::order::AllWithheld;
+use super::shapes::may_hold;
+use crate::declarations::{During, Form, Message, PayloadType};
+use crate::diagnostic::Diagnostic;
+use crate::source::Span;
+
+/// Compares the gates of the messages that both files have.
+pub(super) fn compare(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) -> Vec<Break> {
+    let mut found = Vec::new();
+    for (sender, withheld) in [(Side::Client, &withheld[0]), (Side::Server, &withheld[1])] {
+        let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
+        for index in version.declarations.indices() {
+            let Some(received) = pairing.received_as(sender, index) else { continue };
+            let (Some(sent), Some(taken)) = (version.message(index), receiver.message(received)) else {
+                continue;
+            };
+            let is_exchanged =
+                version.senders(index).contains(&sender) && receiver.senders(received).contains(&sender);
+            if !is_exchanged || withheld.get(&index).is_some_and(|withheld| withheld.always) {
+                continue;
+            }
+            let spans = taken.requires.iter().copied();
+            for (requirement, span) in taken.table.requires.iter().zip(spans) {
+                let asked = Asked { pairing, sender, sent, requirement };
+                if !asked.is_implied() && asked.may_apply() {
+                    found.push(demanded(pairing, sender, (index, received), requirement, span));
+                }
+            }
+            for during in &taken.during {
+                if !sent.during.iter().any(|own| is_within(pairing, sender, own, during)) {
+                    found.push(only_during(pairing, sender, (index, received), during));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// A capability that a receiver demands for a message.
+struct Asked<'a> {
+    pairing: &'a Pairing<'a>,
+    sender: Side,
+    sent: &'a Message,
+    requirement: &'a Requirement,
+}
+
+impl Asked<'_> {
+    fn wanted(&self) -> &[Text] {
+        path(self.pairing.version(self.sender.other()), self.requirement)
+    }
+
+    /// Whether the sender asks for it, or for a part of it, wherever the receiver does.
+    fn is_implied(&self) -> bool {
+        let (version, wanted) = (self.pairing.version(self.sender), self.wanted());
+        let whose = holder(self.requirement, self.sender);
+        self.sent.table.requires.iter().any(|own| {
+            holder(own, self.sender) == whose
+                && path(version, own).starts_with(wanted)
+                && match (&own.condition, &self.requirement.condition) {
+                    (None, _) => true,
+                    (Some(own_condition), Some(condition)) if own.unless == self.requirement.unless => {
+                        // What is asked for in more cases is asked for in these.
+                        if own.unless {
+                            condition.covers(own_condition)
+                        } else {
+                            own_condition.covers(condition)
+                        }
+                    }
+                    _ => false,
+                }
+        })
+    }
+
+    /// Whether the sender may write a payload for which the receiver demands it.
+    fn may_apply(&self) -> bool {
+        let shapes = &self.pairing.version(self.sender).shapes.declared;
+        match (&self.requirement.condition, &self.sent.payload) {
+            (Some(condition), PayloadType::Shape { index, .. }) if !self.requirement.unless => {
+                may_hold(shapes, &Form::Named(*index), condition)
+            }
+            (Some(_), PayloadType::None) => self.requirement.unless,
+            _ => true,
+        }
+    }
+}
+
+/// Whether what permits a message for the sender permits it for the receiver.
+fn is_within(pairing: &Pairing<'_>, sender: Side, own: &During, theirs: &During) -> bool {
+    let covers = |own: &Option<Condition>, theirs: &Option<Condition>| match (own, theirs) {
+        (_, None) => true,
+        (Some(own), Some(theirs)) => theirs.covers(own),
+        (None, Some(_)) => false,
+    };
+    // A request that the receiver does not know is never its own.
+    let known = |request: &MessageIndex| {
+        let theirs_too = pairing.received_as(sender, *request);
+        theirs_too.is_none_or(|request| theirs.table.requests.contains(&request))
+    };
+    own.table.requests.iter().all(known) && covers(&own.table.condition, &theirs.table.condition)
+}
+
+fn demanded(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    (index, received): (MessageIndex, MessageIndex),
+    requirement: &Requirement,
+    span: Span,
+) -> Break {
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let what = pairing.words(sender, index);
+    let whose = pairing.peer(holder(requirement, sender));
+    let capability = dotted(path(pairing.version(sender.other()), requirement));
+    let when = requirement.when().map(|when| format!(" ({when})")).unwrap_or_default();
+    let whose = if whose == to { "it".to_owned() } else { whose.to_string() };
+    let one = declared(pairing.version(sender), index);
+    let diagnostic = Diagnostic::error(
+        Rule::Capability.code(),
+        span,
+        format!("{to} accepts {what}{when} only if {whose} has announced `{capability}`, which {from} does not ask for"),
+    )
+    .label(format!("{to} demands it"))
+    .also(one, format!("{from} may send it without"));
+    Break::new(Rule::Capability, diagnostic).about([one, declared(pairing.version(sender.other()), received)])
+}
+
+fn only_during(
+    pairing: &Pairing<'_>,
+    sender: Side,
+    (index, received): (MessageIndex, MessageIndex),
+    during: &During,
+) -> Break {
+    let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
+    let what = pairing.words(sender, index);
+    let names: Vec<String> = during.names.iter().map(|(name, _)| format!("`{}`", name.text)).collect();
+    let when = during.table.condition.as_ref().map(|condition| format!(" {condition}")).unwrap_or_default();
+    let one = declared(pairing.version(sender), index);
+    let diagnostic = Diagnostic::error(
+        Rule::Capability.code(),
+        during.span,
+        format!(
+            "{to} accepts {what} only while {}{when} runs, which {from} does not wait for",
+            names.join(" or ")
+        ),
+    )
+    .label(format!("{to} demands it"))
+    .also(one, format!("{from} may send it at other times"));
+    Break::new(Rule::Capability, diagnostic).about([one, declared(pairing.version(sender.other()), received)])
+}

@@ -1,0 +1,416 @@
+//! Whether a receiver accepts every payload that a sender may write, by their shapes.
+//!
+//! The values of a sender are those that its shape says, with no other members than the fields of its records: what a
+//! record ignores, its author does not write. Pairs of shapes are walked breadth first, each pair once, so a shape may
+//! contain itself, and what is found first is nested least. Each finding comes with a value that the sender's judge
+//! accepts and the receiver's refuses: both are asked.
+
+mod cases;
+mod leaves;
+mod restrict;
+
+use std::collections::HashSet;
+
+use mcp_protocol_machine::Protocol;
+use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
+
+use crate::declarations::{DeclaredShape, Field, Form};
+use crate::source::Span;
+use cases::{Case, Objects, Written, cases, is_there};
+use leaves::{declaration, leaves, origin, takes_scalar};
+
+pub(super) use restrict::{may_hold, restricted};
+
+/// How many pairs of shapes are compared for one payload.
+const MOST_PAIRS: usize = 100_000;
+
+/// How many refusals of one payload are kept.
+const MOST_REFUSALS: usize = 50;
+
+/// A value that a sender may write and its receiver refuses.
+#[derive(Clone, Debug)]
+pub(super) struct Refusal {
+    /// The whole payload.
+    pub(super) witness: Sample,
+    /// Where in it.
+    pub(super) path: String,
+    /// What the receiver expects there.
+    pub(super) expected: String,
+    /// What is there.
+    pub(super) found: String,
+    /// The field of the sender that it is in.
+    pub(super) sender: Option<Span>,
+    /// The field of the receiver that it is in, or that is missing.
+    pub(super) receiver: Option<Span>,
+    /// The pair of shapes that was compared.
+    pair: usize,
+}
+
+/// What comparing two shapes found.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Compared {
+    /// What is refused.
+    pub(super) refusals: Vec<Refusal>,
+    /// There is too much to compare.
+    pub(super) is_undecided: bool,
+}
+
+/// The shapes of a file, and the tables that judge by them.
+pub(super) struct ShapeTables {
+    pub(super) declared: Vec<DeclaredShape>,
+    tables: Protocol,
+}
+
+impl ShapeTables {
+    pub(super) fn new(declared: &[DeclaredShape]) -> ShapeTables {
+        let mut tables = Protocol::new("".into(), Vec::new().into());
+        tables.shapes = declared.iter().map(DeclaredShape::table).collect();
+        ShapeTables { declared: declared.to_vec(), tables }
+    }
+}
+
+/// Compares what a sender may write with what its receiver accepts. The sender's form may be one that no file declares.
+pub(super) fn compare<'a>(
+    (sender, of_sender): (&'a ShapeTables, &'a Form),
+    (receiver, of_receiver): (&'a ShapeTables, &'a Form),
+) -> Compared {
+    let any = Form::Any;
+    let parts =
+        [Form::Null, Form::Bool, Form::Number, Form::String, Form::List(Box::new(Form::Any)), Form::Object];
+    // What is made up here outlives the walk, and so does what the files declare.
+    let mut walk = Walk {
+        sender,
+        receiver,
+        samples: Samples::new(&sender.tables),
+        roots: (of_sender, of_receiver),
+        any: &any,
+        parts: &parts,
+        pairs: Vec::new(),
+        seen: HashSet::new(),
+        found: Compared::default(),
+    };
+    walk.run();
+    walk.found
+}
+
+/// What a sender may write in a place, and what its receiver accepts there.
+struct Pair<'a> {
+    alternatives: Vec<&'a Form>,
+    /// The form that these are of.
+    sender: &'a Form,
+    receiver: &'a Form,
+    /// The pair of what is around it, and how it stands in it.
+    around: Option<(usize, Around)>,
+    depth: usize,
+    spans: (Option<Span>, Option<Span>),
+}
+
+/// How a value stands in another one.
+enum Around {
+    Element,
+    Member(String, Vec<(String, Sample)>),
+}
+
+struct Walk<'a> {
+    sender: &'a ShapeTables,
+    receiver: &'a ShapeTables,
+    samples: Samples<'a>,
+    roots: (&'a Form, &'a Form),
+    any: &'a Form,
+    parts: &'a [Form],
+    pairs: Vec<Pair<'a>>,
+    seen: HashSet<(Vec<*const Form>, Vec<*const Form>)>,
+    found: Compared,
+}
+
+impl<'a> Walk<'a> {
+    fn run(&mut self) {
+        let (sender, receiver) = self.roots;
+        self.add((leaves(&self.sender.declared, sender), sender), receiver, None, 0, (None, None));
+        let mut next = 0;
+        while next < self.pairs.len() {
+            if next >= MOST_PAIRS {
+                self.found.is_undecided = true;
+            }
+            if next >= MOST_PAIRS || self.found.refusals.len() >= MOST_REFUSALS {
+                return;
+            }
+            self.compare(next);
+            next += 1;
+        }
+    }
+
+    fn add(
+        &mut self,
+        (alternatives, sender): (Vec<&'a Form>, &'a Form),
+        receiver: &'a Form,
+        around: Option<(usize, Around)>,
+        depth: usize,
+        spans: (Option<Span>, Option<Span>),
+    ) {
+        let address = |leaf: &&'a Form| std::ptr::from_ref::<Form>(leaf);
+        let key = (
+            alternatives.iter().map(address).collect(),
+            leaves(&self.receiver.declared, receiver).iter().map(address).collect(),
+        );
+        // Nesting that deep no judge accepts.
+        if depth <= DEEPEST && self.seen.insert(key) {
+            self.pairs.push(Pair { alternatives, sender, receiver, around, depth, spans });
+        }
+    }
+
+    fn compare(&mut self, index: usize) {
+        let Some(pair) = self.pairs.get(index) else { return };
+        let receiver = leaves(&self.receiver.declared, pair.receiver);
+        if let [Form::Any] = receiver.as_slice() {
+            return;
+        }
+        let (any, parts) = (self.any, self.parts);
+        let of_any = |leaf: &'a Form| -> Vec<&'a Form> {
+            if matches!(leaf, Form::Any) { parts.iter().collect() } else { vec![leaf] }
+        };
+        let alternatives: Vec<&'a Form> = pair.alternatives.iter().copied().flat_map(of_any).collect();
+        for leaf in alternatives {
+            // One value of `any` is enough to show that not all are taken.
+            let is_shown = parts.iter().any(|part| std::ptr::eq(part, leaf))
+                && self.found.refusals.last().is_some_and(|last| last.pair == index);
+            if is_shown {
+                continue;
+            }
+            if let Form::List(of) = leaf {
+                self.compare_lists(index, leaf, of, &receiver);
+            } else if let Some(objects) = Objects::of(leaf, &receiver, any) {
+                self.compare_objects(index, leaf, &objects, &receiver);
+            } else if !receiver.iter().any(|taker| takes_scalar(taker, leaf)) {
+                let values = scalars(leaf, &receiver);
+                self.refuse_one_of(index, leaf, values, None);
+            }
+        }
+    }
+
+    fn compare_lists(&mut self, index: usize, leaf: &'a Form, of: &'a Form, receiver: &[&'a Form]) {
+        match receiver.iter().find(|leaf| matches!(leaf, Form::List(_) | Form::Any)) {
+            Some(Form::List(expected)) => {
+                let (depth, spans) = self.below(index);
+                let alternatives = leaves(&self.sender.declared, of);
+                self.add((alternatives, of), expected, Some((index, Around::Element)), depth, spans);
+            }
+            Some(_) => {}
+            None => self.refuse_one_of(index, leaf, vec![Sample::List(Vec::new())], None),
+        }
+    }
+
+    fn compare_objects(
+        &mut self,
+        index: usize,
+        leaf: &'a Form,
+        objects: &Objects<'a>,
+        receiver: &[&'a Form],
+    ) {
+        let (sender, receiver) = ((&*self.sender.declared, objects), (&*self.receiver.declared, receiver));
+        let Ok(cases) = cases(sender, receiver) else {
+            self.found.is_undecided = true;
+            return;
+        };
+        for (case, chosen) in cases {
+            // Where a field has no value at all, there is no such object.
+            let Some(members) = self.members(objects, &case) else { continue };
+            match chosen {
+                Some(Form::Record(record)) => {
+                    for field in &record.fields {
+                        let name = field.name.text.as_str();
+                        match written(&self.sender.declared, objects, &case, name) {
+                            Some((sent, span)) => {
+                                let mut siblings = members.clone();
+                                siblings.retain(|(key, _)| key != name);
+                                let around = Some((index, Around::Member(name.to_owned(), siblings)));
+                                let (depth, (of_sender, _)) = self.below(index);
+                                let spans = (span.or(of_sender), Some(field.name.span));
+                                self.add(sent, &field.form, around, depth, spans);
+                            }
+                            None if !field.optional => {
+                                let without = Sample::Object(members.clone());
+                                self.refuse_one_of(index, leaf, vec![without], Some(field));
+                            }
+                            None => {}
+                        }
+                    }
+                }
+                Some(Form::Map(of)) => self.compare_members(index, objects, &case, members, of),
+                Some(_) => {}
+                None => self.refuse_one_of(index, leaf, vec![Sample::Object(members)], None),
+            }
+        }
+    }
+
+    /// All members of an object against what those of a `map` are.
+    fn compare_members(
+        &mut self,
+        index: usize,
+        objects: &Objects<'a>,
+        case: &Case<'a>,
+        members: Vec<(String, Sample)>,
+        of: &'a Form,
+    ) {
+        for sent in &objects.fields {
+            let Some((written, span)) = written(&self.sender.declared, objects, case, sent.name) else {
+                continue;
+            };
+            let mut siblings = members.clone();
+            siblings.retain(|(key, _)| key != sent.name);
+            let (depth, (of_sender, of_receiver)) = self.below(index);
+            let around = Some((index, Around::Member(sent.name.to_owned(), siblings)));
+            self.add(written, of, around, depth, (span.or(of_sender), of_receiver));
+        }
+        if let Some(others) = objects.others {
+            let mut key = "key".to_owned();
+            while objects.field(&key).is_some() {
+                key.push('_');
+            }
+            let (depth, spans) = self.below(index);
+            let alternatives = leaves(&self.sender.declared, others);
+            let around = Some((index, Around::Member(key, members)));
+            self.add((alternatives, others), of, around, depth, spans);
+        }
+    }
+
+    fn below(&self, index: usize) -> (usize, (Option<Span>, Option<Span>)) {
+        let pair = self.pairs.get(index);
+        pair.map_or((DEEPEST + 1, (None, None)), |pair| (pair.depth + 1, pair.spans))
+    }
+
+    /// The members of a small object of a case; nothing if one of them has no value.
+    fn members(&self, objects: &Objects<'a>, case: &Case<'a>) -> Option<Vec<(String, Sample)>> {
+        let mut members = Vec::new();
+        for sent in &objects.fields {
+            if !is_there(objects, case, sent.name) {
+                continue;
+            }
+            let ((alternatives, _), _) = written(&self.sender.declared, objects, case, sent.name)?;
+            members.push((sent.name.to_owned(), self.value(&alternatives)?));
+        }
+        Some(members)
+    }
+
+    fn value(&self, alternatives: &[&Form]) -> Option<Sample> {
+        alternatives.iter().find_map(|leaf| self.samples.of(&leaf.table()))
+    }
+
+    /// Notes the first of these values that the sender may really write in a place and the receiver refuses.
+    fn refuse_one_of(&mut self, index: usize, leaf: &Form, values: Vec<Sample>, missing: Option<&'a Field>) {
+        let Some(pair) = self.pairs.get(index) else { return };
+        for value in values {
+            let Err(mismatch) = judge(&self.receiver.tables, &pair.receiver.table(), &&value) else {
+                continue;
+            };
+            let (witness, around) = self.whole(index, value);
+            let (sender, receiver) = self.roots;
+            let may_be_sent = judge(&self.sender.tables, &sender.table(), &&witness).is_ok();
+            if !may_be_sent || judge(&self.receiver.tables, &receiver.table(), &&witness).is_ok() {
+                continue;
+            }
+            let of_sender = origin(&self.sender.declared, pair.sender, leaf).or(pair.spans.0);
+            let of_receiver = declaration(&self.receiver.declared, pair.receiver).or(pair.spans.1);
+            // Of several missing fields the judge names the first.
+            let (path, expected, found) = match missing {
+                Some(field) => (step(&field.name.text), self.expected(&field.form), "nothing".to_owned()),
+                None => (mismatch.path, mismatch.expected, mismatch.found),
+            };
+            self.found.refusals.push(Refusal {
+                witness,
+                path: join(&around, &path),
+                expected,
+                found,
+                sender: of_sender,
+                receiver: missing.map(|field| field.name.span).or(of_receiver),
+                pair: index,
+            });
+            return;
+        }
+    }
+
+    /// What the receiver expects of a form, in the judge's words.
+    fn expected(&self, form: &Form) -> String {
+        let values =
+            [Sample::Null, Sample::Number("0.5"), Sample::Text(String::new()), Sample::List(Vec::new())];
+        let shape = form.table();
+        let judged = values.iter().filter_map(|value| judge(&self.receiver.tables, &shape, &value).err());
+        let mut of_whole = judged.filter(|mismatch| mismatch.path.is_empty());
+        of_whole.next().map_or("a value".to_owned(), |mismatch| mismatch.expected)
+    }
+
+    /// The whole payload around a value, and the path that leads there.
+    fn whole(&self, index: usize, value: Sample) -> (Sample, String) {
+        let (mut value, mut path, mut index) = (value, String::new(), index);
+        while let Some((outer, around)) = self.pairs.get(index).and_then(|pair| pair.around.as_ref()) {
+            value = match around {
+                Around::Element => {
+                    path = join("[0]", &path);
+                    Sample::List(vec![value])
+                }
+                Around::Member(key, siblings) => {
+                    path = join(&step(key), &path);
+                    let mut members = siblings.clone();
+                    members.push((key.clone(), value));
+                    Sample::Object(members)
+                }
+            };
+            index = *outer;
+        }
+        (value, path)
+    }
+}
+
+/// What a field of an object may be in a case, and where it is declared; nothing if it is not there.
+fn written<'a>(
+    shapes: &'a [DeclaredShape],
+    objects: &Objects<'a>,
+    case: &Case<'a>,
+    name: &str,
+) -> Option<((Vec<&'a Form>, &'a Form), Option<Span>)> {
+    let sent = objects.field(name)?;
+    let alternatives = match case.get(name) {
+        Some(Written::Absent) => return None,
+        Some(Written::Text(_, leaf)) => vec![*leaf],
+        Some(Written::Other(leaves)) => leaves.clone(),
+        None => leaves(shapes, sent.form),
+    };
+    Some(((alternatives, sent.form), sent.span))
+}
+
+/// Values of a leaf that is neither a list nor an object, among them one that the receiver's leaves refuse if they refuse
+/// any.
+fn scalars(leaf: &Form, receiver: &[&Form]) -> Vec<Sample> {
+    match leaf {
+        Form::Null => vec![Sample::Null],
+        Form::Bool => vec![Sample::Bool(false)],
+        Form::Int => vec![Sample::Number("0"), Sample::Number("-1")],
+        Form::Uint => vec![Sample::Number("0"), Sample::Number("18446744073709551615")],
+        Form::Number => vec![Sample::Number("0"), Sample::Number("0.5")],
+        Form::Literal(text) => vec![Sample::Text(text.clone())],
+        Form::String => {
+            let is_known = |text: &str| receiver.iter().any(|leaf| **leaf == Form::Literal(text.to_owned()));
+            let mut text = "text".to_owned();
+            while is_known(&text) {
+                text.push('_');
+            }
+            vec![Sample::Text(text)]
+        }
+        _ => Vec::new(),
+    }
+}
+
+/// A key as a step of a path.
+fn step(key: &str) -> String {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '_' | '$' | '-');
+    if !key.is_empty() && key.chars().all(plain) { key.to_owned() } else { format!("[{key:?}]") }
+}
+
+/// Two paths, one behind the other.
+fn join(front: &str, back: &str) -> String {
+    match (front.is_empty(), back.is_empty() || back.starts_with('[')) {
+        (true, _) => back.to_owned(),
+        (false, true) => format!("{front}{back}"),
+        (false, false) => format!("{front}.{back}"),
+    }
+}

@@ -1,0 +1,95 @@
+//! The payloads that meet a condition, or do not, as a shape.
+
+use mcp_protocol_machine::protocol::{Condition, Text};
+
+use super::leaves::leaves;
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::source::Span;
+
+/// Whether some payload of a shape meets a condition.
+pub(in crate::compat) fn may_hold(shapes: &[DeclaredShape], form: &Form, condition: &Condition) -> bool {
+    let literal = condition.literal.as_deref();
+    leaves(shapes, form).into_iter().any(|leaf| part(shapes, leaf, &condition.path, literal, true).is_some())
+}
+
+/// The payloads of a shape that meet a condition, or those that do not, as a shape; nothing if there are none. A payload of
+/// which the shape does not say whether it does is among both.
+pub(in crate::compat) fn restricted(
+    shapes: &[DeclaredShape],
+    form: &Form,
+    condition: &Condition,
+    meets: bool,
+) -> Option<Form> {
+    let literal = condition.literal.as_deref();
+    let parts = leaves(shapes, form);
+    let kept = parts.into_iter().filter_map(|leaf| part(shapes, leaf, &condition.path, literal, meets));
+    union(kept.collect())
+}
+
+fn union(parts: Vec<Form>) -> Option<Form> {
+    let alternative = |form| Alternative { form, span: Span::default(), text: String::new() };
+    match parts.len() {
+        0 => None,
+        1 => parts.into_iter().next(),
+        _ => Some(Form::Union(parts.into_iter().map(alternative).collect())),
+    }
+}
+
+/// What is left of one alternative.
+fn part(
+    shapes: &[DeclaredShape],
+    leaf: &Form,
+    path: &[Text],
+    literal: Option<&str>,
+    meets: bool,
+) -> Option<Form> {
+    let Some((key, rest)) = path.split_first() else { return value(leaf, literal, meets) };
+    match leaf {
+        Form::Any | Form::Object | Form::Map(_) => Some(leaf.clone()),
+        Form::Record(record) => match record.field(key) {
+            None if meets && !record.rest => None,
+            None => Some(leaf.clone()),
+            Some(field) => {
+                let parts = leaves(shapes, &field.form);
+                let kept: Vec<Form> =
+                    parts.into_iter().filter_map(|leaf| part(shapes, leaf, rest, literal, meets)).collect();
+                with_field(record, field, union(kept), meets)
+            }
+        },
+        _ => (!meets).then(|| leaf.clone()),
+    }
+}
+
+/// A record in which a field is what is left of it. A condition that looks into a field that is absent is not met.
+fn with_field(record: &Record, changed: &Field, form: Option<Form>, meets: bool) -> Option<Form> {
+    let form = match form {
+        None if meets || !changed.optional => return None,
+        form => form,
+    };
+    let mut record = record.clone();
+    match form {
+        None => record.fields.retain(|field| field.name.text != changed.name.text),
+        Some(form) => {
+            let fields = record.fields.iter_mut();
+            for field in fields.filter(|field| field.name.text == changed.name.text) {
+                field.form = form.clone();
+                field.optional &= !meets;
+            }
+        }
+    }
+    Some(Form::Record(record))
+}
+
+/// What is left of a value that the condition looks at: a text, or something that is neither `null` nor `false`.
+fn value(leaf: &Form, literal: Option<&str>, meets: bool) -> Option<Form> {
+    let keep = match (leaf, literal) {
+        (Form::Any | Form::Bool, None) | (Form::Any, Some(_)) => true,
+        (Form::Null, None) => !meets,
+        (_, None) => meets,
+        (Form::String, Some(text)) if meets => return Some(Form::Literal(text.to_owned())),
+        (Form::String, Some(_)) => true,
+        (Form::Literal(known), Some(text)) => (known == text) == meets,
+        (_, Some(_)) => !meets,
+    };
+    keep.then(|| leaf.clone())
+}

@@ -1,0 +1,142 @@
+//! One of the two files that are compared, as the comparison reads it.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex, Origin, Side};
+
+use super::shapes::ShapeTables;
+use crate::automaton::Automaton;
+use crate::compiled::Compiled;
+use crate::declarations::{Declarations, Message};
+
+/// Which of the two files.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Age {
+    /// The first.
+    Old,
+    /// The second.
+    New,
+}
+
+impl Age {
+    /// The other file.
+    pub const fn other(self) -> Age {
+        match self {
+            Age::Old => Age::New,
+            Age::New => Age::Old,
+        }
+    }
+
+    /// `old`, `new`
+    pub const fn word(self) -> &'static str {
+        match self {
+            Age::Old => "old",
+            Age::New => "new",
+        }
+    }
+
+    pub(super) const fn place(self) -> usize {
+        match self {
+            Age::Old => 0,
+            Age::New => 1,
+        }
+    }
+}
+
+/// One role of one file: `the old client`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Peer {
+    /// The file.
+    pub age: Age,
+    /// The role.
+    pub side: Side,
+}
+
+impl fmt::Display for Peer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let side = match self.side {
+            Side::Client => "client",
+            Side::Server => "server",
+        };
+        write!(formatter, "the {} {side}", self.age.word())
+    }
+}
+
+/// One of the files.
+pub(super) struct Version<'a> {
+    pub(super) age: Age,
+    pub(super) declarations: &'a Declarations,
+    pub(super) shapes: ShapeTables,
+    pub(super) client: Option<Automaton>,
+    pub(super) server: Option<Automaton>,
+}
+
+impl<'a> Version<'a> {
+    pub(super) fn new(age: Age, compiled: &'a Compiled) -> Version<'a> {
+        Version {
+            age,
+            declarations: &compiled.declarations,
+            shapes: ShapeTables::new(&compiled.declarations.shapes),
+            client: compiled.client.as_deref().map(as_written),
+            server: compiled.server.as_deref().map(as_written),
+        }
+    }
+
+    pub(super) fn role(&self, side: Side) -> Option<&Automaton> {
+        match side {
+            Side::Client => self.client.as_ref(),
+            Side::Server => self.server.as_ref(),
+        }
+    }
+
+    pub(super) fn message(&self, index: MessageIndex) -> Option<&'a Message> {
+        self.declarations.message(index)
+    }
+
+    pub(super) fn name(&self, index: MessageIndex) -> &'a str {
+        self.declarations.message_name(index)
+    }
+
+    /// Which sides send a message, by the roles that the file has.
+    pub(super) fn senders(&self, index: MessageIndex) -> BTreeSet<Side> {
+        let mut senders = self.senders_in_types(index);
+        senders.extend(self.senders_beside(index));
+        senders
+    }
+
+    /// Which sides send a cancel or a report of progress, which belong to requests and may stand in no session type.
+    fn senders_beside(&self, index: MessageIndex) -> BTreeSet<Side> {
+        let Some(message) = self.message(index) else { return BTreeSet::new() };
+        let (cancels, reports) = (message.table.cancels.is_some(), message.table.reports.is_some());
+        let requests = self.declarations.indices().filter(|index| {
+            let table = self.message(*index).map(|message| &message.table);
+            table.is_some_and(|table| {
+                table.kind == Kind::Request && ((cancels && table.cancellable) || reports)
+            })
+        });
+        let senders: BTreeSet<Side> = requests.flat_map(|request| self.senders_in_types(request)).collect();
+        // Progress goes to the sender of the request, a cancel comes from it.
+        senders.into_iter().map(|side| if cancels { side } else { side.other() }).collect()
+    }
+
+    fn senders_in_types(&self, index: MessageIndex) -> BTreeSet<Side> {
+        let mut senders = BTreeSet::new();
+        for role in [Side::Client, Side::Server].into_iter().filter_map(|side| self.role(side)) {
+            for edge in role.states.iter().flat_map(|state| &state.edges).filter(|edge| edge.message == index)
+            {
+                let is_own = edge.direction == Direction::Send;
+                senders.insert(if is_own { role.side } else { role.side.other() });
+            }
+        }
+        senders
+    }
+}
+
+/// A role as its text has it: what the compiler added for messages that may come late is not compared, because it makes
+/// different roles equal.
+fn as_written(automaton: &Automaton) -> Automaton {
+    let mut role = automaton.clone();
+    role.states.iter_mut().for_each(|state| state.edges.retain(|edge| edge.origin != Origin::Closure));
+    role
+}

@@ -1,0 +1,207 @@
+//! Single edits, and what is said of each.
+
+use crate::{lines, rendered, verdict};
+
+const NOTES: &str = "protocol Notes \"1\"
+type Note = { text: string, mood?: \"calm\" | \"angry\", count: uint }
+request Hello \"hello\" (_) -> Welcome (_)
+request Add \"add\" (Note) -> Added (Note)
+notification Changed \"changed\"
+capabilities client = Hello.can
+capabilities server = Welcome.can
+client Author
+server Archive = dual Author
+Author = !Hello . ?Welcome . Open
+Open = ( *( !Add . ?reply . End ), *( ?Changed . End ) )
+";
+
+fn with(edits: &[(&str, &str)]) -> String {
+    edits.iter().fold(NOTES.to_owned(), |text, (from, to)| {
+        assert!(text.contains(from), "{from}");
+        text.replace(from, to)
+    })
+}
+
+fn changed(edits: &[(&str, &str)]) -> Vec<String> {
+    lines(NOTES, &with(edits))
+}
+
+#[test]
+fn a_required_field_breaks_who_does_not_write_it() {
+    // Both sides send a note: the client as params, the server as the result.
+    assert_eq!(
+        changed(&[("count: uint", "count: uint, author: string")]),
+        [
+            "old-new C0004 the old client may send `add` without `author`, where the new server expects a string",
+            "new-old C0004 the old server may send the reply `Added` to `add` without `author`, where the new client \
+             expects a string"
+        ]
+    );
+    assert_eq!(changed(&[("count: uint", "count: uint, author?: string")]), [""; 0]);
+}
+
+#[test]
+fn types_that_narrow_break() {
+    let sent = |edit: (&str, &str)| {
+        let found = changed(&[edit]);
+        let of_client = found.into_iter().filter(|line| line.contains("client may send"));
+        of_client.collect::<Vec<_>>()
+    };
+    assert_eq!(
+        sent(("text: string", "text: [string]")),
+        [
+            "old-new C0004 the old client may send `add` with \"text\" in `text`, where the new server expects a list",
+            "new-old C0004 the new client may send `add` with a list in `text`, where the old server expects a string"
+        ]
+    );
+    assert_eq!(
+        sent((" | \"angry\"", "")),
+        [
+            "old-new C0004 the old client may send `add` with \"angry\" in `mood`, where the new server expects \"calm\""
+        ]
+    );
+    assert_eq!(
+        sent((" | \"angry\"", " | \"angry\" | string")),
+        [
+            "new-old C0004 the new client may send `add` with \"text\" in `mood`, where the old server expects \
+             \"calm\" or \"angry\""
+        ]
+    );
+    assert_eq!(
+        sent(("uint", "int")),
+        [
+            "old-new C0004 the old client may send `add` with 18446744073709551615 in `count`, where the new server \
+             expects a whole number",
+            "new-old C0004 the new client may send `add` with -1 in `count`, where the old server expects a whole \
+             number that is not negative"
+        ]
+    );
+    assert_eq!(
+        sent(("count: uint", "count?: uint")),
+        [
+            "new-old C0004 the new client may send `add` without `count`, where the old server expects a whole number \
+             that is not negative"
+        ]
+    );
+}
+
+/// What every file can do must not break because one more thing can be done.
+const FIND: &str = "Open = ( *( !Find . ?reply . End ), *( !Add";
+
+#[test]
+fn a_new_request_breaks_unless_the_other_side_has_to_announce_it() {
+    let find = |requires: &str| {
+        let declared = format!("request Find \"find\" (_) -> Found (_) {requires}\nnotification Changed");
+        changed(&[("notification Changed", &declared), ("Open = ( *( !Add", FIND)])
+    };
+    assert_eq!(
+        find(""),
+        ["new-old C0001 the new client may send `find`, which the old server does not know"]
+    );
+    assert_eq!(find("requires server.search"), [""; 0]);
+    assert_eq!(find("requires peer.search"), [""; 0]);
+    // The client decides by itself, and the old server was never asked.
+    assert_eq!(
+        find("requires own.search"),
+        ["new-old C0001 the new client may send `find`, which the old server does not know"]
+    );
+}
+
+#[test]
+fn a_gate_that_closes_breaks() {
+    assert_eq!(
+        changed(&[("-> Added (Note)", "-> Added (Note) requires server.notes")]),
+        [
+            "old-new C0003 the new server accepts `add` only if it has announced `notes`, which the old client does \
+             not ask for"
+        ]
+    );
+}
+
+#[test]
+fn a_payload_that_a_gate_keeps_back_breaks_nothing() {
+    let with_kind = "type Note = { text: string, mood?: \"calm\" | \"angry\", count: uint, kind?: \"list\" }";
+    let old = with(&[("type Note = { text: string, mood?: \"calm\" | \"angry\", count: uint }", with_kind)]);
+    let new = old.replace("kind?: \"list\"", "kind?: \"list\" | \"drawing\"");
+    let gated =
+        new.replace("-> Added (Note)", "-> Added (Note) requires server.drawings if kind = \"drawing\"");
+    let of_client = |new: &str| {
+        let found = lines(&old, new);
+        found.into_iter().filter(|line| line.contains("client may send")).count()
+    };
+    assert_eq!((of_client(&new), of_client(&gated)), (1, 0));
+}
+
+#[test]
+fn the_envelope_and_what_ties_messages() {
+    assert_eq!(
+        changed(&[("Notes \"1\"", "Notes \"1\" batch")]),
+        [
+            "old-new C0006 the new server may send batches, which the old client refuses",
+            "new-old C0006 the new client may send batches, which the old server refuses"
+        ]
+    );
+    assert_eq!(
+        changed(&[("client = Hello.can", "client = Hello.capabilities")]),
+        [
+            "old-new C0006 the old client announces its capabilities in `Hello.can`, and the new server looks for them \
+             in `Hello.capabilities`",
+            "new-old C0006 the new client announces its capabilities in `Hello.capabilities`, and the old server looks \
+             for them in `Hello.can`"
+        ]
+    );
+    let cancel = "-> Added (Note) cancellable\nnotification Stop \"stop\" (_) cancels id";
+    assert_eq!(
+        changed(&[("-> Added (Note)", cancel)]),
+        ["new-old C0005 `add` may be cancelled in another way for the new client than for the old server"]
+    );
+}
+
+#[test]
+fn payloads_of_rust_are_compared_by_name() {
+    let types = ("protocol Notes \"1\"\n", "protocol Notes \"1\"\ntypes crate::notes\n");
+    let old = with(&[types, ("-> Welcome (_)", "-> Welcome (Old)")]);
+    let new = old.replace("(Old)", "(New)");
+    let found = verdict(&old, &new);
+    assert!(found.is_compatible());
+    assert_eq!(
+        lines(&old, &new),
+        [
+            "old-new C0007 the new server writes `crate::notes::New` in the reply `Welcome` to `hello`, and the old \
+             client reads `crate::notes::Old`: only the Rust types say whether that fits",
+            "new-old C0007 the old server writes `crate::notes::Old` in the reply `Welcome` to `hello`, and the new \
+             client reads `crate::notes::New`: only the Rust types say whether that fits"
+        ]
+    );
+    assert_eq!(lines(&old, &old), [""; 0]);
+}
+
+#[test]
+fn a_shape_may_contain_itself() {
+    let tree = with(&[("count: uint", "count: uint, parts?: [Note]")]);
+    assert_eq!(lines(&tree, &tree), [""; 0]);
+    let new = tree.replace("text: string", "text: string | null");
+    let found = lines(&tree, &new);
+    assert_eq!(found.len(), 2, "{found:?}");
+    // Where the whole fits, what it contains fits.
+    assert_eq!(lines(NOTES, &tree), [""; 0]);
+}
+
+#[test]
+fn a_method_of_a_pattern_is_known() {
+    let pattern = "notification Extension \"$/*\" (_?)\nnotification Changed";
+    let old = with(&[("notification Changed", pattern), ("Open = ( ", "Open = ( *( !Extension . End ), ")]);
+    let new = old
+        .replace("notification Changed", "notification Music \"$/music\" (_)\nnotification Changed")
+        .replace("Open = ( ", "Open = ( *( !Music . End ), ");
+    assert_eq!(lines(&old, &new), [""; 0]);
+}
+
+#[test]
+fn a_finding_has_the_exchange_and_both_files() {
+    let new = with(&[
+        ("Author = !Hello . ?Welcome . Open", "Author = !Hello . ?Welcome . !Login . ?reply . Open"),
+        ("notification Changed", "request Login \"login\" -> LoggedIn\nnotification Changed"),
+    ]);
+    insta::assert_snapshot!(rendered(NOTES, &new));
+}

@@ -1,0 +1,110 @@
+//! `sessionc compat` and `sessionc diff` as a user runs them; `docs/evolving.md` shows what they print.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use mcp_protocol_compiler::explain::blocks;
+use serde_json::Value;
+
+/// A folder of its own for each test.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("compat_{name}"));
+    let _ = fs::remove_dir_all(&path);
+    fs::create_dir_all(&path).unwrap();
+    path
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+        command.env_remove(name);
+    }
+    let output = command.args(arguments).current_dir(folder).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+}
+
+/// A text without spaces at the ends of lines and of the whole, which no reader sees.
+fn trimmed(text: &str) -> String {
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// Set `REWRITE_PAGE` to write what the commands print into the page; then read it.
+#[test]
+fn the_page_shows_what_the_commands_print() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/evolving.md");
+    let mut page = fs::read_to_string(&path).unwrap();
+    let folder = folder("page");
+    let mut commands = 0;
+    for block in blocks(&page.clone()) {
+        if let Some(name) = block.value("file") {
+            fs::write(folder.join(name), &block.text).unwrap();
+        }
+        if !block.has("console") {
+            continue;
+        }
+        commands += 1;
+        let (command, shown) = block.text.split_once('\n').unwrap();
+        let arguments: Vec<&str> = command.strip_prefix("$ sessionc ").unwrap().split(' ').collect();
+        let (code, out, err) = run(&folder, &arguments);
+        assert_eq!((Some(code.to_string().as_str()), err.as_str()), (block.value("exits"), ""), "{command}");
+        if std::env::var_os("REWRITE_PAGE").is_some() {
+            let new = format!("{command}\n{}\n", trimmed(&out));
+            page = page.replacen(&format!("\n{}```\n", block.text), &format!("\n{new}```\n"), 1);
+            fs::write(&path, &page).unwrap();
+        } else {
+            assert_eq!(trimmed(shown), trimmed(&out), "line {}", block.line);
+        }
+    }
+    assert!(commands >= 3, "{commands}");
+}
+
+const OLD: &str = "protocol P \"1\"\ntype Note = { text: string }\nnotification Add \"add\" (Note)\n\
+                   client C\nserver S = dual C\nC = *( !Add . End )\n";
+
+#[test]
+fn for_programs_there_is_one_object_a_line() {
+    let folder = folder("json");
+    fs::write(folder.join("old.session"), OLD).unwrap();
+    let new = OLD
+        .replace("text: string", "text: string, author: string")
+        .replace("*( !Add . End )", "( *( !Add . End ), *( ?Gone . End ) )\nnotification Gone \"gone\"");
+    fs::write(folder.join("new.session"), new).unwrap();
+    let (code, out, err) = run(&folder, &["compat", "--format", "json", "old.session", "new.session"]);
+    assert_eq!((code, err.as_str()), (1, ""));
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["kind"].as_str().unwrap()).collect();
+    assert_eq!(kinds, ["finding", "finding", "verdict", "verdict"]);
+    assert_eq!((&lines[0]["code"], &lines[0]["client"]), (&"C0001".into(), &"old".into()));
+    assert_eq!(lines[0]["places"][0]["file"], "new.session");
+    assert_eq!(lines[1]["payload"], serde_json::json!({ "text": "" }));
+    assert_eq!((&lines[2]["compatible"], &lines[2]["breaks"]), (&false.into(), &2.into()));
+    assert_eq!((&lines[3]["client"], &lines[3]["compatible"]), (&"new".into(), &true.into()));
+
+    let (code, out, _) = run(&folder, &["diff", "--format", "json", "old.session", "new.session"]);
+    let lines: Vec<Value> = out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let parts: Vec<&str> = lines.iter().map(|line| line["part"].as_str().unwrap()).collect();
+    assert_eq!((code, parts), (1, vec!["message", "shape", "state", "state"]));
+    assert_eq!(lines[1]["breaks"], serde_json::json!([{ "client": "old", "server": "new" }]));
+    assert_eq!(lines[1]["new"]["line"], 2);
+}
+
+#[test]
+fn files_that_cannot_be_compared_are_unusable() {
+    let folder = folder("unusable");
+    fs::write(folder.join("old.session"), OLD).unwrap();
+    fs::write(folder.join("bad.session"), "client C\nC = !A . B\n").unwrap();
+    for command in ["compat", "diff"] {
+        let (code, out, err) = run(&folder, &[command, "old.session", "missing.session"]);
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains("`missing.session`"), "{err}");
+        let (code, out, err) = run(&folder, &[command, "old.session", "bad.session"]);
+        assert_eq!((code, out.as_str()), (2, ""));
+        assert!(err.contains("S0103") && err.ends_with("while a file has errors\n"), "{err}");
+        let (code, out, _) = run(&folder, &[command, "--format", "json", "old.session", "old.session"]);
+        let verdicts = if command == "compat" { 2 } else { 0 };
+        assert_eq!((code, out.lines().count()), (0, verdicts));
+    }
+}
