@@ -123,7 +123,19 @@ fn the_runtime() {
 fn the_command_line() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../sessionc"),
-        order: &["arguments", "end", "files", "json_schema", "commands"],
+        order: &[
+            "arguments",
+            "end",
+            "color",
+            "files",
+            "print",
+            "sarif",
+            "report",
+            "json_schema",
+            "crate_name",
+            "repository",
+            "commands",
+        ],
         ..Layers::default()
     }
     .check();
