@@ -50,6 +50,8 @@ fn rule(name: &str) -> Result<(), &'static str> {
         _ if name.len() > LONGEST => Err("it may have 64 letters at most"),
         _ if KEYWORDS.contains(&name) => Err("Rust uses this word for something else"),
         _ if RESERVED.contains(&name) => Err("this name is reserved"),
+        // The protocol would be called `End`.
+        "end" => Err("the language uses this word for something else"),
         _ if DEPENDENCIES.contains(&name) => Err("it depends on a crate of this name"),
         _ => Ok(()),
     }
@@ -97,7 +99,7 @@ mod tests {
 
     #[test]
     fn usual_names_are_good() {
-        for name in ["calc", "my-notes", "my_notes", "a1", "protocol", "end", &"a".repeat(64)] {
+        for name in ["calc", "my-notes", "my_notes", "a1", "protocol", &"a".repeat(64)] {
             assert_eq!(check(name), Ok(()), "{name}");
         }
     }
@@ -116,6 +118,7 @@ mod tests {
             ("match", Some("match-protocol")),
             ("std", Some("std-protocol")),
             ("tokio", Some("tokio-protocol")),
+            ("end", Some("end-protocol")),
             ("Größe", Some("gr-e")),
         ] {
             let (_, found) = check(name).unwrap_err();
