@@ -79,11 +79,8 @@ fn walk(folder: &Path, sessions: &mut Vec<PathBuf>, codes: &mut Vec<(PathBuf, St
         let name = entry.file_name().to_string_lossy().into_owned();
         let path = folder.join(&name);
         match entry.file_type() {
-            Ok(kind) if kind.is_dir() => {
-                if !name.starts_with('.') && !LEFT_OUT.contains(&name.as_str()) {
-                    walk(&path, sessions, codes);
-                }
-            }
+            Ok(kind) if kind.is_dir() && (name.starts_with('.') || LEFT_OUT.contains(&name.as_str())) => {}
+            Ok(kind) if kind.is_dir() => walk(&path, sessions, codes),
             Ok(_) if name.ends_with(".session") => sessions.push(path),
             Ok(_) if name.ends_with(".rs") => {
                 if let Some(source) = source_of(&path) {

@@ -153,3 +153,22 @@ fn the_guide_names_commands_that_there_are() {
         assert!(count >= 3, "{page} names {count} commands");
     }
 }
+
+#[test]
+fn the_pages_list_every_command() {
+    let output = Command::new(env!("CARGO_BIN_EXE_sessionc")).arg("--help").output().unwrap();
+    let help = String::from_utf8(output.stdout).unwrap();
+    let commands = help.split("Commands:\n").nth(1).unwrap().split("\n\n").next().unwrap();
+    let names: Vec<_> = commands.lines().filter_map(|line| line.split_whitespace().next()).collect();
+    assert!(names.contains(&"check"), "{names:?}");
+    for page in ["README.md", "sessionc/README.md"] {
+        let text = fs::read_to_string(root().join(page)).unwrap();
+        for name in names.iter().filter(|name| **name != "help") {
+            let row = [format!("| `{name} "), format!("| `{name}` ")];
+            assert!(
+                row.iter().any(|row| text.contains(row)),
+                "{page} has no row for `{name}` in its table of commands"
+            );
+        }
+    }
+}

@@ -1,4 +1,5 @@
 //! The pictures in `docs/` are what `sessionc diagram` draws today, and each shipped protocol has one.
+#![allow(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -13,6 +13,9 @@ use crate::repository::{self, Repository};
 /// The workflow. `{protocols}` are the files with a protocol, `{files}` these and what they import.
 const WORKFLOW: &str = include_str!("../../templates/workflow.yml.template");
 
+/// How the workflow installs sessionc where nothing else is said.
+const CRATES_IO: &str = "cargo install --locked sessionc";
+
 /// Writes the workflow, or prints it.
 pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
     if let Some(root) = root_above() {
@@ -39,6 +42,9 @@ pub(crate) fn run(arguments: &Init) -> Result<End, Failure> {
     let written = fs::create_dir_all(folder).and_then(|()| fs::write(output, workflow));
     written.map_err(|error| Failure::Write(output.clone(), error))?;
     print(format!("wrote `{}`: commit it\n", output.display()))?;
+    if arguments.install.starts_with(CRATES_IO) {
+        print("before the first release of sessionc, say how to install it with `--install COMMAND`\n")?;
+    }
     Ok(End::Clean)
 }
 

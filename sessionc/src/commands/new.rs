@@ -20,6 +20,11 @@ const FILES: [(&str, &str); 5] = [
     ("tests/session.rs", include_str!("../../templates/session.rs.template")),
 ];
 
+/// What stands above the dependency until there is a release.
+const UNRELEASED: &str = "\
+# Before its first release, `mcp-runtime` is not on crates.io. Until then, name the folder of its source:
+# mcp-runtime = { path = \"path/to/mcp-runtime\" }";
+
 /// Writes the crate, and says what to do with it.
 pub(crate) fn run(arguments: &New) -> Result<End, Failure> {
     let path = &arguments.path;
@@ -30,7 +35,7 @@ pub(crate) fn run(arguments: &New) -> Result<End, Failure> {
     }
     let runtime = match &arguments.runtime_path {
         Some(folder) => format!("mcp-runtime = {{ path = {} }}", toml(&dependency_path(path, folder)?)),
-        None => format!("mcp-runtime = \"{}\"", env!("CARGO_PKG_VERSION")),
+        None => format!("{UNRELEASED}\nmcp-runtime = \"{}\"", env!("CARGO_PKG_VERSION")),
     };
     let (module, type_name) = (crate_name::module(&name), crate_name::type_name(&name));
     let fill = |text: &str| {
@@ -43,8 +48,8 @@ pub(crate) fn run(arguments: &New) -> Result<End, Failure> {
     print(format!("created the crate `{name}`: `cd {}` and `cargo test`\n", path.display()))?;
     if arguments.runtime_path.is_none() {
         print(
-            "`cargo` finds `mcp-runtime` on crates.io after its first release; before that, give the folder of its \
-             source with `--runtime-path PATH`\n",
+            "before the first release of `mcp-runtime`, name the folder of its source in `Cargo.toml`, as the comment there \
+             says, or with `--runtime-path PATH`\n",
         )?;
     }
     if let Some(workspace) = workspace_around(path) {
