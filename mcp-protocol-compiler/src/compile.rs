@@ -228,5 +228,6 @@ fn outline(resolution: &Resolution) -> Outline {
         roles: resolution.roles.iter().map(|role| (role.side, role.name.text.clone())).collect(),
         states: definitions,
         messages: resolution.declarations.messages.clone(),
+        shapes: resolution.declarations.shapes.iter().map(|shape| shape.name.text.clone()).collect(),
     }
 }

@@ -2,12 +2,19 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
+use clap_complete::Shell;
 
-/// Compiles session types for two-party JSON-RPC protocols.
+/// Compiles session types for two-party JSON-RPC protocols
+///
+/// A FILE may be `-`, which is standard input; its imports are then relative to the current folder. The exit code is 0,
+/// 1 if something was found (an error, a difference), and 2 if an argument or a file cannot be used.
 #[derive(Parser)]
 #[command(version, about, max_term_width = 100)]
 pub(crate) struct Arguments {
+    /// When to print in colour
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value = "auto")]
+    pub(crate) color: ColorChoice,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
@@ -36,6 +43,14 @@ pub(crate) enum Command {
     Compat(Compat),
     /// Lists what has changed between two versions of a protocol, and which peers each change breaks
     Diff(Compat),
+    /// Writes a crate with a small protocol, which builds and has a passing test
+    New(New),
+    /// Writes a GitHub workflow that checks the protocols of this repository
+    Init(Init),
+    /// Prints the script with which a shell completes commands and options
+    Completions(Completions),
+    /// Prints a page for `man`
+    Man(Man),
 }
 
 #[derive(Args)]
@@ -48,7 +63,7 @@ pub(crate) struct Compat {
     pub(crate) new: PathBuf,
     /// The output format
     #[arg(long, value_enum, default_value = "text")]
-    pub(crate) format: FindingFormat,
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Args)]
@@ -74,6 +89,17 @@ pub(crate) enum FindingFormat {
     Text,
     /// One JSON object per line: code, severity, message, file, line, column, help
     Json,
+    /// One SARIF 2.1.0 log, for code scanning and editors
+    Sarif,
+}
+
+/// The output format of what is no finding.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum OutputFormat {
+    /// Text
+    Text,
+    /// One JSON object per line
+    Json,
 }
 
 #[derive(Args)]
@@ -87,6 +113,9 @@ pub(crate) struct Expand {
     /// Compare the code with the file OUT instead of writing it; print the difference and exit with 1 if they differ
     #[arg(long, requires = "output")]
     pub(crate) check: bool,
+    /// The output format of findings and of the difference
+    #[arg(long, value_enum, requires = "check", default_value = "text")]
+    pub(crate) format: FindingFormat,
     /// Print the public items without documentation, bodies and tables
     #[arg(long)]
     pub(crate) signatures: bool,
@@ -145,6 +174,9 @@ pub(crate) struct Explain {
     /// The code of a finding, for instance S0301; without a code, lists all codes
     #[arg(value_name = "CODE")]
     pub(crate) code: Option<String>,
+    /// The output format: text, or the code, its title and its page in Markdown as JSON
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Args)]
@@ -182,6 +214,58 @@ pub(crate) struct Fmt {
     /// Write nothing; list the files that are not formatted, and exit with 1 if there are any
     #[arg(long)]
     pub(crate) check: bool,
+    /// The output format of findings and of the list
+    #[arg(long, value_enum, requires = "check", default_value = "text")]
+    pub(crate) format: FindingFormat,
+}
+
+#[derive(Args)]
+pub(crate) struct New {
+    /// The name of the crate, or a path that ends with it; the folder must not exist
+    #[arg(value_name = "NAME")]
+    pub(crate) path: PathBuf,
+    /// Depend on the crate `mcp-runtime` in this folder instead of the one on crates.io
+    #[arg(long, value_name = "PATH")]
+    pub(crate) runtime_path: Option<PathBuf>,
+}
+
+#[derive(Args)]
+pub(crate) struct Init {
+    /// The protocols to check; without any, those that are found below the current folder
+    #[arg(value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The branch that changes are compared with
+    #[arg(long, value_name = "NAME", default_value = "main")]
+    pub(crate) branch: String,
+    /// The command with which the workflow installs sessionc
+    #[arg(long, value_name = "COMMAND", default_value = concat!("cargo install --locked sessionc --version ", env!("CARGO_PKG_VERSION")))]
+    pub(crate) install: String,
+    /// Where to write the workflow
+    #[arg(short, long, value_name = "OUT", default_value = ".github/workflows/sessions.yml")]
+    pub(crate) output: PathBuf,
+    /// Print the workflow, and write nothing
+    #[arg(long, conflicts_with = "force")]
+    pub(crate) dry_run: bool,
+    /// Replace the file if it exists
+    #[arg(long)]
+    pub(crate) force: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Completions {
+    /// The shell
+    #[arg(value_enum, value_name = "SHELL")]
+    pub(crate) shell: Shell,
+}
+
+#[derive(Args)]
+pub(crate) struct Man {
+    /// The command to describe; without it, sessionc itself
+    #[arg(value_name = "COMMAND")]
+    pub(crate) command: Option<String>,
+    /// Write a page for sessionc and for each command into this folder
+    #[arg(short, long, value_name = "FOLDER", conflicts_with = "command")]
+    pub(crate) output: Option<PathBuf>,
 }
 
 /// A protocol that needs no file.

@@ -1,21 +1,27 @@
 //! Files in, findings out: what every command starts with.
 
-use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, IsTerminal};
+use std::fs::{self, File};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use mcp_protocol_compiler::diagnostic::Diagnostic;
-use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
+use mcp_protocol_compiler::diagnostic::render::render_all;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 use mcp_protocol_machine::TableError;
 
+use crate::color::style;
+
 /// How many names an error lists.
 const NAMES_SHOWN: usize = 20;
+/// The argument that stands for standard input.
+const DASH: &str = "-";
+/// What standard input is called in findings.
+const STDIN: &str = "<stdin>";
 
 /// Why a command could not do its work at all.
 #[derive(Debug)]
@@ -62,13 +68,25 @@ pub(crate) enum Failure {
     NoCode(String, Option<&'static str>),
     /// One of two files to compare has errors, which have been printed.
     NotComparable,
+    /// A file or folder is in the way; what to do about it.
+    Exists(PathBuf, &'static str),
+    /// This is not the name of a crate, and why; perhaps the other may be.
+    BadName(String, &'static str, Option<String>),
+    /// The folder does not have the crate `mcp-runtime`.
+    NoRuntime(PathBuf),
+    /// No file below the folder declares a role.
+    NoProtocols(PathBuf),
+    /// A text cannot stand in a script; what to do about it.
+    Unusual(String, &'static str),
+    /// The current folder is not that of the repository, which is this.
+    NotTheRoot(PathBuf),
+    /// There is no such command; the names that there are.
+    NoCommand(String, Vec<String>),
 }
 
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Failure::Read(path, error) => write!(formatter, "cannot read `{}`: {error}", path.display()),
-            Failure::Write(path, error) => write!(formatter, "cannot write `{}`: {error}", path.display()),
             Failure::NoProtocol => formatter.write_str(
                 "no protocol is named: give a `.session` file, or a shipped protocol with `--protocol mcp`",
             ),
@@ -79,22 +97,26 @@ impl fmt::Display for Failure {
                 write!(formatter, "`{}` has errors: correct them first", path.display())
             }
             Failure::Tables(error) => write!(formatter, "the protocol cannot be followed: {error}"),
+            Failure::Read(path, error) => {
+                write!(formatter, "cannot read `{}`: {error}", shown(path).display())?;
+                instead(formatter, path, error)
+            }
+            Failure::Write(path, error) => {
+                write!(formatter, "cannot write `{}`: {error}", shown(path).display())
+            }
             Failure::NoRole(path, role) => write!(
                 formatter,
                 "`{}` does not declare a {role}: add `{role} Name`, or choose another `--role`",
-                path.display()
+                shown(path).display()
             ),
             Failure::Code(path, error) => {
-                write!(formatter, "cannot generate code from `{}`: {error}", path.display())
+                write!(formatter, "cannot generate code from `{}`: {error}", shown(path).display())
             }
             Failure::NoDual(path, why) => match why {
-                Undefined::Nothing => write!(formatter, "`{}` has no session type", path.display()),
+                Undefined::Nothing => write!(formatter, "`{}` has no session type", shown(path).display()),
                 Undefined::Unknown(name, known) => {
-                    write!(formatter, "`{}` does not define `{name}`", path.display())?;
-                    match nearest(name, known.iter().map(String::as_str)) {
-                        Some(near) => write!(formatter, "; did you mean `{near}`?"),
-                        None => Ok(()),
-                    }
+                    write!(formatter, "`{}` does not define `{name}`", shown(path).display())?;
+                    meant(formatter, name, known)
                 }
                 Undefined::Already(name, other) => {
                     write!(
@@ -102,7 +124,7 @@ impl fmt::Display for Failure {
                         "`{name}` is written as the dual of `{other}`, so its dual is `{other}`"
                     )
                 }
-                _ => write!(formatter, "`{}` has no dual", path.display()),
+                _ => write!(formatter, "`{}` has no dual", shown(path).display()),
             },
             Failure::NoState(role, name, known) => {
                 write!(formatter, "no state of `{role}` is called `{name}`")?;
@@ -111,14 +133,14 @@ impl fmt::Display for Failure {
             Failure::NoShapes(path) => write!(
                 formatter,
                 "`{}` does not declare any shape: add one with `type Name = {{ field: string }}`",
-                path.display()
+                shown(path).display()
             ),
             Failure::NoShape(path, name, known) => {
-                write!(formatter, "`{}` does not declare a shape `{name}`", path.display())?;
+                write!(formatter, "`{}` does not declare a shape `{name}`", shown(path).display())?;
                 meant(formatter, name, known)
             }
             Failure::Json(path, error) => {
-                write!(formatter, "`{}` is not a JSON Schema: {error}", path.display())
+                write!(formatter, "`{}` is not a JSON Schema: {error}", shown(path).display())
             }
             Failure::Samples(path, error) => {
                 write!(formatter, "`{}` is not a JSON object of params by method: {error}", path.display())
@@ -151,8 +173,91 @@ impl fmt::Display for Failure {
                     None => Ok(()),
                 }
             }
+            Failure::Exists(path, what) => write!(formatter, "`{}` exists already: {what}", path.display()),
+            Failure::BadName(name, why, near) => {
+                write!(formatter, "`{name}` cannot be the name of a crate: {why}")?;
+                match near {
+                    Some(near) => write!(formatter, "; did you mean `{near}`?"),
+                    None => Ok(()),
+                }
+            }
+            Failure::NoRuntime(path) => write!(
+                formatter,
+                "`{}` is not the folder of the crate `mcp-runtime`: name the one whose `Cargo.toml` says \
+                 `name = \"mcp-runtime\"`",
+                path.display()
+            ),
+            Failure::NoProtocols(path) => write!(
+                formatter,
+                "no `.session` file below `{}` declares a role: write one with `sessionc new NAME`, or name the \
+                 files to check",
+                path.display()
+            ),
+            Failure::Unusual(text, what) => write!(
+                formatter,
+                "`{text}` cannot stand in a script, which takes letters, digits and `/._-+`: {what}"
+            ),
+            Failure::NotTheRoot(root) => write!(
+                formatter,
+                "a workflow belongs to a whole repository: run `sessionc init` in `{}`",
+                root.display()
+            ),
+            Failure::NoCommand(name, known) => {
+                write!(formatter, "there is no command `{name}`")?;
+                meant(formatter, name, known)
+            }
         }
     }
+}
+
+/// What a path is called in messages.
+pub(crate) fn shown(path: &Path) -> &Path {
+    if is_stdin(path) { Path::new(STDIN) } else { path }
+}
+
+/// Whether the path stands for standard input.
+pub(crate) fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == DASH
+}
+
+/// The file that was probably meant by one that cannot be read.
+fn instead(formatter: &mut fmt::Formatter<'_>, path: &Path, error: &io::Error) -> fmt::Result {
+    if path.is_dir() {
+        return match protocols_in(path).as_slice() {
+            [] => write!(formatter, "; name a file"),
+            [first, ..] => write!(formatter, "; name a file in it, such as `{}`", path.join(first).display()),
+        };
+    }
+    if error.kind() != io::ErrorKind::NotFound {
+        return Ok(());
+    }
+    let Some(name) = path.file_name().map(|name| name.to_string_lossy()) else { return Ok(()) };
+    let parent = path.parent().unwrap_or(Path::new(""));
+    let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
+    if !folder.is_dir() {
+        return write!(formatter, "; there is no folder `{}`", folder.display());
+    }
+    let there = names_in(folder);
+    match nearest(&name, there.iter().map(String::as_str)) {
+        Some(near) => write!(formatter, "; did you mean `{}`?", parent.join(near).display()),
+        None => match protocols_in(folder) {
+            known if known.is_empty() => Ok(()),
+            known => meant(formatter, &name, &known),
+        },
+    }
+}
+
+/// The names of what is in a folder, sorted.
+fn names_in(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
+    names.sort();
+    names
+}
+
+/// The names of the `.session` files in a folder.
+fn protocols_in(folder: &Path) -> Vec<String> {
+    names_in(folder).into_iter().filter(|name| name.ends_with(".session")).collect()
 }
 
 /// The name that was probably meant, or the names that there are.
@@ -174,32 +279,29 @@ pub(crate) fn compile_file(path: &Path) -> Result<Compilation, Failure> {
 
 /// Compiles a file of the file system, with settings.
 pub(crate) fn compile_file_with(path: &Path, settings: Settings) -> Result<Compilation, Failure> {
-    compile_with(path, &mut read, settings).map_err(|error| Failure::Read(path.to_path_buf(), error))
+    compile_with(shown(path), &mut reader(path), settings)
+        .map_err(|error| Failure::Read(path.to_path_buf(), error))
 }
 
-/// The bytes of a file, as many as the compiler wants.
+/// Reads the files of a compilation that starts with this one.
+pub(crate) fn reader(first: &Path) -> impl FnMut(&Path) -> io::Result<Vec<u8>> {
+    move |path| {
+        if is_stdin(first) && path == shown(first) { read(first) } else { bytes_of(File::open(path)?) }
+    }
+}
+
+/// Whether standard input was read: what has been read from it is gone.
+static STDIN_IS_READ: AtomicBool = AtomicBool::new(false);
+
+/// The bytes of a file or of standard input, as many as the compiler wants.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
-    bytes_of(File::open(path)?)
-}
-
-/// Colour on a terminal only, unless the user says otherwise.
-pub(crate) fn style(to: &impl IsTerminal) -> Style {
-    if coloured(to.is_terminal(), |name| std::env::var_os(name)) { Style::Coloured } else { Style::Plain }
-}
-
-/// The usual variables: `NO_COLOR` forbids colour, then `CLICOLOR_FORCE` asks for it everywhere, then `CLICOLOR=0` and
-/// a terminal that is dumb go without. An empty variable says nothing.
-fn coloured(terminal: bool, variable: impl Fn(&str) -> Option<OsString>) -> bool {
-    let says = |name: &str| variable(name).filter(|value| !value.is_empty());
-    if says("NO_COLOR").is_some() {
-        return false;
+    if !is_stdin(path) {
+        return bytes_of(File::open(path)?);
     }
-    if says("CLICOLOR_FORCE").is_some_and(|value| value != "0") {
-        return true;
+    if STDIN_IS_READ.swap(true, Ordering::Relaxed) {
+        return Err(io::Error::other("it can be read only once; write `-` once"));
     }
-    let unwanted = says("CLICOLOR").is_some_and(|value| value == "0");
-    let unable = says("TERM").is_some_and(|value| value == "dumb");
-    terminal && !unwanted && !unable
+    bytes_of(io::stdin().lock())
 }
 
 /// Prints what was found in a file that another command needed without errors.
@@ -209,29 +311,27 @@ pub(crate) fn print_findings(compilation: &Compilation) {
 
 /// Prints findings where a command's own output is not in the way.
 pub(crate) fn print_diagnostics(sources: &SourceMap, diagnostics: &[Diagnostic]) {
-    eprint!("{}", render_all(sources, diagnostics, style(&io::stderr())));
+    let text = render_all(sources, diagnostics, style(&io::stderr()));
+    // Where standard error is closed, the exit code alone says what happened.
+    let _ = io::stderr().write_all(text.as_bytes());
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn with(terminal: bool, variables: &[(&str, &str)]) -> bool {
-        coloured(terminal, |name| {
-            let found = variables.iter().find(|(other, _)| *other == name);
-            found.map(|(_, value)| OsString::from(value))
-        })
-    }
-
     #[test]
-    fn colour_is_for_terminals_and_on_request() {
-        assert!(with(true, &[]) && !with(false, &[]));
-        assert!(!with(true, &[("NO_COLOR", "1")]) && with(true, &[("NO_COLOR", "")]));
-        assert!(!with(true, &[("CLICOLOR", "0")]) && with(true, &[("CLICOLOR", "1")]));
-        assert!(!with(false, &[("CLICOLOR", "1")]));
-        assert!(!with(true, &[("TERM", "dumb")]) && with(true, &[("TERM", "xterm")]));
-        assert!(with(false, &[("CLICOLOR_FORCE", "1")]) && !with(false, &[("CLICOLOR_FORCE", "0")]));
-        assert!(with(true, &[("CLICOLOR_FORCE", "1"), ("CLICOLOR", "0")]));
-        assert!(!with(true, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    fn a_missing_file_is_probably_one_that_is_there() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+        let missing = |name: &str| {
+            let error = io::Error::from(io::ErrorKind::NotFound);
+            Failure::Read(folder.join(name), error).to_string().replace(&*folder.to_string_lossy(), "tests")
+        };
+        let near = missing("tlak.session");
+        assert!(near.ends_with("; did you mean `tests/talk.session`?"), "{near}");
+        let far = missing("counter.session");
+        assert!(far.ends_with("; there are `talk.session`"), "{far}");
+        let elsewhere = missing("nowhere/talk.session");
+        assert!(elsewhere.ends_with("; there is no folder `tests/nowhere`"), "{elsewhere}");
     }
 }

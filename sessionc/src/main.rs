@@ -5,22 +5,31 @@
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod arguments;
+mod color;
 mod commands;
+mod crate_name;
 mod end;
 mod files;
 mod json_schema;
+mod print;
 mod probe;
 mod protocol;
+mod report;
+mod repository;
+mod sarif;
 
+use std::env;
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
 use end::End;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let command = Arguments::command().color(color::asked_for(env::args_os()));
+    let arguments = Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+    color::choose(arguments.color);
     let result = match arguments.command {
         Command::Check(arguments) => commands::check::run(&arguments),
         Command::Dual(arguments) => commands::dual::run(&arguments),
@@ -33,6 +42,10 @@ fn main() -> ExitCode {
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Compat(arguments) => commands::compat::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),
+        Command::New(arguments) => commands::new::run(&arguments),
+        Command::Init(arguments) => commands::init::run(&arguments),
+        Command::Completions(arguments) => commands::completions::run(&arguments),
+        Command::Man(arguments) => commands::man::run(&arguments),
     };
     match result {
         Ok(End::Clean) => ExitCode::SUCCESS,

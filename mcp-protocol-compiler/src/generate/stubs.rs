@@ -20,6 +20,8 @@ pub struct Outline {
     pub states: Vec<String>,
     /// The messages.
     pub messages: Vec<Message>,
+    /// The payload shapes.
+    pub shapes: Vec<String>,
 }
 
 /// Items for the names of an outline.
@@ -44,6 +46,7 @@ pub fn stubs(outline: &Outline, failure: &TokenStream) -> TokenStream {
         .flat_map(|name| fresh([name.as_str()].into_iter(), &mut names))
         .collect();
     let modules = [Side::Client, Side::Server].map(|side| module(outline, side, &states));
+    let types = types(outline);
     quote! {
         #[doc(hidden)]
         #[allow(dead_code, unreachable_pub)]
@@ -67,6 +70,21 @@ pub fn stubs(outline: &Outline, failure: &TokenStream) -> TokenStream {
         #[allow(missing_docs, dead_code, unreachable_pub)]
         pub const PROTOCOL: NotGenerated = [];
         #(#modules)*
+        #types
+    }
+}
+
+/// The module of the payload types.
+fn types(outline: &Outline) -> TokenStream {
+    let shapes = fresh(outline.shapes.iter().map(String::as_str), &mut Vec::new());
+    if shapes.is_empty() {
+        return TokenStream::new();
+    }
+    quote! {
+        #[allow(missing_docs, dead_code, unreachable_pub)]
+        pub mod types {
+            #(pub type #shapes = super::NotGenerated;)*
+        }
     }
 }
 

@@ -1,13 +1,13 @@
 //! `sessionc check`: every finding of every file.
 
-use std::io;
-
 use mcp_protocol_compiler::Settings;
-use mcp_protocol_compiler::diagnostic::{Code, Severity, json, render};
+use mcp_protocol_compiler::diagnostic::{Code, Severity};
 
-use crate::arguments::{Check, FindingFormat};
+use crate::arguments::Check;
 use crate::end::End;
-use crate::files::{Failure, compile_file_with, style};
+use crate::files::{Failure, compile_file_with};
+use crate::print::print;
+use crate::report::{Channel, Report};
 
 /// Checks all files, also after one that has errors. An error fails the check; a warning does so with
 /// `--deny-warnings`; a note never does.
@@ -16,6 +16,7 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     let mut worst: Option<(Severity, Code)> = None;
     let denied = if arguments.deny_warnings { Severity::Warning } else { Severity::Error };
     let settings = Settings::default().without_closure(arguments.without_closure);
+    let mut report = Report::new(arguments.format, Channel::Out);
     for file in &arguments.files {
         let compilation = match compile_file_with(file, settings) {
             Ok(compilation) => compilation,
@@ -25,25 +26,19 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
                 continue;
             }
         };
+        report.diagnostics(&compilation.sources, &compilation.diagnostics)?;
         for diagnostic in &compilation.diagnostics {
-            match arguments.format {
-                FindingFormat::Text => {
-                    println!("{}", render::render(&compilation.sources, diagnostic, style(&io::stdout())));
-                }
-                FindingFormat::Json => {
-                    println!("{}", json::line(&compilation.sources, diagnostic).trim_end())
-                }
-            }
             let worse = worst.is_none_or(|(severity, _)| diagnostic.severity > severity);
             if diagnostic.severity > Severity::Note && worse {
                 worst = Some((diagnostic.severity, diagnostic.code));
             }
         }
     }
-    if let (Some((severity, code)), FindingFormat::Text) = (worst, arguments.format) {
+    if let (Some((severity, code)), true) = (worst, report.is_text()) {
         let what = if severity == Severity::Error { "an error" } else { "a warning" };
-        println!("for more information about {what}, try `sessionc explain {}`", code.0);
+        print(format!("for more information about {what}, try `sessionc explain {}`\n", code.0))?;
     }
+    report.end()?;
     match failure {
         Some(failure) => Err(failure),
         None if worst.is_some_and(|(severity, _)| severity >= denied) => Ok(End::Findings),

@@ -11,21 +11,23 @@ use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_machine::protocol::Side;
 use serde_json::{Value, json};
 
-use crate::arguments::{Compat, FindingFormat};
+use crate::arguments::{Compat, OutputFormat};
+use crate::color::style;
 use crate::end::End;
-use crate::files::{Failure, print_diagnostics, read, style};
+use crate::files::{Failure, print_diagnostics, read};
+use crate::print::print;
 
 /// Compares the versions and prints what breaks; exits 1 if something does.
 pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
     let (comparison, verdict) = compared(arguments)?;
     for pair in &verdict.pairs {
         match arguments.format {
-            FindingFormat::Text => print_pair(&comparison.sources, pair),
-            FindingFormat::Json => {
+            OutputFormat::Text => print_pair(&comparison.sources, pair)?,
+            OutputFormat::Json => {
                 for found in &pair.found {
-                    println!("{}", line(&comparison.sources, pair, found));
+                    print(format!("{}\n", line(&comparison.sources, pair, found)))?;
                 }
-                println!("{}", summary(pair));
+                print(format!("{}\n", summary(pair)))?;
             }
         }
     }
@@ -54,11 +56,11 @@ pub(crate) fn compared(arguments: &Compat) -> Result<(Comparison, Verdict), Fail
     Ok((comparison, verdict))
 }
 
-fn print_pair(sources: &SourceMap, pair: &PairVerdict) {
+fn print_pair(sources: &SourceMap, pair: &PairVerdict) -> Result<(), Failure> {
     for found in &pair.found {
-        println!("{}", render(sources, &found.diagnostic, style(&io::stdout())));
+        print(format!("{}\n", render(sources, &found.diagnostic, style(&io::stdout()))))?;
     }
-    println!("{}\n", sentence(pair));
+    print(format!("{}\n\n", sentence(pair)))
 }
 
 /// `the old client and the new server: compatible`

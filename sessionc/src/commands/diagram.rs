@@ -6,6 +6,7 @@ use mcp_protocol_machine::protocol::Side;
 use crate::arguments::{self, DiagramFormat, RoleChoice};
 use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
+use crate::print::print;
 
 /// Prints one diagram.
 pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
@@ -34,6 +35,6 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
         DiagramFormat::Dot => diagram.dot(),
         DiagramFormat::Svg => diagram.svg(),
     };
-    print!("{text}");
+    print(text)?;
     Ok(End::Clean)
 }

@@ -4,10 +4,11 @@ use mcp_protocol_compiler::compat::{Change, Part};
 use mcp_protocol_compiler::source::{SourceMap, Span};
 use serde_json::{Value, json};
 
-use crate::arguments::{Compat, FindingFormat};
+use crate::arguments::{Compat, OutputFormat};
 use crate::commands::compat::compared;
 use crate::end::End;
 use crate::files::Failure;
+use crate::print::print;
 
 /// Lists the changes; exits 1 if there are any.
 pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
@@ -15,12 +16,12 @@ pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
     let mut last: Option<(Part, &str)> = None;
     for change in &verdict.changes {
         match arguments.format {
-            FindingFormat::Json => println!("{}", line(&comparison.sources, change)),
-            FindingFormat::Text => {
+            OutputFormat::Json => print(format!("{}\n", line(&comparison.sources, change)))?,
+            OutputFormat::Text => {
                 if last != Some((change.part, &change.name)) {
-                    println!("{} {}", change.part.word(), heading(change));
+                    print(format!("{} {}\n", change.part.word(), heading(change)))?;
                 }
-                println!("    {}{}", change.text, breaks(change));
+                print(format!("    {}{}\n", change.text, breaks(change)))?;
             }
         }
         last = Some((change.part, &change.name));

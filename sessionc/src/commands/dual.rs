@@ -5,11 +5,12 @@ use mcp_protocol_compiler::dual;
 
 use crate::arguments::Dual;
 use crate::end::End;
-use crate::files::{Failure, print_diagnostics, read};
+use crate::files::{Failure, print_diagnostics, reader, shown};
+use crate::print::print;
 
 /// Prints the definitions of the dual. Warnings are for `check`; only what keeps names from being known is printed.
 pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
-    let answer = dual::dual(&arguments.file, &mut read, arguments.name.as_deref())
+    let answer = dual::dual(shown(&arguments.file), &mut reader(&arguments.file), arguments.name.as_deref())
         .map_err(|error| Failure::Read(arguments.file.clone(), error))?;
     let mut errors = answer.diagnostics;
     errors.retain(|found| found.severity == Severity::Error);
@@ -18,6 +19,6 @@ pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
         return Ok(End::Findings);
     }
     let text = answer.text.map_err(|why| Failure::NoDual(arguments.file.clone(), why))?;
-    print!("{text}");
+    print(text)?;
     Ok(End::Clean)
 }

@@ -9,13 +9,22 @@ use similar::TextDiff;
 
 use crate::arguments::Expand;
 use crate::end::End;
-use crate::files::{Failure, compile_file, print_findings};
+use crate::files::{Failure, compile_file, shown};
+use crate::print::print;
+use crate::report::{Channel, Report, Stale, first_difference};
 
 /// Prints, writes or compares the code of one file.
 pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
+    let mut report = Report::new(arguments.format, Channel::Err);
+    let end = expand(arguments, &mut report)?;
+    report.end()?;
+    Ok(end)
+}
+
+fn expand(arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
     let mut compilation = compile_file(&arguments.file)?;
     compilation.check_code();
-    print_findings(&compilation);
+    report.diagnostics(&compilation.sources, &compilation.diagnostics)?;
     let Some(compiled) = compilation.protocol.as_ref().filter(|_| !compilation.has_errors()) else {
         return Ok(End::Findings);
     };
@@ -23,7 +32,7 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
         None => None,
         Some(file) => {
             let other = compile_file(file)?;
-            print_findings(&other);
+            report.diagnostics(&other.sources, &other.diagnostics)?;
             let shapes = other.protocol.as_ref().filter(|_| !other.has_errors());
             let Some(shapes) = shapes.map(|compiled| compiled.declarations.shapes.clone()) else {
                 return Ok(End::Findings);
@@ -42,8 +51,8 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
     };
     let code = code.map_err(|error| Failure::Code(arguments.file.clone(), error.to_string()))?;
     match &arguments.output {
-        None => print!("{code}"),
-        Some(output) if arguments.check => return compare(output, &code, arguments),
+        None => print(code)?,
+        Some(output) if arguments.check => return compare(output, &code, arguments, report),
         Some(output) => {
             fs::write(output, code).map_err(|error| Failure::Write(output.clone(), error))?;
         }
@@ -52,14 +61,12 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
 }
 
 /// Compares a file with the code. Prints the difference, and the command that writes the file again.
-fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure> {
+fn compare(output: &Path, code: &str, arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
     let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.to_owned(), error))?;
     if there == code {
         return Ok(End::Clean);
     }
-    let (old, new) = (output.display().to_string(), arguments.file.display().to_string());
-    let difference = TextDiff::from_lines(there.as_str(), code);
-    print!("{}", difference.unified_diff().context_radius(3).header(&old, &new));
+    let (old, new) = (output.display().to_string(), shown(&arguments.file).display().to_string());
     let signatures = if arguments.signatures { " --signatures" } else { "" };
     let option = |name: &str, value: Option<&dyn Display>| match value {
         Some(value) => format!(" --{name} {value}"),
@@ -72,8 +79,20 @@ fn compare(output: &Path, code: &str, arguments: &Expand) -> Result<End, Failure
         option("shapes-of", shapes_of.as_ref().map(|file| file as _)),
     ]
     .concat();
-    eprintln!(
-        "`{old}` is not what `{new}` expands to: run `sessionc expand {new} -o {old}{signatures}{options}`"
-    );
+    let message = format!("`{old}` is not what `{new}` expands to");
+    let help = format!("run `sessionc expand {} -o {old}{signatures}{options}`", arguments.file.display());
+    if report.is_text() {
+        let difference = TextDiff::from_lines(there.as_str(), code);
+        print(difference.unified_diff().context_radius(3).header(&old, &new).to_string())?;
+        eprintln!("{message}: {help}");
+    }
+    report.stale(Stale {
+        code: "outdated",
+        title: "generated code that is not what the file expands to",
+        file: output.to_owned(),
+        line: first_difference(&there, code),
+        message,
+        help,
+    })?;
     Ok(End::Findings)
 }

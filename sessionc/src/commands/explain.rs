@@ -1,30 +1,47 @@
 //! `sessionc explain`: what a code means.
 
-use mcp_protocol_compiler::explain::{nearest, page, pages};
+use std::path::PathBuf;
 
-use crate::arguments::Explain;
+use mcp_protocol_compiler::explain::{Page, nearest, page, pages};
+use serde::Serialize;
+
+use crate::arguments::{Explain, OutputFormat};
 use crate::end::End;
 use crate::files::Failure;
+use crate::print::print;
 
 /// Prints the page of a code, or the list of all codes.
 pub(crate) fn run(arguments: &Explain) -> Result<End, Failure> {
-    let Some(typed) = &arguments.code else {
-        print!("{}", list());
-        return Ok(End::Clean);
-    };
-    match page(typed) {
-        Some(page) => {
-            print!("{}", page.readable());
-            Ok(End::Clean)
-        }
-        None => {
-            eprint!("{}", list());
-            Err(Failure::NoCode(typed.clone(), nearest(typed).map(|page| page.code.0)))
-        }
+    match (&arguments.code, arguments.format) {
+        (None, OutputFormat::Text) => print(list())?,
+        (None, OutputFormat::Json) => pages().iter().try_for_each(print_json)?,
+        (Some(typed), format) => match (page(typed), format) {
+            (Some(page), OutputFormat::Text) => print(page.readable())?,
+            (Some(page), OutputFormat::Json) => print_json(page)?,
+            (None, _) => {
+                eprint!("{}", list());
+                return Err(Failure::NoCode(typed.clone(), nearest(typed).map(|page| page.code.0)));
+            }
+        },
     }
+    Ok(End::Clean)
 }
 
 /// Every code with its title, a line each.
 fn list() -> String {
     pages().iter().map(|page| format!("{}  {}\n", page.code.0, page.title)).collect()
+}
+
+/// A page for programs.
+#[derive(Serialize)]
+struct Line<'a> {
+    code: &'a str,
+    title: &'a str,
+    text: String,
+}
+
+fn print_json(page: &Page) -> Result<(), Failure> {
+    let line = Line { code: page.code.0, title: page.title, text: page.readable() };
+    let line = serde_json::to_string(&line);
+    print(line.map_err(|error| Failure::Write(PathBuf::from("<stdout>"), error.into()))? + "\n")
 }

@@ -7,6 +7,7 @@ use crate::arguments::Schema;
 use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
 use crate::json_schema::{Source, write};
+use crate::print::print;
 
 /// Prints the schema of all shapes, or of one.
 pub(crate) fn run(arguments: &Schema) -> Result<End, Failure> {
@@ -31,7 +32,7 @@ pub(crate) fn run(arguments: &Schema) -> Result<End, Failure> {
             })?)
         }
     };
-    println!("{}", write(&protocol, root, &source));
+    print(format!("{}\n", write(&protocol, root, &source)))?;
     Ok(End::Clean)
 }
 

@@ -1,23 +1,24 @@
 //! `sessionc shapes`: a JSON Schema as items of a `.session` file.
 
-use std::fs;
 use std::path::Path;
 
 use mcp_protocol_compiler::format;
 
 use crate::arguments::Shapes;
 use crate::end::End;
-use crate::files::Failure;
+use crate::files::{self, Failure, is_stdin};
 use crate::json_schema::{Tree, read, text};
+use crate::print::print;
 
 /// Prints the shapes, laid out as `fmt` does.
 pub(crate) fn run(arguments: &Shapes) -> Result<End, Failure> {
     let path = &arguments.file;
-    let bytes = fs::read(path).map_err(|error| Failure::Read(path.clone(), error))?;
+    let bytes = files::read(path).map_err(|error| Failure::Read(path.clone(), error))?;
     let schema: Tree = serde_json::from_slice(&bytes).map_err(|error| Failure::Json(path.clone(), error))?;
-    let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or("Root");
+    let stem = path.file_stem().filter(|_| !is_stdin(path));
+    let name = stem.and_then(|stem| stem.to_str()).unwrap_or("Root");
     let shapes = text(&read(&schema, name));
     let formatted = format(Path::new("shapes.session"), shapes.clone().into_bytes());
-    print!("{}", formatted.text.unwrap_or(shapes));
+    print(formatted.text.unwrap_or(shapes))?;
     Ok(End::Clean)
 }

@@ -124,7 +124,21 @@ fn the_runtime() {
 fn the_command_line() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../sessionc"),
-        order: &["arguments", "end", "files", "json_schema", "protocol", "probe", "commands"],
+        order: &[
+            "arguments",
+            "end",
+            "color",
+            "files",
+            "print",
+            "sarif",
+            "report",
+            "json_schema",
+            "protocol",
+            "probe",
+            "crate_name",
+            "repository",
+            "commands",
+        ],
         ..Layers::default()
     }
     .check();

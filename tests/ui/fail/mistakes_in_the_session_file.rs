@@ -4,6 +4,7 @@ mod talk {
     mcp_runtime::protocol!("broken.session");
 }
 use talk::server::{Context, Handler, Incoming};
+use talk::types::Word;
 use talk::{Active, Callee, Caller, Greeting, TalkError};
 
 pub async fn call(transport: impl mcp_runtime::Transport) -> Result<(), TalkError> {
@@ -36,6 +37,10 @@ impl Handler for Oracle {
         context.peer();
         Ok(params)
     }
+}
+
+pub fn longer(word: Word) -> Word {
+    Word::new(format!("{}!", word.text))
 }
 
 fn main() {
