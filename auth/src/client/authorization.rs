@@ -234,10 +234,11 @@ impl HeaderProvider for Bearer {
             401 => {
                 let asked = asked.unwrap_or_default();
                 let is_new = grant.as_ref().is_some_and(|grant| grant.origin == Origin::Issued);
-                if challenge.attempts > 1 && is_new {
+                let again = challenge.attempts > 1;
+                if again && is_new {
                     return Err(AuthorizationError::TokenRefused(asked.error_description).into());
                 }
-                Reason::Refused(asked)
+                Reason::Refused { challenge: asked, again }
             }
             _ => {
                 let Some(asked) = asked.filter(|asked| asked.error.as_deref() == Some("insufficient_scope"))

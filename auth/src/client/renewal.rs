@@ -31,8 +31,8 @@ pub(super) enum Subject {
 pub(super) enum Reason {
     /// It is about to expire.
     Expires,
-    /// The server does not accept it, or wants one in the first place.
-    Refused(BearerChallenge),
+    /// The server does not accept it, or wants one in the first place. `again`: it has refused the one before it, too.
+    Refused { challenge: BearerChallenge, again: bool },
     /// It does not permit enough.
     Insufficient(BearerChallenge),
 }
@@ -163,7 +163,9 @@ impl Tokens {
         let renewed = match (&reason, &grant) {
             (Reason::Expires, Some(grant)) => self.before_expiry(grant).await?,
             (Reason::Expires, None) => return Ok(()),
-            (Reason::Refused(challenge), _) => self.after_refusal(grant.as_deref(), challenge).await?,
+            (Reason::Refused { challenge, again }, _) => {
+                self.after_refusal(grant.as_deref(), challenge, *again).await?
+            }
             (Reason::Insufficient(challenge), _) => self.authorize(grant.as_deref(), challenge).await?,
         };
         save(&*self.store, &self.key(), &renewed).await?;
@@ -190,9 +192,12 @@ impl Tokens {
         &self,
         grant: Option<&Grant>,
         challenge: &BearerChallenge,
+        again: bool,
     ) -> Result<Grant, AuthorizationError> {
         let Some(grant) = grant else { return self.authorize(None, challenge).await };
-        let Some(refresh) = grant.refresh.as_ref().filter(|_| grant.origin != Origin::Refreshed) else {
+        // What a refresh token is good for has been seen then.
+        let is_of_no_use = again && grant.origin == Origin::Refreshed;
+        let Some(refresh) = grant.refresh.as_ref().filter(|_| !is_of_no_use) else {
             return self.authorize(Some(grant), challenge).await;
         };
         let found = self.discover(challenge).await?;
@@ -286,5 +291,33 @@ impl Tokens {
             }
             Subject::Program => TokenEndpoint::of(&self.fetcher, found, client)?.credentials(scopes).await,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::identity::RegisteredClient;
+    use crate::client::store::MemoryStore;
+
+    #[tokio::test]
+    async fn those_who_wait_for_a_renewal_share_its_failure() {
+        // No server is there.
+        let server = Url::parse("http://127.0.0.1:1/mcp").unwrap();
+        let fetcher = Fetcher::new(reqwest::Client::builder(), &server).unwrap();
+        let registered = vec![RegisteredClient::new("robot")];
+        let registrations = Registrations { registered, ..Registrations::default() };
+        let store = Arc::new(MemoryStore::default());
+        let tokens =
+            Arc::new(Tokens::new(server, fetcher, store, registrations, Subject::Program, Scopes::new()));
+        let reason = || Reason::Refused { challenge: BearerChallenge::default(), again: false };
+        // All of them ask before the first renewal begins, because it runs on this thread.
+        let failed = futures_util::future::join_all((0..5).map(|_| tokens.renew(None, reason()))).await;
+        let failed: Vec<_> = failed.into_iter().map(Result::unwrap_err).collect();
+        assert!(failed.iter().all(|error| Arc::ptr_eq(error, &failed[0])), "{failed:?}");
+        // Who asks later tries again.
+        let again = tokens.renew(None, reason()).await.unwrap_err();
+        assert!(!Arc::ptr_eq(&again, &failed[0]));
+        assert!(again.to_string().contains("cannot be reached"), "{again}");
     }
 }
