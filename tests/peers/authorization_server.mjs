@@ -7,6 +7,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
+// Nothing but the address is on the standard output.
+console.info = console.error;
+
 const [format, seconds] = process.argv.slice(2);
 const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
 const scope = "notes:read notes:write";
@@ -26,7 +29,6 @@ const server = createServer().listen(0, "127.0.0.1", () => {
         grant_types: ["client_credentials"],
         redirect_uris: [],
         response_types: [],
-        scope,
       },
     ],
     clientDefaults: { id_token_signed_response_alg: "ES256" },
