@@ -10,10 +10,13 @@
 )]
 
 mod authorization_server;
+mod guide;
 mod introspection;
 mod jwt;
 mod layer;
 mod login;
+#[path = "../../../examples/login/browser.rs"]
+mod loopback;
 mod oidc_provider;
 mod principals;
 mod redirects;
