@@ -6,8 +6,8 @@ use std::sync::Arc;
 use url::Url;
 
 use super::operation::Operation;
-use super::service::Protected;
-use super::validator::{AnyValidator, TokenValidator};
+use super::service::{Protected, Resource};
+use super::validator::TokenValidator;
 use crate::metadata::{PROTECTED_RESOURCE, ResourceMetadata, well_known};
 use crate::scopes::Scopes;
 
@@ -38,20 +38,7 @@ const MOST: usize = 4 * 1024 * 1024;
 /// # }
 /// ```
 #[derive(Clone)]
-pub struct ProtectedResource(pub(super) Arc<Resource>);
-
-pub(super) struct Resource {
-    pub(super) validator: Arc<dyn AnyValidator>,
-    pub(super) metadata: ResourceMetadata,
-    /// The address of the metadata.
-    pub(super) metadata_url: Url,
-    /// What each request needs.
-    pub(super) scopes: Scopes,
-    pub(super) scopes_of: Option<Arc<ScopesOf>>,
-    pub(super) max_body_bytes: usize,
-}
-
-pub(super) type ScopesOf = dyn Fn(Operation<'_>) -> Scopes + Send + Sync;
+pub struct ProtectedResource(Arc<Resource>);
 
 /// An address that cannot be that of a resource.
 #[derive(Debug, thiserror::Error)]

@@ -13,16 +13,31 @@ use axum::http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use futures_util::future::BoxFuture;
 use serde_json::json;
 use tower_service::Service;
+use url::Url;
 
-use super::operation::each;
+use super::operation::{Operation, each};
 use super::principal::Principal;
-use super::resource::Resource;
-use super::validator::TokenError;
+use super::validator::{AnyValidator, TokenError};
 use crate::challenge::BearerChallenge;
+use crate::metadata::ResourceMetadata;
 use crate::scopes::Scopes;
 
 /// How long the body of a request may take.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
+
+/// What a request has to meet, and what clients are told about it.
+pub(super) struct Resource {
+    pub(super) validator: Arc<dyn AnyValidator>,
+    pub(super) metadata: ResourceMetadata,
+    /// The address of the metadata.
+    pub(super) metadata_url: Url,
+    /// What each request needs.
+    pub(super) scopes: Scopes,
+    pub(super) scopes_of: Option<Arc<ScopesOf>>,
+    pub(super) max_body_bytes: usize,
+}
+
+pub(super) type ScopesOf = dyn Fn(Operation<'_>) -> Scopes + Send + Sync;
 
 /// A service behind a [`ProtectedResource`](super::ProtectedResource).
 #[derive(Clone)]

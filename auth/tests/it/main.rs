@@ -16,6 +16,7 @@ mod jwt;
 mod layer;
 mod login;
 #[path = "../../../examples/login/browser.rs"]
+#[allow(dead_code, clippy::print_stderr, reason = "a part of an example, which prints")]
 mod loopback;
 mod oidc_provider;
 mod principals;
