@@ -11,9 +11,11 @@
 //! `challenge.rs`, `metadata.rs` and `scopes.rs` have what both sides say to each other.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+#[cfg(any(feature = "client", feature = "server"))]
 mod challenge;
 #[cfg(feature = "client")]
 pub mod client;
+#[cfg(any(feature = "client", feature = "server"))]
 mod metadata;
 mod scopes;
 mod secret;

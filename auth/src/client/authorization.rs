@@ -23,7 +23,7 @@ use crate::secret::Secret;
 /// A client's right to speak to an MCP server: it gets a token when the server asks for one, adds it to each request, renews it
 /// before it expires, and asks for more scopes when the server wants them. Sessions and streams go on meanwhile.
 ///
-/// [`transport`](AuthorizationBuilder::transport) makes the transport of a session; clones, and transports of one
+/// [`transport`](Authorization::transport) makes the transport of a session; clones, and transports of one
 /// `Authorization`, share the token.
 ///
 /// ```no_run
