@@ -79,6 +79,13 @@ impl<N> Client<N> {
         self.asker.context()
     }
 
+    /// Who makes the request, as `ServerOptions::principal` names them: over HTTP, behind a layer that has found it out. A
+    /// session belongs to its principal, and so does a question that waits for its answer.
+    #[cfg(feature = "http")]
+    pub fn principal(&self) -> Option<String> {
+        principal(&self.context())
+    }
+
     /// Notifies the clients that have subscribed: the list of tools has changed, or a resource.
     pub fn changes(&self) -> &Changes {
         &self.changes
@@ -155,6 +162,13 @@ impl<N> Client<N> {
     {
         async move { Ok(self.asker.list_roots().await?) }.boxed()
     }
+}
+
+/// The principal of the request that a context is of.
+#[cfg(feature = "http")]
+pub(crate) fn principal(context: &Context) -> Option<String> {
+    let head = context.extension::<mcp_runtime::transport::http::RequestHead>()?;
+    head.principal().map(str::to_owned)
 }
 
 impl<N> fmt::Debug for Client<N> {

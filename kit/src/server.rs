@@ -205,7 +205,7 @@ impl<S: Send + Sync + 'static> Server<S> {
         self,
         options: mcp_runtime::transport::http::ServerOptions,
     ) -> Result<mcp_runtime::transport::http::HttpServer, Problem> {
-        let server = Arc::new(self.finish()?);
+        let server = Arc::new(self.finish()?.principal(super::client::principal));
         Ok(mcp_runtime::transport::http::HttpServer::new(options, move |transport| {
             let server = Arc::clone(&server);
             async move {

@@ -3,6 +3,7 @@
 //! `conformance-client URL` connects to the server at that address, of whichever revision. What to do then the suite says in
 //! the environment variable `MCP_CONFORMANCE_SCENARIO`; that is in `scenarios.rs`.
 
+mod login;
 mod scenarios;
 mod user;
 
@@ -33,7 +34,17 @@ async fn main() -> Result<(), Box<dyn Error>> {
     // Those servers also lose messages that they send before the stream is open, so the client waits long for it, also on a
     // busy machine.
     let patient = ClientOptions::default().listen_within(Duration::from_secs(10));
-    let connect = || HttpClient::new(&url).map(|transport| transport.options(patient.clone()));
+    let authorization = match scenario.starts_with("auth/") {
+        true => Some(login::authorization(&url, &scenario)?),
+        false => None,
+    };
+    let connect = || {
+        let transport = match &authorization {
+            Some(authorization) => authorization.transport(),
+            None => HttpClient::new(&url),
+        };
+        transport.map(|transport| transport.options(patient.clone()))
+    };
     let client = connector.connect_to(&url, connect).await?;
     println!("{} speaks {}", client.offer().server_info.name, client.version());
     scenarios::play(&scenario, &client).await?;

@@ -4,6 +4,8 @@
 //! checks passed, compared by name and number with `expected.rs`, so that one that fails, and one that is no longer run,
 //! are noticed alike. `.ci/run` installs the suite.
 
+#[path = "suite/authorization.rs"]
+mod authorization;
 #[path = "suite/expected.rs"]
 mod expected;
 #[path = "suite/results.rs"]
@@ -136,9 +138,45 @@ async fn the_next_suite_and_our_client() {
     play(&suite, "next-client", NEXT_CLIENT, &["--spec-version", REVISION]).await;
 }
 
-/// The library has no authorization; who needs it puts a header into its client.
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
+async fn the_stable_suite_and_the_authorization_of_our_client() {
+    let suite = Suite::installed(Version::Stable);
+    let listed = suite.run("stable-list-authorization", &["list"]).await;
+    assert_eq!(of_authorization(listed.scenarios("client")), names(authorization::STABLE));
+    play(&suite, "stable-authorization", authorization::STABLE, &[]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
+async fn the_next_suite_and_the_authorization_of_our_client() {
+    let suite = Suite::installed(Version::Next);
+    let listed = suite.run("next-list-authorization", &["list", "--requirements", REVISION]).await;
+    let all = [authorization::NEXT, authorization::NEXT_EXTENSIONS].concat();
+    assert_eq!(of_authorization(listed.scenarios("client")), names(&all));
+    play(&suite, "next-authorization", authorization::NEXT, &["--spec-version", REVISION]).await;
+    play(&suite, "next-authorization", authorization::NEXT_EXTENSIONS, &[]).await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node and `npm ci` in `tests/conformance`"]
+async fn the_next_suite_and_the_authorization_of_our_client_without_a_handshake() {
+    let suite = Suite::installed(Version::Next);
+    let listed = suite.run("requests-list-authorization", &["list", "--requirements", REQUESTS]).await;
+    assert_eq!(of_authorization(listed.required("client")), names(authorization::REQUESTS));
+    play(&suite, "requests-authorization", authorization::REQUESTS, &["--spec-version", REQUESTS]).await;
+}
+
+/// Those that have tests of their own.
 fn without_authorization(mut scenarios: Vec<String>) -> Vec<String> {
     scenarios.retain(|scenario| !scenario.starts_with("auth/"));
+    scenarios
+}
+
+/// Those of authorization that are run.
+fn of_authorization(mut scenarios: Vec<String>) -> Vec<String> {
+    scenarios
+        .retain(|scenario| scenario.starts_with("auth/") && !authorization::LEFT_OUT.contains(&&**scenario));
     scenarios
 }
 

@@ -182,6 +182,16 @@ fn the_kit() {
 }
 
 #[test]
+fn authorization() {
+    Layers {
+        folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../auth"),
+        order: &["scopes", "secret", "challenge", "metadata", "client", "server"],
+        ..Layers::default()
+    }
+    .check();
+}
+
+#[test]
 fn acp() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../acp"),

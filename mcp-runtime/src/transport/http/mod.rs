@@ -17,7 +17,8 @@ pub mod server;
 
 #[cfg(feature = "http-client")]
 pub use client::{
-    ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError, SessionProvider,
+    Challenge, ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError,
+    SessionProvider,
 };
 pub use headers::{LAST_EVENT_ID, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID};
 pub use mirrored::{ParamHeaderError, ParamHeaders};

@@ -25,19 +25,28 @@ struct Checks {
 impl Results {
     pub(crate) fn read(folder: &Path) -> Results {
         let mut results = Results::default();
+        results.read_folder(folder, "");
+        results
+    }
+
+    /// Reads the folders whose names begin with a prefix; each scenario of `auth/…` is in a folder of that name.
+    fn read_folder(&mut self, folder: &Path, prefix: &str) {
         for entry in std::fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_str().unwrap();
+            if name == "auth" {
+                self.read_folder(&path, "auth/");
+                continue;
+            }
             let name = &name[..name.len() - TIME];
             // Those of servers carry the role in front.
-            let scenario = name.strip_prefix("server-").unwrap_or(name).to_owned();
+            let scenario = format!("{prefix}{}", name.strip_prefix("server-").unwrap_or(name));
             // A scenario that could not even begin has a folder, and no checks.
             let text = std::fs::read_to_string(path.join("checks.json")).unwrap_or_else(|_| "[]".to_owned());
             let checks: Vec<Value> = serde_json::from_str(&text).unwrap();
-            let twice = results.0.insert(scenario, Checks::of(&checks));
+            let twice = self.0.insert(scenario, Checks::of(&checks));
             assert!(twice.is_none(), "{} was run twice", path.display());
         }
-        results
     }
 
     /// The same without the scenarios whose names begin so.

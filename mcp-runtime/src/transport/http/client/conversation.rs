@@ -13,13 +13,13 @@ use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::error::HttpError;
+use super::error::{HttpError, authenticate};
 use super::handshake::Handshake;
 use super::http_client::{HttpClient, OnSession, server};
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::options::ClientOptions;
-use super::provider::{AnyHeaderProvider, AnyProvider};
+use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
 use super::repeated::ToolTable;
 use super::running::{Over, RunningRequests};
 use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
@@ -33,6 +33,10 @@ const EITHER: &str = "application/json, text/event-stream";
 
 /// The shortest wait before a stream is opened again, also if the server asks for none.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
+
+/// How often a request is sent if the server asks each time who sends it: a token may have expired, its successor may be
+/// refused, and the one after that may not suffice.
+const MOST_ATTEMPTS: usize = 4;
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
 const VERSION: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
@@ -184,18 +188,35 @@ impl Conversation {
         tasks.spawn_on(task, &self.runtime);
     }
 
-    /// Sends a request whose head names the session, with what `add` adds to it.
+    /// Sends a request whose head names the session, with what `add` adds to it. If the server asks who sends it, the provider
+    /// of headers may have it sent again.
     pub(super) async fn send(
         &self,
         method: Method,
         identity: &SessionIdentity,
-        add: impl FnOnce(RequestBuilder) -> RequestBuilder + Send,
+        mut add: impl FnMut(RequestBuilder) -> RequestBuilder + Send,
     ) -> Result<Response, HttpError> {
-        let provided = match &self.header_provider {
-            Some(provider) => provider.provide().await.map_err(HttpError::Headers)?,
-            None => HeaderMap::new(),
+        let Some(provider) = &self.header_provider else {
+            return Ok(add(self.request(method, identity, HeaderMap::new())).send().await?);
         };
-        Ok(add(self.request(method, identity, provided)).send().await?)
+        // At the end of a session no user is asked to log in.
+        let most = if method == Method::DELETE { 1 } else { MOST_ATTEMPTS };
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            let mut sent = provider.provide().await.map_err(HttpError::Headers)?;
+            sent.values_mut().for_each(|value| value.set_sensitive(true));
+            let response = add(self.request(method.clone(), identity, sent.clone())).send().await?;
+            let status = response.status();
+            if attempts == most || !Challenge::is_one(status) {
+                return Ok(response);
+            }
+            let challenge =
+                Challenge { status: status.as_u16(), authenticate: authenticate(&response), sent, attempts };
+            if !provider.answer(challenge).await.map_err(HttpError::Headers)? {
+                return Ok(response);
+            }
+        }
     }
 
     fn request(&self, method: Method, identity: &SessionIdentity, provided: HeaderMap) -> RequestBuilder {

@@ -117,6 +117,13 @@ fn form(form: &str) -> String {
     if form.is_empty() { "without a content type".to_owned() } else { format!("with `{form}`") }
 }
 
+/// How the server wants the client to authenticate.
+pub(super) fn authenticate(response: &Response) -> Option<String> {
+    let asked = response.headers().get_all(WWW_AUTHENTICATE).iter();
+    let asked: Vec<_> = asked.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
+    Some(asked.join(", ")).filter(|asked| !asked.is_empty())
+}
+
 /// The head of an answer that stands for a failure, before its body is read.
 pub(super) struct Failure {
     pub(super) status: StatusCode,
@@ -126,11 +133,11 @@ pub(super) struct Failure {
 
 impl Failure {
     pub(super) fn new(response: &Response, identity: &SessionIdentity) -> Failure {
-        let asked = response.headers().get_all(WWW_AUTHENTICATE).iter();
-        let asked: Vec<_> =
-            asked.map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned()).collect();
-        let authenticate = Some(asked.join(", ")).filter(|asked| !asked.is_empty());
-        Failure { status: response.status(), authenticate, in_session: identity.id.is_some() }
+        Failure {
+            status: response.status(),
+            authenticate: authenticate(response),
+            in_session: identity.id.is_some(),
+        }
     }
 
     /// The failure, with what the server said.

@@ -50,4 +50,4 @@ pub use connections::HttpConnections;
 pub use error::{HttpClientError, HttpError};
 pub use http_client::HttpClient;
 pub use options::ClientOptions;
-pub use provider::{HeaderProvider, SessionProvider};
+pub use provider::{Challenge, HeaderProvider, SessionProvider};

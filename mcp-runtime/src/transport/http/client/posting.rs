@@ -33,7 +33,7 @@ pub(super) async fn deliver(conversation: &Arc<Conversation>, message: &PostMess
     loop {
         let mut identity = conversation.identity(Some(message));
         let asked = {
-            let posted = pin!(post(conversation, message, accepted.body(message), &mut identity));
+            let posted = pin!(post(conversation, message, || accepted.body(message), &mut identity));
             let left = |over| match over {
                 Over::NotAwaited | Over::Cancelled | Over::Late => Duration::ZERO,
                 // It may yet be told that the session is lost, and is then made once more.
@@ -112,7 +112,7 @@ impl From<Over> for Error {
 async fn post(
     conversation: &Conversation,
     message: &PostMessage,
-    body: Body,
+    mut body: impl FnMut() -> Body + Send,
     identity: &mut SessionIdentity,
 ) -> Result<Response, Error> {
     conversation.name(identity).await?;
@@ -121,7 +121,7 @@ async fn post(
         return Err(Over::Reconnected.into());
     }
     let repeated = message.repeated();
-    let add = |request: RequestBuilder| request.headers(repeated).body(body);
+    let add = |request: RequestBuilder| request.headers(repeated.clone()).body(body());
     conversation.send(Method::POST, identity, add).await.map_err(not_delivered)
 }
 

@@ -6,6 +6,7 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
+use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
 
 /// Returns the session id for each request, for a session that another program has opened. The client does not open,
@@ -20,7 +21,7 @@ pub trait SessionProvider: Send + Sync + 'static {
     fn session_id(&self) -> impl Future<Output = Result<String, Self::Error>> + Send;
 }
 
-type Named<'a> = Pin<Box<dyn Future<Output = Result<String, Arc<dyn StdError + Send + Sync>>> + Send + 'a>>;
+type Named<'a> = Pin<Box<dyn Future<Output = Result<String, Failure>> + Send + 'a>>;
 
 /// A provider of any type.
 pub(super) trait AnyProvider: Send + Sync {
@@ -31,7 +32,7 @@ impl<P: SessionProvider> AnyProvider for P {
     fn name(&self) -> Named<'_> {
         Box::pin(async move {
             let named = self.session_id().await;
-            named.map_err(|error| Arc::new(error) as Arc<dyn StdError + Send + Sync>)
+            named.map_err(|error| Arc::new(error) as Failure)
         })
     }
 }
@@ -61,21 +62,69 @@ pub trait HeaderProvider: Send + Sync + 'static {
     /// Returns the headers. Called before each request: each message, each attempt to open or resume a stream, and the
     /// deletion of the session.
     fn headers(&self) -> impl Future<Output = Result<HeaderMap, Self::Error>> + Send;
+
+    /// The server has refused a request with 401 or 403. Returns whether the request is to be sent once more, with the headers
+    /// that [`headers`](Self::headers) returns then. A request is sent at most four times. By default it is not sent again.
+    ///
+    /// Until this returns, the message is on its way: a call waits for it as long as its timeout permits, and a notification
+    /// as long as [`post_within`](super::ClientOptions::post_within). If the wait ends, the future is dropped. Not called for
+    /// the deletion of a session.
+    ///
+    /// # Errors
+    /// The message is not delivered, and its caller finds this in [`HttpError::Headers`](super::HttpError::Headers).
+    fn challenged(&self, challenge: Challenge) -> impl Future<Output = Result<bool, Self::Error>> + Send {
+        drop(challenge);
+        std::future::ready(Ok(false))
+    }
 }
 
-type Provided<'a> =
-    Pin<Box<dyn Future<Output = Result<HeaderMap, Arc<dyn StdError + Send + Sync>>> + Send + 'a>>;
+/// A request that the server has refused because of who sends it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Challenge {
+    /// 401, or 403.
+    pub status: u16,
+    /// The header `WWW-Authenticate`: how the client is to authenticate. Several are joined by commas.
+    pub authenticate: Option<String>,
+    /// The headers of the refused request that this provider has returned for it. With them a provider sees whether it has
+    /// other ones by now.
+    pub sent: HeaderMap,
+    /// How often the request has been sent, at least once.
+    pub attempts: usize,
+}
+
+impl Challenge {
+    /// Whether a server that answers so asks who sends the request.
+    pub(super) fn is_one(status: StatusCode) -> bool {
+        matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+    }
+}
+
+type Failure = Arc<dyn StdError + Send + Sync>;
+
+type Provided<'a> = Pin<Box<dyn Future<Output = Result<HeaderMap, Failure>> + Send + 'a>>;
+
+type Answered<'a> = Pin<Box<dyn Future<Output = Result<bool, Failure>> + Send + 'a>>;
 
 /// A provider of headers of any type.
 pub(super) trait AnyHeaderProvider: Send + Sync {
     fn provide(&self) -> Provided<'_>;
+
+    fn answer(&self, challenge: Challenge) -> Answered<'_>;
 }
 
 impl<P: HeaderProvider> AnyHeaderProvider for P {
     fn provide(&self) -> Provided<'_> {
         Box::pin(async move {
             let headers = self.headers().await;
-            headers.map_err(|error| Arc::new(error) as Arc<dyn StdError + Send + Sync>)
+            headers.map_err(|error| Arc::new(error) as Failure)
+        })
+    }
+
+    fn answer(&self, challenge: Challenge) -> Answered<'_> {
+        Box::pin(async move {
+            let again = self.challenged(challenge).await;
+            again.map_err(|error| Arc::new(error) as Failure)
         })
     }
 }

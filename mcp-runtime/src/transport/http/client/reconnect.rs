@@ -64,7 +64,7 @@ async fn begin(
     let mut opened: Option<(PostMessage, Bytes)> = None;
     for message in said {
         let said = message.text.clone();
-        let response = conversation.send(Method::POST, &identity, |request| request.body(said)).await;
+        let response = conversation.send(Method::POST, &identity, |request| request.body(said.clone())).await;
         let mut response = response.map_err(undelivered)?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
@@ -141,7 +141,8 @@ async fn reply(
             return Ok(reply);
         }
         for answer in answers {
-            let sent = conversation.send(Method::POST, identity, |request| request.body(answer)).await;
+            let sent =
+                conversation.send(Method::POST, identity, |request| request.body(answer.clone())).await;
             if let Err(error) = sent {
                 tracing::debug!(%error, "an answer was not delivered");
             }

@@ -1,0 +1,101 @@
+//! A server with tools behind the layer, and clients that log in.
+
+use axum::Router;
+use mcp_auth::client::{Authorization, Url, UserAgent};
+use mcp_auth::server::{Operation, Principal, ProtectedResource, TokenValidator, principal};
+use mcp_kit::{Client, Failure, Tool};
+use mcp_protocols::eras::types::{CallToolParams, CallToolResult, ClientCapabilities, Implementation};
+use mcp_protocols::eras::{Connector, Era};
+use mcp_protocols::rounds::User;
+use mcp_runtime::transport::http::{RequestHead, ServerOptions};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::net::TcpListener;
+
+/// Says who asks
+#[derive(Deserialize, JsonSchema)]
+struct Whoami {}
+
+impl Tool<()> for Whoami {
+    type Needs = ();
+    type Output = String;
+
+    async fn run(self, (): &(), client: Client) -> Result<String, Failure> {
+        let named = client.principal().ok_or("nobody asks")?;
+        let head = client.context().extension::<RequestHead>().ok_or("there is no head")?;
+        assert!(!head.headers().contains_key("authorization"), "the token stays in front of the layer");
+        let principal = Principal::of(&head).ok_or("there is no principal")?;
+        assert_eq!(named, principal.name());
+        Ok(format!("{} with {}", principal.subject(), principal.scopes()))
+    }
+}
+
+/// Deletes everything
+#[derive(Deserialize, JsonSchema)]
+struct Delete {}
+
+impl Tool<()> for Delete {
+    type Needs = ();
+    type Output = String;
+
+    async fn run(self, (): &(), _: Client) -> Result<String, Failure> {
+        Ok("gone".to_owned())
+    }
+}
+
+/// The scopes that an operation needs in addition to `notes:read`.
+fn needs(operation: Operation<'_>) -> mcp_auth::Scopes {
+    if operation.name == Some("delete") { "notes:write".into() } else { "".into() }
+}
+
+/// Serves the tools at `/mcp`, for tokens of that issuer. Returns the address.
+pub(crate) async fn serve<V: TokenValidator>(issuer: &str, validator: impl FnOnce(&str) -> V) -> String {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    let resource = ProtectedResource::new(&*url, issuer, validator(&url)).unwrap();
+    let resource = resource.scopes("notes:read").scopes_of(needs);
+    let options = ServerOptions::new().principal(principal);
+    let server =
+        mcp_kit::Server::new("notes", "1", ()).tool::<Whoami>().tool::<Delete>().http(options).unwrap();
+    let router = Router::new().route("/mcp", server.method_router()).layer(resource);
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    url
+}
+
+/// A browser whose user consents to everything: it stops where it is sent back.
+pub(crate) struct Browser;
+
+impl UserAgent for Browser {
+    type Error = std::io::Error;
+
+    fn redirect_uri(&self) -> String {
+        "http://127.0.0.1:1/back".to_owned()
+    }
+
+    async fn visit(&self, address: Url) -> Result<Url, std::io::Error> {
+        let browser = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none()).build();
+        let answer = browser.unwrap().get(address).send().await.map_err(std::io::Error::other)?;
+        let back = answer.headers().get("location").and_then(|back| back.to_str().ok());
+        back.and_then(|back| Url::parse(back).ok()).ok_or_else(|| std::io::Error::other("not sent back"))
+    }
+}
+
+/// A user who is not asked anything by servers.
+pub(crate) struct Nobody;
+
+impl User for Nobody {}
+
+pub(crate) type Session = mcp_protocols::eras::Client<Nobody>;
+
+pub(crate) async fn connect(authorization: &Authorization, url: &str, era: Era) -> Result<Session, String> {
+    let program = Implementation::new("test", "1");
+    let connector = Connector::new(program, ClientCapabilities::new(), Nobody).era(era);
+    connector.connect_to(url, || authorization.transport()).await.map_err(|error| error.to_string())
+}
+
+/// Calls a tool without arguments, and returns the text of its result.
+pub(crate) async fn call(session: &Session, tool: &str) -> Result<String, String> {
+    let params = CallToolParams::new(tool, session.meta());
+    let result: CallToolResult = session.call_tool(params).await.map_err(|error| error.to_string())?;
+    Ok(result.first_text().unwrap_or_default().to_owned())
+}
