@@ -25,32 +25,23 @@
 //!
 //! A tool that asks the client, or that is worth a place of its own, is a [`Tool`].
 //!
-//! `tool.rs`, `prompt.rs` and `resource.rs` have what a server is made of; each is a trait, and the entry that a server keeps of
-//! a type. `schema.rs` reads what types say of themselves, `needs.rs` and `client.rs` are what a tool asks with, and `server.rs`
-//! answers requests. Below is [`mcp_protocols::eras`], which a program may use by itself.
+//! `server/` has servers, and `connection/` what a program that calls servers uses; `schema.rs` reads what types say of
+//! themselves, for both. Below is [`mcp_protocols::eras`], which a program may use by itself.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
-mod client;
+mod answer;
+mod connection;
 mod failure;
-mod needs;
-mod output;
-mod problem;
-mod prompt;
-mod resource;
 mod schema;
 mod server;
-mod template;
-mod tool;
 
-pub use client::{Answer, Client};
+pub use answer::Answer;
+pub use connection::{Call, CallError, ConnectOptions, Connection, Entry, Handlers, LiveList, Subscription};
 pub use failure::Failure;
-pub use mcp_protocols::eras::{Changes, Context, types};
+pub use mcp_protocols::eras::{Change, Changes, ConnectError, Context, Era, types};
 #[doc(inline)]
-pub use mcp_runtime::transport::stdio;
-pub use needs::{Has, Model, Needs, Roots, User};
-pub use output::{Json, Output};
-pub use problem::Problem;
-pub use prompt::{Prompt, said};
-pub use resource::{Resource, blob_at, text_at};
-pub use server::Server;
-pub use tool::Tool;
+pub use mcp_runtime::transport::{self, stdio};
+pub use server::{
+    Client, Has, Json, Model, Needs, Output, Problem, Prompt, Resource, Roots, Server, Tool, User, blob_at,
+    principal, said, text_at,
+};

@@ -6,7 +6,8 @@ use std::sync::Mutex;
 
 use mcp_kit::types::*;
 use mcp_kit::{
-    Answer, Client, Failure, Json, Model, Problem, Prompt, Resource, Server, Tool, User, said, text_at,
+    Answer, Client, Context, Failure, Json, Model, Problem, Prompt, Resource, Server, Tool, User, said,
+    text_at,
 };
 use mcp_protocols::eras::{self, Change, Connector, Era};
 use mcp_protocols::rounds;
@@ -118,9 +119,9 @@ impl Prompt<Notes> for Weekly {
         Ok(vec![said(Role::User, format!("Summarise {} of {days} days.", self.topic))])
     }
 
-    async fn complete(_: &Notes, argument: &str, typed: &str) -> Vec<String> {
+    async fn complete(_: &Notes, _: &Context, argument: &str, typed: &str) -> Result<Vec<String>, Failure> {
         let topics = ["work", "home"].into_iter().filter(|topic| topic.starts_with(typed));
-        topics.filter(|_| argument == "topic").map(str::to_owned).collect()
+        Ok(topics.filter(|_| argument == "topic").map(str::to_owned).collect())
     }
 }
 

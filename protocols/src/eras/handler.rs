@@ -104,8 +104,8 @@ pub trait Handler: Send + Sync + 'static {
 
     /// A client wants to hear of the changes of the resource at this URI. An error refuses that: a client of an older revision
     /// gets it, and one of 2026-07-28 does not find the URI in the acknowledgement.
-    fn watch(&self, uri: &str) -> impl Future<Output = Result<(), RpcError>> + Send {
-        let _ = uri;
+    fn watch(&self, context: Context, uri: &str) -> impl Future<Output = Result<(), RpcError>> + Send {
+        let _ = (context, uri);
         std::future::ready(Ok(()))
     }
 

@@ -18,7 +18,7 @@ use crate::mcp_2026_07_28::types::{
     CacheScope, CallToolParams, CompleteParams, CompleteResult, DiscoverResult, EmptyResult, GetPromptParams,
     InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     NotificationMeta, NotificationParams, PaginatedParams, ReadResourceParams, RequestMeta, RequestParams,
-    ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionFilter, SubscriptionsAcknowledgedParams,
+    ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionsAcknowledgedParams,
     SubscriptionsListenParams, UnsupportedVersionData,
 };
 use crate::mcp_2026_07_28::{McpError, Subscribing};
@@ -188,7 +188,7 @@ impl<H: Handler> server::Handler for Requests<H> {
     ) {
         // It fails if the client is gone, which needs no report.
         let _ = match governs(&params.meta) {
-            Ok(()) => self.listen(&context, params.notifications, subscription).await,
+            Ok(()) => self.listen(&context, params, subscription).await,
             Err(error) => subscription.refuse(error).await.map_err(Into::into),
         };
     }
@@ -198,14 +198,15 @@ impl<H: Handler> Requests<H> {
     async fn listen(
         &self,
         context: &server::Context,
-        wanted: SubscriptionFilter,
+        params: SubscriptionsListenParams,
         subscription: Subscription<Subscribing>,
     ) -> Result<(), McpError> {
         let Some(id) = subscription.request_id() else { return Ok(()) };
         let meta = NotificationMeta::new().subscription_id(id);
-        let mut heard = offered(wanted, &self.0.handler.offer().capabilities);
+        let mut heard = offered(params.notifications, &self.0.handler.offer().capabilities);
         for uri in heard.resource_subscriptions.take().into_iter().flatten() {
-            if self.0.handler.watch(&uri).await.is_ok() {
+            let watching = Context::of_request(context.clone(), params.meta.clone());
+            if self.0.handler.watch(watching, &uri).await.is_ok() {
                 heard.resource_subscriptions.get_or_insert_default().push(uri);
             }
         }

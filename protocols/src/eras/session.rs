@@ -111,11 +111,13 @@ struct Session<H> {
 impl<H: Handler> Session<H> {
     /// Params as the handler sees them.
     fn newer<P: WithMeta>(&self, params: P) -> P::Newer {
-        match self.client.get() {
-            Some(meta) => params.with_meta(meta),
-            // A request that comes before the handshake is refused before it reaches a handler.
-            None => params.with_meta(&newer::RequestMeta::new("", newer::ClientCapabilities::new())),
-        }
+        params.with_meta(&self.meta())
+    }
+
+    /// What the client has said in the handshake. A request that comes before it is refused before it reaches a handler.
+    fn meta(&self) -> newer::RequestMeta {
+        let unknown = || newer::RequestMeta::new("", newer::ClientCapabilities::new());
+        self.client.get().cloned().unwrap_or_else(unknown)
     }
 
     fn context(&self, context: server::Context, meta: &newer::RequestMeta) -> Context {
@@ -237,12 +239,12 @@ impl<H: Handler> server::Handler for Session<H> {
 
     async fn subscribe(
         &self,
-        _: server::Context,
+        context: server::Context,
         params: ResourceParams,
         subscription: Subscription<Subscribing>,
     ) {
         // It fails if the session ends, which the session reports.
-        let _ = self.watch(params.uri, subscription).await;
+        let _ = self.watch(context, params.uri, subscription).await;
     }
 
     async fn unsubscribe(&self, _: server::Context, _: ResourceParams) -> Result<(), RpcError> {
@@ -253,8 +255,14 @@ impl<H: Handler> server::Handler for Session<H> {
 
 impl<H: Handler> Session<H> {
     /// Tells of the changes of a resource until the client unsubscribes.
-    async fn watch(&self, uri: String, subscription: Subscription<Subscribing>) -> Result<(), McpError> {
-        if let Err(error) = self.served.handler.watch(&uri).await {
+    async fn watch(
+        &self,
+        context: server::Context,
+        uri: String,
+        subscription: Subscription<Subscribing>,
+    ) -> Result<(), McpError> {
+        let context = self.context(context, &self.meta());
+        if let Err(error) = self.served.handler.watch(context, &uri).await {
             return Ok(subscription.refuse(error).await?);
         }
         let filter = newer::SubscriptionFilter::new().resource_subscriptions([uri.clone()]);

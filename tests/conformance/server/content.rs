@@ -1,7 +1,6 @@
 //! What tools, prompts and resources have in common: pieces of content.
 
-use mcp_protocols::eras::types::*;
-use mcp_runtime::RpcError;
+use mcp_kit::types::*;
 
 /// A picture of one red pixel, as PNG, in base64.
 pub(crate) const PIXEL: &str =
@@ -25,9 +24,4 @@ pub(crate) fn audio() -> ContentBlock {
 /// A resource that comes with the message.
 pub(crate) fn embedded(uri: &str, mime_type: &str, text: &str) -> ContentBlock {
     EmbeddedResource::new(TextResourceContents::new(uri, text).mime_type(mime_type)).into()
-}
-
-/// The refusal of something that is not here.
-pub(crate) fn unknown(what: &str, name: &str) -> RpcError {
-    RpcError::invalid_params(format!("no {what} is called `{name}`"))
 }

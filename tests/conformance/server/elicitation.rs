@@ -1,18 +1,12 @@
 //! Asking the user: forms that the client shows while a tool waits.
 
-use mcp_protocols::eras::Asker;
-use mcp_protocols::eras::types::*;
+use mcp_kit::types::*;
+use mcp_kit::{Client, Failure, User};
 
-/// Shows a form and says what came of it. A client that has not announced forms is not asked: the call fails here, before
-/// anything is sent.
-pub(crate) async fn ask(asker: &Asker, message: &str, form: FormSchema) -> CallToolResult {
-    match asker.elicit(ElicitFormParams::new(message, form)).await {
-        Ok(answer) => {
-            let content = serde_json::to_string(&answer.content).unwrap_or_default();
-            CallToolResult::text(format!("the user's answer is {}: {content}", answer.action))
-        }
-        Err(error) => CallToolResult::error(format!("the user was not asked: {error}")),
-    }
+/// Shows a form and says what came of it.
+pub(crate) async fn ask(client: &Client<User>, message: &str, form: FormSchema) -> Result<String, Failure> {
+    let answer = client.asker().elicit(ElicitFormParams::new(message, form)).await?;
+    Ok(format!("the user's answer is {}: {}", answer.action, serde_json::to_string(&answer.content)?))
 }
 
 /// Two fields, both of which must be filled in.

@@ -1,49 +1,72 @@
 //! Prompts: messages for a model, with places to fill in.
 
-use mcp_protocols::eras::Asker;
-use mcp_protocols::eras::types::*;
-use mcp_runtime::RpcError;
+use mcp_kit::types::{ContentBlock, PromptMessage, Role};
+use mcp_kit::{Client, Context, Failure, Prompt, Server, User};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::asking;
-use crate::content::{embedded, image, text, unknown};
-use crate::handler::TTL;
+use crate::content::{embedded, image, text};
+use crate::resources::Counter;
 
-pub(crate) fn list() -> ListPromptsResult {
-    let argument = |name| PromptArgument::new(name).description("Is filled in").required(true);
-    let prompts = [
-        Prompt::new("test_simple_prompt").description("A message without places to fill in"),
-        Prompt::new("test_prompt_with_arguments")
-            .description("A message with two places to fill in")
-            .arguments([argument("arg1"), argument("arg2")]),
-        Prompt::new("test_prompt_with_embedded_resource")
-            .description("A message that brings a resource along")
-            .arguments([argument("resourceUri")]),
-        Prompt::new("test_prompt_with_image").description("A message that brings a picture along"),
-        Prompt::new("test_input_required_result_prompt").description("A message about what the user says"),
-    ];
-    ListPromptsResult::new(prompts, TTL, CacheScope::Public)
+pub(crate) fn add(server: Server<Counter>) -> Server<Counter> {
+    let simple = "A message without places to fill in";
+    let page = "A message that brings a resource along";
+    let picture = "A message that brings a picture along";
+    let subject = "A message about what the user says";
+    server
+        .prompt::<Compare>()
+        .prompt_named("test_simple_prompt", simple, |(), _, _: Client| async {
+            Ok(said([text("Say something kind.")]))
+        })
+        .prompt_named("test_prompt_with_embedded_resource", page, |page: Page, _, _: Client| async move {
+            let resource = embedded(&page.resource_uri, "text/plain", "A page with a margin.");
+            Ok(said([resource, text("Summarise this page.")]))
+        })
+        .prompt_named("test_prompt_with_image", picture, |(), _, _: Client| async {
+            Ok(said([image(), text("Say what is in the picture.")]))
+        })
+        .prompt_named(
+            "test_input_required_result_prompt",
+            subject,
+            |(), _, client: Client<User>| async move {
+                let subject = asking::subject(client.asker()).await?;
+                Ok(said([text(&format!("Tell me about {subject}."))]))
+            },
+        )
 }
 
-pub(crate) async fn get(asker: &Asker, params: &GetPromptParams) -> Result<GetPromptResult, RpcError> {
-    let argument = |name: &str| {
-        let missing = || RpcError::invalid_params(format!("the argument `{name}` is missing"));
-        params.argument(name).ok_or_else(missing)
-    };
-    let messages = match params.name.as_str() {
-        "test_simple_prompt" => vec![text("Say something kind.")],
-        "test_prompt_with_arguments" => {
-            vec![text(&format!("Compare `{}` with `{}`.", argument("arg1")?, argument("arg2")?))]
-        }
-        "test_prompt_with_embedded_resource" => vec![
-            embedded(argument("resourceUri")?, "text/plain", "A page with a margin."),
-            text("Summarise this page."),
-        ],
-        "test_input_required_result_prompt" => {
-            vec![text(&format!("Tell me about {}.", asking::subject(asker).await?))]
-        }
-        "test_prompt_with_image" => vec![image(), text("Say what is in the picture.")],
-        other => return Err(unknown("prompt", other)),
-    };
-    let said = |content| PromptMessage::new(Role::User, content);
-    Ok(GetPromptResult::new(messages.into_iter().map(said)))
+fn said(content: impl IntoIterator<Item = ContentBlock>) -> Vec<PromptMessage> {
+    content.into_iter().map(|content| PromptMessage::new(Role::User, content)).collect()
+}
+
+#[derive(Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+struct Page {
+    /// Where the page is
+    resource_uri: String,
+}
+
+/// A message with two places to fill in
+#[derive(Deserialize, JsonSchema)]
+struct Compare {
+    /// Is filled in
+    arg1: String,
+    /// Is filled in
+    arg2: String,
+}
+
+const WORDS: [&str; 6] = ["paper", "pencil", "ruler", "tea", "test", "text"];
+
+impl Prompt<Counter> for Compare {
+    type Needs = ();
+    const NAME: Option<&'static str> = Some("test_prompt_with_arguments");
+
+    async fn get(self, _: &Counter, _: Client) -> Result<Vec<PromptMessage>, Failure> {
+        Ok(said([text(&format!("Compare `{}` with `{}`.", self.arg1, self.arg2))]))
+    }
+
+    async fn complete(_: &Counter, _: &Context, _: &str, typed: &str) -> Result<Vec<String>, Failure> {
+        Ok(WORDS.into_iter().filter(|word| word.starts_with(typed)).map(str::to_owned).collect())
+    }
 }

@@ -2,67 +2,81 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use mcp_protocols::eras::types::*;
-use mcp_runtime::RpcError;
-use serde_json::json;
+use mcp_kit::types::ResourceContents;
+use mcp_kit::{Client, Failure, Resource, Server, blob_at, text_at};
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::content::PIXEL;
-use crate::handler::TTL;
 
-pub(crate) const WATCHED: &str = "test://watched-resource";
-
-pub(crate) fn list() -> ListResourcesResult {
-    let resources = [
-        Resource::new("test://static-text", "A text").mime_type("text/plain"),
-        Resource::new("test://static-binary", "A picture").mime_type("image/png"),
-        Resource::new(WATCHED, "A counter, which can be watched").mime_type("text/plain"),
-    ];
-    ListResourcesResult::new(resources, TTL, CacheScope::Public)
+pub(crate) fn add(server: Server<Counter>) -> Server<Counter> {
+    server.resource::<Text>().resource::<Picture>().resource::<Watched>().resource::<Record>()
 }
 
-pub(crate) fn templates() -> ListResourceTemplatesResult {
-    let record = ResourceTemplate::new("test://template/{id}/data", "A record");
-    ListResourceTemplatesResult::new([record.mime_type("application/json")], TTL, CacheScope::Public)
-}
-
-pub(crate) fn read_at(watched: &Watched, uri: &str) -> Result<ReadResourceResult, RpcError> {
-    let text = |text: &str, mime_type| TextResourceContents::new(uri, text).mime_type(mime_type).into();
-    let contents = match uri {
-        "test://static-text" => text("It never changes.", "text/plain"),
-        "test://static-binary" => BlobResourceContents::new(uri, PIXEL).mime_type("image/png").into(),
-        WATCHED => text(&watched.count().to_string(), "text/plain"),
-        other => {
-            let id = other.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
-            text(&json!({ "id": id.ok_or_else(|| not_found(other))? }).to_string(), "application/json")
-        }
-    };
-    // What can be watched changes, and is not kept.
-    let ttl = if uri == WATCHED { 0 } else { TTL };
-    Ok(ReadResourceResult::new([contents], ttl, CacheScope::Public))
-}
-
-fn not_found(uri: &str) -> RpcError {
-    RpcError::invalid_params(format!("no resource is at `{uri}`")).with_data(json!({ "uri": uri }))
-}
-
-/// Only one resource changes.
-pub(crate) fn watch(uri: &str) -> Result<(), RpcError> {
-    match uri {
-        WATCHED => Ok(()),
-        other => Err(RpcError::invalid_params(format!("`{other}` does not change"))),
-    }
-}
-
-/// A counter.
+/// How often the resource has changed that can be watched.
 #[derive(Default)]
-pub(crate) struct Watched(AtomicU32);
+pub(crate) struct Counter(AtomicU32);
 
-impl Watched {
-    fn count(&self) -> u32 {
-        self.0.load(Ordering::Relaxed)
-    }
-
+impl Counter {
     pub(crate) fn change(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A text
+#[derive(Deserialize, JsonSchema)]
+struct Text;
+
+impl Resource<Counter> for Text {
+    const URI: &'static str = "test://static-text";
+    const MIME_TYPE: Option<&'static str> = Some("text/plain");
+    type Needs = ();
+
+    async fn read(self, _: &Counter, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(text_at(uri, "It never changes."))
+    }
+}
+
+/// A picture
+#[derive(Deserialize, JsonSchema)]
+struct Picture;
+
+impl Resource<Counter> for Picture {
+    const URI: &'static str = "test://static-binary";
+    const MIME_TYPE: Option<&'static str> = Some("image/png");
+    type Needs = ();
+
+    async fn read(self, _: &Counter, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(blob_at(uri, PIXEL))
+    }
+}
+
+/// A counter, which can be watched
+#[derive(Deserialize, JsonSchema)]
+pub(crate) struct Watched;
+
+impl Resource<Counter> for Watched {
+    const URI: &'static str = "test://watched-resource";
+    const MIME_TYPE: Option<&'static str> = Some("text/plain");
+    type Needs = ();
+
+    async fn read(self, counter: &Counter, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(text_at(uri, counter.0.load(Ordering::Relaxed).to_string()))
+    }
+}
+
+/// A record
+#[derive(Deserialize, JsonSchema)]
+struct Record {
+    id: String,
+}
+
+impl Resource<Counter> for Record {
+    const URI: &'static str = "test://template/{id}/data";
+    const MIME_TYPE: Option<&'static str> = Some("application/json");
+    type Needs = ();
+
+    async fn read(self, _: &Counter, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
+        Ok(text_at(uri, serde_json::json!({ "id": self.id }).to_string()))
     }
 }

@@ -172,10 +172,7 @@ fn the_shipped_protocols() {
 fn the_kit() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../kit"),
-        order: &[
-            "problem", "needs", "failure", "schema", "template", "client", "output", "tool", "prompt",
-            "resource", "server",
-        ],
+        order: &["answer", "failure", "schema", "server", "connection"],
         ..Layers::default()
     }
     .check();

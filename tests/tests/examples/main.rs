@@ -7,6 +7,7 @@ mod counter;
 mod eras;
 mod file_transfer;
 mod language_server;
+mod notes;
 #[cfg(unix)]
 mod observer;
 #[cfg(unix)]

@@ -5,12 +5,15 @@ use std::process::Command;
 use std::time::Duration;
 
 use integration_tests::example::program;
+use mcp_kit::{Answer, ConnectOptions};
 use mcp_protocols::eras::types::*;
 use mcp_protocols::eras::{Change, Client, Connector};
 use mcp_protocols::rounds::User;
 use mcp_runtime::RpcError;
 use mcp_runtime::transport::Child;
 use mcp_runtime::transport::http::HttpClient;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
 
 #[path = "../../../examples/eras/server.rs"]
 mod desk;
@@ -119,6 +122,43 @@ async fn refresh_tools(client: &Client<Ada>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+#[derive(Serialize, JsonSchema)]
+struct Confirm {
+    sure: bool,
+}
+
+#[derive(Serialize)]
+struct AddNote<'a> {
+    text: &'a str,
+}
+
+#[derive(Deserialize)]
+struct Added {
+    id: i64,
+}
+
+#[derive(Serialize)]
+struct DeleteNote {
+    id: i64,
+}
+
+fn options() -> ConnectOptions {
+    ConnectOptions::new("my-client", "1.0.0").on_form(|asked| async move {
+        println!("{}", asked.message);
+        Ok(Answer::Accepted(Confirm { sure: true }))
+    })
+}
+
+#[tokio::test]
+async fn a_program_calls_with_its_types() -> Result<(), Box<dyn Error + Send + Sync>> {
+    let notes = options().connect(Child::spawn(Command::new(program("notes")))?).await?;
+    let added: Added = notes.call("add_note", AddNote { text: "buy milk" }).await?;
+    println!("{}", notes.call_text("delete_note", DeleteNote { id: added.id }).await?);
+    assert_eq!(notes.resources().await?.len(), 0);
+    notes.close().await?;
+    Ok(())
+}
+
 fn squeezed(code: &str) -> String {
     code.chars().filter(|character| !character.is_whitespace()).collect()
 }
@@ -133,5 +173,5 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 6);
+    assert_eq!(examples, 8);
 }

@@ -1,13 +1,10 @@
-//! A client is used after it was closed.
+//! A connection is used after it was closed.
 
-use mcp_kit::Failure;
-use mcp_kit::types::PaginatedParams;
-use mcp_protocols::eras::Client;
-use mcp_protocols::rounds::User;
+use mcp_kit::{Connection, Failure};
 
-async fn leave<U: User + 'static>(client: Client<U>) -> Result<(), Failure> {
-    client.close().await?;
-    client.list_tools(PaginatedParams::new(client.meta())).await?;
+async fn leave(notes: Connection) -> Result<(), Failure> {
+    notes.close().await?;
+    notes.tools().await?;
     Ok(())
 }
 

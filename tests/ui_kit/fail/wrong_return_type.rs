@@ -12,7 +12,7 @@ impl Tool<()> for Add {
     type Needs = ();
     type Output = String;
 
-    async fn run(self, _: &(), _: Client) -> Result<String, Failure> {
+    async fn run(self, _: &(), _: Client) -> Result<i64, Failure> {
         Ok(self.a + self.b)
     }
 }

@@ -1,7 +1,10 @@
 //! [`Listening`]: hears of the changes of a server.
 
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
+use futures_util::Stream;
 use mcp_runtime::Error;
 use tokio::sync::{broadcast, mpsc, watch};
 
@@ -37,6 +40,15 @@ impl Listening {
     /// Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Change> {
         self.changes.recv().await
+    }
+}
+
+/// The changes, as [`Listening::next`] returns them.
+impl Stream for Listening {
+    type Item = Change;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Change>> {
+        self.changes.poll_recv(context)
     }
 }
 

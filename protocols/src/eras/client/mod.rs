@@ -1,10 +1,11 @@
 //! The client's side: `connector.rs` finds out what a server speaks, `connected.rs` is the client that it makes, with the calls
-//! of `calls.rs` and the changes of `listening.rs`, for which `watching.rs` has the subscriptions of a session. `user.rs` answers what a server of an older revision asks.
+//! of `calls.rs` and `lists.rs`, and the changes of `listening.rs`, for which `watching.rs` has the subscriptions of a session. `user.rs` answers what a server of an older revision asks.
 
 mod calls;
 mod connected;
 mod connector;
 mod listening;
+mod lists;
 mod user;
 mod watching;
 

@@ -41,7 +41,9 @@ impl Session {
     pub(super) async fn watch(&self, uri: &str) -> Result<Arc<Watched>, Error> {
         let mut resources = self.resources.lock().await;
         if let Some(resource) = resources.get_mut(uri) {
-            if let Some(watched) = resource.watched.upgrade() {
+            // A subscription of a session that was lost is over, though somebody may still listen.
+            if let Some(watched) = resource.watched.upgrade().filter(|_| resource.over.has_changed().is_ok())
+            {
                 return Ok(watched);
             }
             ended(&mut resource.over).await;

@@ -19,14 +19,19 @@ mod rustc;
 const CRATES: [&str; 5] = ["mcp_kit", "mcp_protocols", "schemars", "serde", "serde_json"];
 
 /// What each program's errors say first.
-const SAID: [(&str, &str); 7] = [
+const SAID: [(&str, &str); 9] = [
     ("ask_without_needs", "error[E0277]: `Needs` of the tool does not have `mcp_kit::User`"),
+    ("call_before_connecting", "error[E0599]: no method named `call_text` found for struct `ConnectOptions`"),
     ("guard_over_an_await", "error: future cannot be sent between threads safely"),
     ("no_deserialize", "error[E0277]: the trait bound `Add: serde::Deserialize<'de>` is not satisfied"),
     ("no_json_schema", "error[E0277]: the trait bound `Add: schemars::JsonSchema` is not satisfied"),
+    ("not_registered", "error[E0277]: `Add` is not a tool of a server with the state `()`"),
     ("other_state", "error[E0277]: `Add` is not a tool of a server with the state `Notes`"),
-    ("use_after_close", "error[E0382]: borrow of moved value: `client`"),
-    ("wrong_return_type", "error[E0308]: mismatched types"),
+    ("use_after_close", "error[E0382]: borrow of moved value: `notes`"),
+    (
+        "wrong_return_type",
+        "error[E0271]: expected `impl Future<Output = Result<i64, Box<dyn Error + Send + Sync>>>`",
+    ),
 ];
 
 #[test]

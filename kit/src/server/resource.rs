@@ -8,18 +8,18 @@ use mcp_protocols::eras::types::{
     BlobResourceContents, CacheScope, ReadResourceParams, ReadResourceResult, ResourceContents,
     ResourceTemplate, TextResourceContents,
 };
-use mcp_protocols::eras::{Asker, Changes, types};
+use mcp_protocols::eras::{Asker, Changes, Context, types};
 use mcp_runtime::RpcError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
+use super::super::failure::{Failure, refusal};
+use super::super::schema::{description_of, name_of};
 use super::client::Client;
-use super::failure::{Failure, refusal};
 use super::needs::Needs;
 use super::problem::Problem;
 use super::prompt::{Complete, from_texts};
-use super::schema::{description_of, name_of};
 use super::template::Template;
 
 /// Resources of a server with the state `S`, whose URIs have the fields of the type in their places.
@@ -68,15 +68,29 @@ pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
     ) -> impl Future<Output = Result<ResourceContents, Failure>> + Send;
 
     /// The resources that a client gets in its list. A URI without variables is in the list by itself.
-    fn list(state: &S) -> impl Future<Output = Vec<types::Resource>> + Send {
-        let _ = state;
-        std::future::ready(Vec::new())
+    fn list(
+        state: &S,
+        context: &Context,
+    ) -> impl Future<Output = Result<Vec<types::Resource>, Failure>> + Send {
+        let _ = (state, context);
+        std::future::ready(Ok(Vec::new()))
+    }
+
+    /// A client wants to hear of the changes of this resource. A failure refuses that: the caller may not see it, perhaps.
+    fn watch(self, state: &S, context: &Context) -> impl Future<Output = Result<(), Failure>> + Send {
+        let _ = (state, context);
+        std::future::ready(Ok(()))
     }
 
     /// Suggests values for a variable of which the user has typed a part.
-    fn complete(state: &S, variable: &str, typed: &str) -> impl Future<Output = Vec<String>> + Send {
-        let _ = (state, variable, typed);
-        std::future::ready(Vec::new())
+    fn complete(
+        state: &S,
+        context: &Context,
+        variable: &str,
+        typed: &str,
+    ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send {
+        let _ = (state, context, variable, typed);
+        std::future::ready(Ok(Vec::new()))
     }
 }
 
@@ -91,6 +105,7 @@ pub fn blob_at(uri: impl Into<String>, base64: impl Into<String>) -> ResourceCon
 }
 
 type Read = Result<ReadResourceResult, RpcError>;
+type Listed = Result<Vec<types::Resource>, Failure>;
 
 /// Resources that a server has.
 pub(crate) struct Entry<S> {
@@ -105,7 +120,9 @@ pub(crate) struct Entry<S> {
             + Send
             + Sync,
     >,
-    list: fn(Arc<S>) -> BoxFuture<'static, Vec<types::Resource>>,
+    list: fn(Arc<S>, Context) -> BoxFuture<'static, Listed>,
+    #[expect(clippy::type_complexity, reason = "it is called in one place")]
+    watch: fn(Arc<S>, Context, Template, String) -> BoxFuture<'static, Result<(), RpcError>>,
     pub(crate) complete: Complete<S>,
 }
 
@@ -121,16 +138,23 @@ impl<S: Send + Sync + 'static> Entry<S> {
             mime_type: R::MIME_TYPE,
             read: Box::new(|state, asker, changes, params, template| {
                 async move {
-                    let values = template.values(&params.uri).ok_or_else(|| not_found(&params.uri))?;
-                    let resource: R = from_texts(values).map_err(|_| not_found(&params.uri))?;
+                    let resource: R = resource_at(&template, &params.uri)?;
                     let contents = resource.read(&state, &params.uri, Client::new(asker, changes)).await;
-                    Ok(ReadResourceResult::new([contents.map_err(refusal)?], 0, CacheScope::Private))
+                    let contents = of_type(contents.map_err(refusal)?, R::MIME_TYPE);
+                    Ok(ReadResourceResult::new([contents], 0, CacheScope::Private))
                 }
                 .boxed()
             }),
-            list: |state| async move { R::list(&state).await }.boxed(),
-            complete: Box::new(|state, variable, typed| {
-                async move { R::complete(&state, &variable, &typed).await }.boxed()
+            list: |state, context| async move { R::list(&state, &context).await }.boxed(),
+            watch: |state, context, template, uri| {
+                async move {
+                    let resource: R = resource_at(&template, &uri)?;
+                    resource.watch(&state, &context).await.map_err(refusal)
+                }
+                .boxed()
+            },
+            complete: Box::new(|state, context, variable, typed| {
+                async move { R::complete(&state, &context, &variable, &typed).await }.boxed()
             }),
         })
     }
@@ -152,15 +176,24 @@ impl<S: Send + Sync + 'static> Entry<S> {
     }
 
     /// The resources that are listed.
-    pub(crate) async fn list(&self, state: Arc<S>) -> Vec<types::Resource> {
-        let mut listed = (self.list)(state).await;
+    pub(crate) async fn list(
+        &self,
+        state: Arc<S>,
+        context: Context,
+    ) -> Result<Vec<types::Resource>, RpcError> {
+        let mut listed = (self.list)(state, context).await.map_err(refusal)?;
         if self.template.is_fixed() && listed.is_empty() {
             let mut resource = types::Resource::new(self.uri, &self.name);
             resource.description.clone_from(&self.description);
             resource.mime_type = self.mime_type.map(str::to_owned);
             listed.push(resource);
         }
-        listed
+        Ok(listed)
+    }
+
+    /// A client wants to hear of the changes of a resource.
+    pub(crate) async fn watch(&self, state: Arc<S>, context: Context, uri: String) -> Result<(), RpcError> {
+        (self.watch)(state, context, self.template.clone(), uri).await
     }
 
     /// Reads a resource.
@@ -173,6 +206,26 @@ impl<S: Send + Sync + 'static> Entry<S> {
     ) -> Read {
         (self.read)(state, asker, changes, params, self.template.clone()).await
     }
+}
+
+/// Contents with the MIME type of their resource, unless they have their own.
+fn of_type(mut contents: ResourceContents, mime_type: Option<&str>) -> ResourceContents {
+    let own = match &mut contents {
+        ResourceContents::Text(contents) => &mut contents.mime_type,
+        ResourceContents::Blob(contents) => &mut contents.mime_type,
+        // There are no others.
+        _ => return contents,
+    };
+    if own.is_none() {
+        *own = mime_type.map(str::to_owned);
+    }
+    contents
+}
+
+/// The resource of a type that has this URI.
+fn resource_at<R: DeserializeOwned + JsonSchema>(template: &Template, uri: &str) -> Result<R, RpcError> {
+    let values = template.values(uri).ok_or_else(|| not_found(uri))?;
+    from_texts(values).map_err(|_| not_found(uri))
 }
 
 /// The error of a URI at which there is nothing.

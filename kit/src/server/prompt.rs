@@ -9,17 +9,17 @@ use mcp_protocols::eras::types::{
     ClientCapabilities, GetPromptParams, GetPromptResult, ObjectSchema, PromptArgument, PromptMessage, Role,
     TextContent,
 };
-use mcp_protocols::eras::{Asker, Changes, types};
+use mcp_protocols::eras::{Asker, Changes, Context, types};
 use mcp_runtime::RpcError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::super::failure::{Failure, refusal};
+use super::super::schema::{arguments_of, description_of, kind_of, name_of, read};
 use super::client::Client;
-use super::failure::{Failure, refusal};
 use super::needs::Needs;
 use super::problem::Problem;
-use super::schema::{arguments_of, description_of, kind_of, name_of, read};
 
 /// A prompt of a server with the state `S`: its arguments are the fields of the type, which the user fills in as texts.
 ///
@@ -63,9 +63,14 @@ pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
     ) -> impl Future<Output = Result<Vec<PromptMessage>, Failure>> + Send;
 
     /// Suggests values for an argument of which the user has typed a part.
-    fn complete(state: &S, argument: &str, typed: &str) -> impl Future<Output = Vec<String>> + Send {
-        let _ = (state, argument, typed);
-        std::future::ready(Vec::new())
+    fn complete(
+        state: &S,
+        context: &Context,
+        argument: &str,
+        typed: &str,
+    ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send {
+        let _ = (state, context, argument, typed);
+        std::future::ready(Ok(Vec::new()))
     }
 }
 
@@ -78,7 +83,9 @@ type Got = Result<GetPromptResult, RpcError>;
 
 /// Suggests values for an argument.
 pub(crate) type Complete<S> =
-    Box<dyn Fn(Arc<S>, String, String) -> BoxFuture<'static, Vec<String>> + Send + Sync>;
+    Box<dyn Fn(Arc<S>, Context, String, String) -> BoxFuture<'static, Completed> + Send + Sync>;
+
+type Completed = Result<Vec<String>, Failure>;
 
 /// A prompt that a server has.
 pub(crate) struct Entry<S> {
@@ -90,34 +97,54 @@ pub(crate) struct Entry<S> {
 }
 
 impl<S: Send + Sync + 'static> Entry<S> {
+    /// A type that is a prompt.
     pub(crate) fn of<P: Prompt<S>>() -> Result<Entry<S>, Problem> {
         let name = P::NAME.map_or_else(name_of::<P>, str::to_owned);
-        let schema = arguments_of::<P>().ok_or_else(|| Problem::NoObject { name: name.clone() })?;
+        let get = |arguments: P, state: Arc<S>, client| async move { arguments.get(&state, client).await };
+        let entry = Entry::new::<P, P::Needs, _, _>(name, description_of::<P>(), get)?;
+        let complete: Complete<S> = Box::new(|state, context, argument, typed| {
+            async move { P::complete(&state, &context, &argument, &typed).await }.boxed()
+        });
+        Ok(Entry { complete, ..entry })
+    }
+
+    /// A function that is a prompt, and suggests nothing.
+    pub(crate) fn new<T, N, G, F>(
+        name: String,
+        description: Option<String>,
+        get: G,
+    ) -> Result<Entry<S>, Problem>
+    where
+        T: DeserializeOwned + JsonSchema + Send + 'static,
+        N: Needs,
+        G: Fn(T, Arc<S>, Client<N>) -> F + Send + Sync + 'static,
+        F: Future<Output = Result<Vec<PromptMessage>, Failure>> + Send + 'static,
+    {
+        let schema = arguments_of::<T>().ok_or_else(|| Problem::NoObject { name: name.clone() })?;
         let mut prompt = types::Prompt::new(name);
-        prompt.description = description_of::<P>();
+        prompt.description.clone_from(&description);
         prompt.arguments = arguments(&schema);
+        let get = Arc::new(get);
         Ok(Entry {
             prompt,
-            are_met: P::Needs::are_met,
-            get: Box::new(|state, asker, changes, params| {
+            are_met: N::are_met,
+            get: Box::new(move |state, asker, changes, params| {
+                let (get, description) = (Arc::clone(&get), description.clone());
                 async move {
                     let given = params.arguments.unwrap_or_default();
-                    let arguments: P = from_texts(given).map_err(|error| {
-                        RpcError::invalid_params(format!(
-                            "the arguments of `{}` are wrong: {error}",
-                            params.name
-                        ))
-                    })?;
-                    let messages = arguments.get(&state, Client::new(asker, changes)).await;
+                    let wrong = |error| {
+                        let name = &params.name;
+                        RpcError::invalid_params(format!("the arguments of `{name}` are wrong: {error}"))
+                    };
+                    let arguments: T = from_texts(given).map_err(wrong)?;
+                    let messages = get(arguments, state, Client::new(asker, changes)).await;
                     let mut result = GetPromptResult::new(messages.map_err(refusal)?);
-                    result.description = description_of::<P>();
+                    result.description = description;
                     Ok(result)
                 }
                 .boxed()
             }),
-            complete: Box::new(|state, argument, typed| {
-                async move { P::complete(&state, &argument, &typed).await }.boxed()
-            }),
+            complete: Box::new(|_, _, _, _| std::future::ready(Ok(Vec::new())).boxed()),
         })
     }
 

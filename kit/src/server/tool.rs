@@ -10,12 +10,12 @@ use mcp_runtime::RpcError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 
+use super::super::failure::{Failure, failed};
+use super::super::schema::{arguments_of, description_of, name_of, read};
 use super::client::Client;
-use super::failure::{Failure, failed};
 use super::needs::Needs;
 use super::output::Output;
 use super::problem::Problem;
-use super::schema::{arguments_of, description_of, name_of, read};
 
 /// A tool of a server with the state `S`: its arguments are the fields of the type, and its description is the documentation
 /// of the type.
@@ -59,6 +59,12 @@ pub trait Tool<S>: DeserializeOwned + JsonSchema + Send + 'static {
     /// The name of the tool; otherwise that of the type, as `add_note` of `AddNote`.
     const NAME: Option<&'static str> = None;
 
+    /// What else clients get of the tool, such as a title, annotations or icons: returns the tool, whose name, description and
+    /// schemas are filled in.
+    fn describe(tool: types::Tool) -> types::Tool {
+        tool
+    }
+
     /// Does what the tool does.
     fn run(
         self,
@@ -85,11 +91,10 @@ impl<S: Send + Sync + 'static> Entry<S> {
     /// A type that is a tool.
     pub(crate) fn of<T: Tool<S>>() -> Result<Entry<S>, Problem> {
         let name = T::NAME.map_or_else(name_of::<T>, str::to_owned);
-        Entry::new::<T, T::Needs, T::Output, _, _>(
-            name,
-            description_of::<T>(),
-            |arguments, state, client| async move { arguments.run(&state, client).await },
-        )
+        let run = |arguments: T, state: Arc<S>, client| async move { arguments.run(&state, client).await };
+        let mut entry = Entry::new::<T, T::Needs, T::Output, _, _>(name, description_of::<T>(), run)?;
+        entry.tool = T::describe(entry.tool);
+        Ok(entry)
     }
 
     /// A function that is a tool.

@@ -1,4 +1,7 @@
 //! URI templates, read backwards: which values a URI has in the places of the variables.
+//!
+//! No crate that is kept up does this: those that are in wide use only fill templates in, and of the two that match one is
+//! under the AGPL and the other is at 0.0.2.
 
 use std::collections::BTreeMap;
 

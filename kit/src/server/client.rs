@@ -7,16 +7,18 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_protocols::eras::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ListRootsResult, LoggingLevel,
-    LoggingMessageParams, ProgressParams,
+    LoggingMessageParams, ProgressParams, Role, SamplingMessage, TextContent,
 };
 use mcp_protocols::eras::{Asker, Changes, Context};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, to_value};
 
-use super::failure::Failure;
-use super::needs::{Has, Model, Roots, User};
-use super::schema::form_of;
+use super::super::answer::Answer;
+use super::super::failure::Failure;
+use super::super::schema::form_of;
+use super::needs::{Has, Model, Needs, Roots, User};
+use super::principal::principal;
 
 /// The client that a tool, a prompt or a resource works for, of which it needs `N`. What it may ask stands in its type: a
 /// `Client<()>` asks nothing.
@@ -48,27 +50,6 @@ pub struct Client<N = ()> {
     needs: PhantomData<fn() -> N>,
 }
 
-/// What a user said to a form.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Answer<T> {
-    /// The user filled it in.
-    Accepted(T),
-    /// The user refused.
-    Declined,
-    /// The user dismissed the form without a choice.
-    Cancelled,
-}
-
-impl<T> Answer<T> {
-    /// What the user filled in, if that was done.
-    pub fn accepted(self) -> Option<T> {
-        match self {
-            Answer::Accepted(value) => Some(value),
-            Answer::Declined | Answer::Cancelled => None,
-        }
-    }
-}
-
 impl<N> Client<N> {
     pub(crate) fn new(asker: Asker, changes: Changes) -> Client<N> {
         Client { asker, changes, needs: PhantomData }
@@ -79,11 +60,34 @@ impl<N> Client<N> {
         self.asker.context()
     }
 
-    /// Who makes the request, as `ServerOptions::principal` names them: over HTTP, behind a layer that has found it out. A
-    /// session belongs to its principal, and so does a question that waits for its answer.
-    #[cfg(feature = "http")]
+    /// The principal that makes the request: over HTTP, what the server's
+    /// [`principal`](mcp_runtime::transport::http::ServerOptions::principal()) has named.
     pub fn principal(&self) -> Option<String> {
         principal(&self.context())
+    }
+
+    /// The same client with other needs, if it can do what they say: for a tool that does more where it can.
+    ///
+    /// ```
+    /// # use mcp_kit::{Client, Failure, User};
+    /// # #[derive(serde::Deserialize, schemars::JsonSchema)]
+    /// # struct Sure { yes: bool }
+    /// async fn is_sure(client: &Client) -> Result<bool, Failure> {
+    ///     match client.able_to::<User>() {
+    ///         Some(client) => Ok(client.ask::<Sure>("Sure?").await?.accepted().is_some_and(|sure| sure.yes)),
+    ///         None => Ok(true),
+    ///     }
+    /// }
+    /// ```
+    pub fn able_to<M: Needs>(&self) -> Option<Client<M>> {
+        let declared = M::are_met(&self.context().meta().client_capabilities);
+        declared.then(|| Client::new(self.asker.clone(), self.changes.clone()))
+    }
+
+    /// What the client is asked with below, for questions that this type does not have: several at the same time, or by URL. A
+    /// question that the client does not declare is not asked.
+    pub fn asker(&self) -> &Asker {
+        &self.asker
     }
 
     /// Notifies the clients that have subscribed: the list of tools has changed, or a resource.
@@ -138,6 +142,19 @@ impl<N> Client<N> {
         .boxed()
     }
 
+    /// Asks the client's model to answer a text, with at most so many tokens. What it says that is not text is left out.
+    ///
+    /// # Errors
+    /// If the client does not answer.
+    pub fn sample(&self, text: impl Into<String>, most_tokens: i64) -> BoxFuture<'_, Result<String, Failure>>
+    where
+        N: Has<Model>,
+    {
+        let asked = SamplingMessage::new(Role::User, TextContent::new(text));
+        let answer = self.create_message(CreateMessageParams::new([asked], most_tokens));
+        async move { Ok(answer.await?.content.first_text().unwrap_or_default().to_owned()) }.boxed()
+    }
+
     /// Asks the client's model for a message.
     ///
     /// # Errors
@@ -162,13 +179,6 @@ impl<N> Client<N> {
     {
         async move { Ok(self.asker.list_roots().await?) }.boxed()
     }
-}
-
-/// The principal of the request that a context is of.
-#[cfg(feature = "http")]
-pub(crate) fn principal(context: &Context) -> Option<String> {
-    let head = context.extension::<mcp_runtime::transport::http::RequestHead>()?;
-    head.principal().map(str::to_owned)
 }
 
 impl<N> fmt::Debug for Client<N> {

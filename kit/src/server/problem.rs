@@ -16,6 +16,13 @@ pub enum Problem {
         /// The name, or the URI.
         name: String,
     },
+    /// The arguments of a tool cannot be repeated in headers, as its `x-mcp-header` says.
+    NoHeader {
+        /// The name of the tool.
+        name: String,
+        /// What is wrong with the header.
+        reason: String,
+    },
     /// The URI of a resource is not a template.
     NoTemplate {
         /// The URI.
@@ -34,6 +41,7 @@ impl fmt::Display for Problem {
             Problem::SameName { name } => {
                 write!(formatter, "two have the name `{name}`: give one of them another `NAME`")
             }
+            Problem::NoHeader { name, reason } => write!(formatter, "the tool `{name}`: {reason}"),
             Problem::NoTemplate { uri, reason } => {
                 write!(formatter, "`{uri}` is not a URI template: {reason}")
             }

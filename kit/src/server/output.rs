@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::schema::output_of;
+use super::super::schema::output_of;
 
 /// What a tool returns: text, content of any kind, [`Json`], or nothing.
 pub trait Output: Send + 'static {

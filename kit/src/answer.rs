@@ -1,0 +1,22 @@
+//! [`Answer`]: what a user says to a form.
+
+/// What a user said to a form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Answer<T> {
+    /// The user filled it in.
+    Accepted(T),
+    /// The user refused.
+    Declined,
+    /// The user dismissed the form without a choice.
+    Cancelled,
+}
+
+impl<T> Answer<T> {
+    /// What the user filled in, if that was done.
+    pub fn accepted(self) -> Option<T> {
+        match self {
+            Answer::Accepted(value) => Some(value),
+            Answer::Declined | Answer::Cancelled => None,
+        }
+    }
+}

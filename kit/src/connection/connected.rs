@@ -1,0 +1,163 @@
+//! [`Connection`]: a server, as a program calls it.
+
+use std::fmt;
+
+use mcp_protocols::eras::types::{
+    CompleteParams, CompletionArgument, CompletionReference, GetPromptParams, GetPromptResult, Prompt,
+    PromptReference, ReadResourceParams, Resource, ResourceContents, ResourceTemplate,
+    ResourceTemplateReference, Tool,
+};
+use mcp_protocols::eras::{Client, Offer};
+use mcp_protocols::rounds::RoundsError;
+use mcp_runtime::Error;
+use tokio::sync::watch;
+
+use super::handlers::Handlers;
+
+/// A connection to a server, of whichever revision: [`ConnectOptions`](super::ConnectOptions) open it. Calls run side by side;
+/// dropping one cancels it.
+pub struct Connection {
+    client: Client<Handlers>,
+    /// How often the session was opened again.
+    reconnects: watch::Receiver<u64>,
+}
+
+impl Connection {
+    pub(super) fn new(client: Client<Handlers>, reconnects: watch::Receiver<u64>) -> Connection {
+        Connection { client, reconnects }
+    }
+
+    /// What the server is, and what it can do.
+    pub fn offer(&self) -> &Offer {
+        self.client.offer()
+    }
+
+    /// The revision that the program and the server have agreed on.
+    pub fn version(&self) -> &str {
+        self.client.version()
+    }
+
+    /// The client below, for requests that this type does not have.
+    pub fn client(&self) -> &Client<Handlers> {
+        &self.client
+    }
+
+    pub(super) fn reconnects(&self) -> watch::Receiver<u64> {
+        self.reconnects.clone()
+    }
+
+    /// All tools of the server.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn tools(&self) -> Result<Vec<Tool>, Error> {
+        self.client.all_tools().await
+    }
+
+    /// All resources of the server.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
+        self.client.all_resources().await
+    }
+
+    /// All resource templates of the server.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
+        self.client.all_resource_templates().await
+    }
+
+    /// All prompts of the server.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
+        self.client.all_prompts().await
+    }
+
+    /// Reads a resource.
+    ///
+    /// # Errors
+    /// If the server refuses, for there may be no such resource; or the connection is gone.
+    pub async fn read(&self, uri: impl Into<String>) -> Result<Vec<ResourceContents>, RoundsError> {
+        let params = ReadResourceParams::new(uri, self.client.meta());
+        Ok(self.client.read_resource(params).await?.contents)
+    }
+
+    /// Reads a resource as text: its parts that are texts, one after the other.
+    ///
+    /// # Errors
+    /// Those of [`read`](Self::read).
+    pub async fn read_text(&self, uri: impl Into<String>) -> Result<String, RoundsError> {
+        Ok(self.read(uri).await?.iter().filter_map(ResourceContents::as_text).collect())
+    }
+
+    /// Gets a prompt with these arguments filled in.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn prompt(
+        &self,
+        name: impl Into<String>,
+        arguments: impl IntoIterator<Item = (impl Into<String>, impl Into<String>)>,
+    ) -> Result<GetPromptResult, RoundsError> {
+        let mut params = GetPromptParams::new(name, self.client.meta());
+        for (argument, value) in arguments {
+            params = params.with_argument(argument, value);
+        }
+        self.client.get_prompt(params).await
+    }
+
+    /// Suggests values for an argument of a prompt of which the user has typed a part.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn complete_prompt(
+        &self,
+        prompt: impl Into<String>,
+        argument: impl Into<String>,
+        typed: impl Into<String>,
+    ) -> Result<Vec<String>, Error> {
+        self.complete(PromptReference::new(prompt).into(), CompletionArgument::new(argument, typed)).await
+    }
+
+    /// Suggests values for a variable of a resource template of which the user has typed a part.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn complete_resource(
+        &self,
+        template: impl Into<String>,
+        variable: impl Into<String>,
+        typed: impl Into<String>,
+    ) -> Result<Vec<String>, Error> {
+        let template = ResourceTemplateReference::new(template);
+        self.complete(template.into(), CompletionArgument::new(variable, typed)).await
+    }
+
+    async fn complete(
+        &self,
+        reference: CompletionReference,
+        argument: CompletionArgument,
+    ) -> Result<Vec<String>, Error> {
+        let params = CompleteParams::new(reference, argument, self.client.meta());
+        Ok(self.client.complete(params).await?.completion.values)
+    }
+
+    /// Closes the connection: waits until all is written, and for the server to close its side.
+    ///
+    /// # Errors
+    /// If the connection has broken off before.
+    pub async fn close(self) -> Result<(), Error> {
+        self.client.close().await.map(drop)
+    }
+}
+
+impl fmt::Debug for Connection {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Connection").field(&self.client).finish()
+    }
+}

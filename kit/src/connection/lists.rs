@@ -1,0 +1,131 @@
+//! [`LiveList`]: a list of a server that is refreshed when it changes.
+
+use std::fmt;
+use std::ops::Deref;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use mcp_protocols::eras::Listening;
+use mcp_protocols::eras::types::{Prompt, Resource, SubscriptionFilter, Tool};
+use mcp_runtime::Error;
+use tokio::sync::watch;
+
+use super::connected::Connection;
+
+/// A list of a server. It has the entries of now; [`changed`](Self::changed) waits for others. A server that does not notify of
+/// changes has none.
+pub struct LiveList<'a, T> {
+    connection: &'a Connection,
+    listening: Listening,
+    reconnects: watch::Receiver<u64>,
+    entries: Vec<T>,
+    /// It has changed, and the entries are those of before.
+    is_stale: bool,
+}
+
+/// An entry of a list that may change: a [`Tool`], a [`Resource`] or a [`Prompt`].
+pub trait Entry: private::Sealed + Sized + Send + 'static {
+    #[doc(hidden)]
+    fn filter() -> SubscriptionFilter;
+
+    #[doc(hidden)]
+    fn all(connection: &Connection) -> BoxFuture<'_, Result<Vec<Self>, Error>>;
+}
+
+mod private {
+    pub trait Sealed {}
+}
+
+macro_rules! entries {
+    ($($entry:ident: $all:ident, $changed:ident;)*) => { $(
+        impl private::Sealed for $entry {}
+
+        impl Entry for $entry {
+            fn filter() -> SubscriptionFilter {
+                SubscriptionFilter::new().$changed(true)
+            }
+
+            fn all(connection: &Connection) -> BoxFuture<'_, Result<Vec<Self>, Error>> {
+                connection.$all().boxed()
+            }
+        }
+    )* };
+}
+
+entries! {
+    Tool: tools, tools_list_changed;
+    Resource: resources, resources_list_changed;
+    Prompt: prompts, prompts_list_changed;
+}
+
+impl Connection {
+    /// The tools, and those that come later: the list is refreshed when the server says that it has changed.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn live_tools(&self) -> Result<LiveList<'_, Tool>, Error> {
+        LiveList::begin(self).await
+    }
+
+    /// The resources, and those that come later.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn live_resources(&self) -> Result<LiveList<'_, Resource>, Error> {
+        LiveList::begin(self).await
+    }
+
+    /// The prompts, and those that come later.
+    ///
+    /// # Errors
+    /// If the server refuses, or the connection is gone.
+    pub async fn live_prompts(&self) -> Result<LiveList<'_, Prompt>, Error> {
+        LiveList::begin(self).await
+    }
+}
+
+impl<'a, T: Entry> LiveList<'a, T> {
+    async fn begin(connection: &'a Connection) -> Result<LiveList<'a, T>, Error> {
+        let reconnects = connection.reconnects();
+        // From before the list is read, so that no change is missed.
+        let listening = connection.client().listen(T::filter()).await?;
+        let entries = T::all(connection).await?;
+        Ok(LiveList { connection, listening, reconnects, entries, is_stale: false })
+    }
+
+    /// Waits until the list changes, and returns what it is then. `None` if there will be no more changes: the server ends the
+    /// subscription, or the connection is gone.
+    ///
+    /// # Errors
+    /// If the list cannot be read again.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing: the next one reads the list again.
+    pub async fn changed(&mut self) -> Result<Option<&[T]>, Error> {
+        if !self.is_stale {
+            tokio::select! {
+                change = self.listening.next() => if change.is_none() { return Ok(None) },
+                // What was there before is not known of the new session.
+                Ok(()) = self.reconnects.changed() => {}
+            }
+            self.is_stale = true;
+        }
+        self.entries = T::all(self.connection).await?;
+        self.is_stale = false;
+        Ok(Some(&self.entries))
+    }
+}
+
+impl<T> Deref for LiveList<'_, T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.entries
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for LiveList<'_, T> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(&self.entries).finish()
+    }
+}

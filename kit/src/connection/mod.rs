@@ -1,0 +1,20 @@
+//! Programs that call servers: `options.rs` says what a program can do and connects, `handlers.rs` answers what servers ask, and
+//! `forms.rs` finds the type of a form.
+//!
+//! `connected.rs` is the connection. `calls.rs` calls tools, `lists.rs` has lists that are refreshed, and `subscriptions.rs` the
+//! changes of resources. The client that a *server's* tool asks is in `server/client.rs`.
+
+mod calls;
+mod connected;
+mod forms;
+mod handlers;
+mod lists;
+mod options;
+mod subscriptions;
+
+pub use calls::{Call, CallError};
+pub use connected::Connection;
+pub use handlers::Handlers;
+pub use lists::{Entry, LiveList};
+pub use options::ConnectOptions;
+pub use subscriptions::Subscription;

@@ -1,0 +1,27 @@
+//! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
+//!
+//! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type. `needs.rs` and
+//! `client.rs` are what a tool asks its client with. A program that is a client itself uses `connection/`.
+
+mod builder;
+mod client;
+mod handler;
+mod needs;
+mod output;
+mod page;
+mod principal;
+mod problem;
+mod prompt;
+mod resource;
+mod template;
+mod tool;
+
+pub use builder::Server;
+pub use client::Client;
+pub use needs::{Has, Model, Needs, Roots, User};
+pub use output::{Json, Output};
+pub use principal::principal;
+pub use problem::Problem;
+pub use prompt::{Prompt, said};
+pub use resource::{Resource, blob_at, text_at};
+pub use tool::Tool;
