@@ -194,8 +194,9 @@ async fn a_program_uses_all_of_a_server() -> Result<(), Box<dyn Error + Send + S
     println!("{}", call.timeout(Duration::from_secs(30)).on_progress(progress).await?);
     assert_eq!(notes.resources().await?.len(), 3);
 
+    let added: Added = notes.call("add_note", AddNote { text: "buy milk" }).await?;
     println!("{}", notes.call_text("delete_note", DeleteNote { id: added.id }).await?);
-    assert_eq!(notes.resources().await?.len(), 2);
+    assert_eq!(notes.resources().await?.len(), 3);
     notes.close().await?;
     Ok(())
 }

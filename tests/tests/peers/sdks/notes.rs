@@ -49,7 +49,7 @@ fn all_of_it(script: &str, revision: &str, owner: &str, id: usize) -> Value {
 /// What a client saw; Python writes the steps of progress with a fraction.
 async fn seen(client: &mut Command) -> Value {
     let mut seen = seen_by(client).await;
-    for step in seen["progress"].as_array_mut().into_iter().flatten() {
+    for step in seen.get_mut("progress").and_then(Value::as_array_mut).into_iter().flatten() {
         *step = json!(step.as_f64().unwrap() as u64);
     }
     seen
