@@ -47,6 +47,8 @@ pub(crate) async fn serve(server: LspServer<Uninit>) -> Result<ExitCode, LspErro
         }),
     };
     let (_, server) = server.send_initialize_result(result).await?.recv_initialized().await?;
+    // First, for what a name means may stand in a file that is not open.
+    workspace.look_for_files().await;
     // Dropped at the end of the session, and what runs in it ends.
     let mut tasks = JoinSet::new();
     tasks.spawn(server.incoming().serve(Handler::new(Arc::clone(&workspace))));
@@ -55,7 +57,6 @@ pub(crate) async fn serve(server: LspServer<Uninit>) -> Result<ExitCode, LspErro
         let asked = watch(&server);
         tasks.spawn(asked);
     }
-    tasks.spawn(async move { workspace.look_for_files().await });
     match server.next().await? {
         ActiveNext::Shutdown(server) => {
             let server = server.send_shutdown_result().await?.recv_exit().await?;

@@ -91,8 +91,7 @@ async fn a_part_is_judged_in_the_protocol_that_imports_it() {
     let files = [("parts/part.session", part), ("main.session", main.as_str())];
     let mut editor = Editor::new("part", &files).await;
     let mut document = editor.open("parts/part.session", part).await;
-    // The files of the workspace may be found later than the document is opened.
-    while !editor.diagnostics("parts/part.session", Some(1)).await.is_empty() {}
+    assert_eq!(editor.diagnostics("parts/part.session", Some(1)).await, []);
     let wrong = part.replace("!Stop", "!Stpo");
     editor.change(&mut document, "parts/part.session", 2, &wrong).await;
     let found = editor.diagnostics("parts/part.session", Some(2)).await;
