@@ -11,3 +11,5 @@ mod diagnostics;
 mod editing;
 mod editor;
 mod navigation;
+mod peer;
+mod vscode;
