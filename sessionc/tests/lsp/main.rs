@@ -11,5 +11,6 @@ mod diagnostics;
 mod editing;
 mod editor;
 mod navigation;
+mod page;
 mod peer;
 mod vscode;
