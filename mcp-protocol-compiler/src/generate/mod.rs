@@ -222,7 +222,7 @@ pub fn signatures(compiled: &Compiled, sources: &SourceMap) -> Result<String, sy
     Ok(signatures::lines(&pretty::printed(file, usize::MAX)))
 }
 
-/// The methods of every session type, in the order of the states.
+/// The methods of every session type in the order of the states, and those of its handlers.
 ///
 /// ```
 /// # use std::{io, path::Path};

@@ -1,16 +1,16 @@
 //! What is known of a name: its declaration, its dual, and the Rust that it becomes.
 
+use std::path::Path;
+
 use lsp_protocols::types::{Hover, HoverContents, HoverParams, MarkupContent, MarkupKind};
 use mcp_protocol_compiler::dual::dual;
 use mcp_protocol_compiler::generate::TypedMethod;
 use mcp_protocol_compiler::source::{SourceMap, Span};
 use mcp_protocol_compiler::symbols::{Symbol, SymbolKind, symbols};
 use mcp_runtime::RpcError;
-use std::path::Path;
 
 use super::analysis::Analysis;
 use super::snapshot::{Asked, Snapshot, file_at};
-use super::uris::path_of;
 
 /// How many lines of a text are shown, and how many methods.
 const MOST_LINES: usize = 40;
@@ -21,7 +21,6 @@ pub(super) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Result<Option<
     let at = &params.text_document_position_params;
     let asked = snapshot.asked(&at.text_document.uri, at.position)?;
     let Some((span, symbol)) = asked.symbols.at(asked.file, asked.offset) else { return Ok(None) };
-    let entry = snapshot.protocol_of(&path_of(&at.text_document.uri));
     let sources = asked.symbols.sources();
     let mut page = Page::default();
     match symbol.declarations.as_slice() {
@@ -35,10 +34,10 @@ pub(super) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Result<Option<
             }
         }
     }
-    if let Ok(analysis) = snapshot.analysis(&entry) {
+    if let Ok(analysis) = snapshot.analysis(&asked.entry) {
         match symbol.kind {
             SymbolKind::Role | SymbolKind::Definition => {
-                if let Some(other) = dual_of(snapshot, &entry, symbol) {
+                if let Some(other) = dual_of(snapshot, &asked.entry, symbol) {
                     page.title("The other side");
                     page.code("session", &other);
                 }
@@ -69,23 +68,19 @@ fn dual_of(snapshot: &Snapshot, entry: &Path, symbol: &Symbol) -> Option<String>
 
 /// The methods of the values that are in a state.
 fn rust_of_state(page: &mut Page, symbol: &Symbol, analysis: &Analysis) {
-    let is_start = |method: &&TypedMethod| {
-        symbol.kind == SymbolKind::Role
-            && method.session == symbol.name
-            && analysis.methods().iter().find(|first| first.session == symbol.name).map(|first| &first.states)
-                == Some(&method.states)
+    let all = analysis.methods();
+    // A role begins in the first of its states.
+    let start = all.iter().find(|first| first.owner == symbol.name).map(|first| &first.states);
+    let is_start = |method: &TypedMethod| {
+        symbol.kind == SymbolKind::Role && method.owner == symbol.name && Some(&method.states) == start
     };
-    let methods = analysis.methods().iter();
-    page.methods(methods.filter(|method| method.states.contains(&symbol.name) || is_start(method)));
+    page.methods(all.iter().filter(|method| method.states.contains(&symbol.name) || is_start(method)));
 }
 
 /// The methods that send or receive a message: those of one step, or of all.
 fn rust_of_message(page: &mut Page, asked: &Asked, symbol: &Symbol, analysis: &Analysis) {
     let sources: &SourceMap = &analysis.compilation().sources;
-    let file = file_at(
-        sources,
-        &mcp_protocol_compiler::resolve::load::normal(asked.symbols.sources().path(asked.file)),
-    );
+    let file = file_at(sources, &asked.path);
     let is_here =
         |step: Span| Some(step.file) == file && step.start <= asked.offset && asked.offset <= step.end;
     let is_step = |method: &&TypedMethod| sources.slice(method.step).starts_with(['!', '?']);
@@ -141,11 +136,11 @@ impl Page {
                 more += 1;
                 continue;
             }
-            let value = method.value();
-            if last.as_ref() != Some(&value) {
+            let block = method.block();
+            if last.as_ref() != Some(&block) {
                 lines.extend(last.is_some().then(|| "}".to_owned()));
-                lines.push(format!("impl {value} {{"));
-                last = Some(value);
+                lines.push(format!("{block} {{"));
+                last = Some(block);
             }
             lines.push(format!("    {};", method.signature));
         }

@@ -29,7 +29,10 @@ pub(super) struct Snapshot {
 
 /// A place in a file that was asked about, and the names of the protocol that the file belongs to.
 pub(super) struct Asked {
+    /// The file of the protocol.
+    pub(super) entry: PathBuf,
     pub(super) symbols: Symbols,
+    pub(super) path: PathBuf,
     pub(super) file: FileId,
     pub(super) offset: u32,
 }
@@ -89,10 +92,11 @@ impl Snapshot {
     /// The place that a question is about.
     pub(super) fn asked(&self, uri: &Uri, position: Position) -> Result<Asked, RpcError> {
         let path = path_of(uri);
-        let symbols = self.symbols(&self.protocol_of(&path)).map_err(|error| cannot_read(&path, &error))?;
+        let entry = self.protocol_of(&path);
+        let symbols = self.symbols(&entry).map_err(|error| cannot_read(&path, &error))?;
         let file = file_at(symbols.sources(), &path).ok_or_else(|| cannot_read(&path, &gone()))?;
         let offset = self.editor.encoding.offset(symbols.sources().text(file), position);
-        Ok(Asked { symbols, file, offset })
+        Ok(Asked { entry, symbols, path, file, offset })
     }
 
     /// What the editor calls a file.

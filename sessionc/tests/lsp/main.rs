@@ -13,4 +13,5 @@ mod editor;
 mod navigation;
 mod page;
 mod peer;
+mod session;
 mod vscode;

@@ -146,8 +146,17 @@ fn markdown() -> ClientCapabilities {
 }
 
 async fn hovered(editor: &Editor, document: &Document<Open>, offset: usize) -> Option<(String, MarkupKind)> {
+    hovered_in(editor, document, COUNTER, offset).await
+}
+
+async fn hovered_in(
+    editor: &Editor,
+    document: &Document<Open>,
+    text: &str,
+    offset: usize,
+) -> Option<(String, MarkupKind)> {
     let params = HoverParams {
-        text_document_position_params: editor.at("a.session", position(COUNTER, offset)),
+        text_document_position_params: editor.at("a.session", position(text, offset)),
         work_done_progress_params: Default::default(),
     };
     match document.hover(params).await.unwrap()?.contents {
@@ -173,6 +182,20 @@ async fn a_hover_shows_a_state_its_dual_and_its_methods() {
     let (shape, _) = hovered(&editor, &document, COUNTER.find("Amount").unwrap()).await.unwrap();
     assert_eq!(shape, "```session\ntype Amount = { amount: uint }\n```");
     assert_eq!(hovered(&editor, &document, COUNTER.find("End)").unwrap()).await, None);
+    drop(document);
+    editor.end().await;
+}
+
+/// What comes at any time is handled by a trait.
+#[tokio::test]
+async fn a_hover_shows_the_method_of_a_handler() {
+    let editor = Editor::with("handler", &[], markdown()).await;
+    let text =
+        COUNTER.replace("Teller = Ready", "notification News \"news\"\nTeller = (Ready, *( ?News . End ))");
+    let document = editor.open("a.session", &text).await;
+    let offset = text.find("?News").unwrap() + 1;
+    let (news, _) = hovered_in(&editor, &document, &text, offset).await.unwrap();
+    insta::assert_snapshot!("hover_handler", news);
     drop(document);
     editor.end().await;
 }
