@@ -29,7 +29,7 @@ pub(super) fn actions(
     }
     let path = path_of(&params.text_document.uri);
     let mut actions: Vec<CodeAction> = Vec::new();
-    for entry in snapshot.protocols_of(&path) {
+    for entry in snapshot.checked_in(&path) {
         let Ok(analysis) = snapshot.analysis(&entry) else { continue };
         let compilation = analysis.compilation();
         let sources = &compilation.sources;

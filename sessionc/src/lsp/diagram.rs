@@ -58,7 +58,7 @@ pub(super) fn execute(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Res
         RpcError::invalid_params(format!("{error}; the argument is {form}"))
     })?;
     let path = path_of(&wanted.uri);
-    let entry = snapshot.protocol_of(&path);
+    let entry = snapshot.checked_in(&path).into_iter().next().unwrap_or(path);
     let analysis = snapshot.analysis(&entry).map_err(|error| cannot_read(&entry, &error))?;
     let Some(compiled) = &analysis.compilation().protocol else {
         return Err(RpcError::invalid_params(format!(

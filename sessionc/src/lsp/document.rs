@@ -54,55 +54,43 @@ impl Following {
                     return Ok(());
                 }
                 OpenNext::Definition(asked, answer, document) => {
-                    self.ask(move |texts| questions::definition(texts, &asked), |found| answer.answer(found));
+                    self.ask(questions::definition, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::References(asked, answer, document) => {
-                    self.ask(move |texts| questions::references(texts, &asked), |found| answer.answer(found));
+                    self.ask(questions::references, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::DocumentHighlight(asked, answer, document) => {
-                    self.ask(
-                        move |texts| questions::document_highlight(texts, &asked),
-                        |found| answer.answer(found),
-                    );
+                    self.ask(questions::document_highlight, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::DocumentSymbol(asked, answer, document) => {
-                    self.ask(
-                        move |texts| questions::document_symbol(texts, &asked),
-                        |found| answer.answer(found),
-                    );
+                    self.ask(questions::document_symbol, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::Hover(asked, answer, document) => {
-                    self.ask(move |texts| questions::hover(texts, &asked), |found| answer.answer(found));
+                    self.ask(questions::hover, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::Completion(asked, answer, document) => {
-                    self.ask(move |texts| questions::completion(texts, &asked), |found| answer.answer(found));
+                    self.ask(questions::completion, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::CodeAction(asked, answer, document) => {
-                    self.ask(
-                        move |texts| questions::code_action(texts, &asked),
-                        |found| answer.answer(found),
-                    );
+                    self.ask(questions::code_action, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::Formatting(asked, answer, document) => {
-                    self.ask(move |texts| questions::formatting(texts, &asked), |found| answer.answer(found));
+                    self.ask(questions::formatting, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::PrepareRename(asked, answer, document) => {
-                    self.ask(
-                        move |texts| questions::prepare_rename(texts, &asked),
-                        |found| answer.answer(found),
-                    );
+                    self.ask(questions::prepare_rename, asked, |found| answer.answer(found));
                     document
                 }
                 OpenNext::Rename(asked, answer, document) => {
-                    self.ask(move |texts| questions::rename(texts, &asked), |found| answer.answer(found));
+                    self.ask(questions::rename, asked, |found| answer.answer(found));
                     document
                 }
                 // Nothing else was announced. What the editor asks all the same is answered with an error.
@@ -128,16 +116,18 @@ impl Following {
         }
     }
 
-    /// Answers a question in a task of its own.
-    fn ask<T: Send + 'static>(
+    /// Answers a question from the texts as they are now, in a task of its own.
+    fn ask<P: Send + 'static, T: Send + 'static>(
         &self,
-        question: impl FnOnce(&Snapshot) -> Result<T, RpcError> + Send + 'static,
+        question: fn(&Snapshot, &P) -> Result<T, RpcError>,
+        asked: P,
         respond: impl FnOnce(Result<T, RpcError>) -> Result<(), LspError> + Send + 'static,
     ) {
         let snapshot = self.workspace.snapshot();
         tokio::spawn(async move {
+            let found = answer(snapshot, question, asked).await;
             // An error here is the end of the session.
-            let _ = respond(answer(snapshot, question).await);
+            let _ = respond(found);
         });
     }
 }

@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::document::Following;
 use super::questions;
+use super::snapshot::Snapshot;
 use super::uris::path_of;
 use super::workspace::{Workspace, answer};
 
@@ -22,6 +23,14 @@ impl Handler {
     /// Answers from this workspace.
     pub(super) fn new(workspace: Arc<Workspace>) -> Handler {
         Handler { workspace }
+    }
+
+    async fn ask<P: Send + 'static, T: Send + 'static>(
+        &self,
+        question: fn(&Snapshot, &P) -> Result<T, RpcError>,
+        asked: P,
+    ) -> Result<T, RpcError> {
+        answer(self.workspace.snapshot(), question, asked).await
     }
 }
 
@@ -56,7 +65,7 @@ impl server::Handler for Handler {
         _: Context,
         params: GotoDefinitionParams,
     ) -> Result<Option<GotoDefinitionResponse>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::definition(texts, &params)).await
+        self.ask(questions::definition, params).await
     }
 
     async fn references(
@@ -64,7 +73,7 @@ impl server::Handler for Handler {
         _: Context,
         params: ReferenceParams,
     ) -> Result<Option<Vec<Location>>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::references(texts, &params)).await
+        self.ask(questions::references, params).await
     }
 
     async fn document_highlight(
@@ -72,7 +81,7 @@ impl server::Handler for Handler {
         _: Context,
         params: DocumentHighlightParams,
     ) -> Result<Option<Vec<DocumentHighlight>>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::document_highlight(texts, &params)).await
+        self.ask(questions::document_highlight, params).await
     }
 
     async fn document_symbol(
@@ -80,11 +89,11 @@ impl server::Handler for Handler {
         _: Context,
         params: DocumentSymbolParams,
     ) -> Result<Option<DocumentSymbolResponse>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::document_symbol(texts, &params)).await
+        self.ask(questions::document_symbol, params).await
     }
 
     async fn hover(&self, _: Context, params: HoverParams) -> Result<Option<Hover>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::hover(texts, &params)).await
+        self.ask(questions::hover, params).await
     }
 
     async fn completion(
@@ -92,7 +101,7 @@ impl server::Handler for Handler {
         _: Context,
         params: CompletionParams,
     ) -> Result<Option<CompletionResponse>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::completion(texts, &params)).await
+        self.ask(questions::completion, params).await
     }
 
     async fn code_action(
@@ -100,7 +109,7 @@ impl server::Handler for Handler {
         _: Context,
         params: CodeActionParams,
     ) -> Result<Option<CodeActionResponse>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::code_action(texts, &params)).await
+        self.ask(questions::code_action, params).await
     }
 
     async fn formatting(
@@ -108,7 +117,7 @@ impl server::Handler for Handler {
         _: Context,
         params: DocumentFormattingParams,
     ) -> Result<Option<Vec<TextEdit>>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::formatting(texts, &params)).await
+        self.ask(questions::formatting, params).await
     }
 
     async fn prepare_rename(
@@ -116,11 +125,11 @@ impl server::Handler for Handler {
         _: Context,
         params: TextDocumentPositionParams,
     ) -> Result<Option<PrepareRenameResponse>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::prepare_rename(texts, &params)).await
+        self.ask(questions::prepare_rename, params).await
     }
 
     async fn rename(&self, _: Context, params: RenameParams) -> Result<Option<WorkspaceEdit>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::rename(texts, &params)).await
+        self.ask(questions::rename, params).await
     }
 
     async fn workspace_symbol(
@@ -128,7 +137,7 @@ impl server::Handler for Handler {
         _: Context,
         params: WorkspaceSymbolParams,
     ) -> Result<Option<WorkspaceSymbolResponse>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::workspace_symbol(texts, &params)).await
+        self.ask(questions::workspace_symbol, params).await
     }
 
     async fn execute_command(
@@ -136,6 +145,6 @@ impl server::Handler for Handler {
         _: Context,
         params: ExecuteCommandParams,
     ) -> Result<Option<Value>, RpcError> {
-        answer(self.workspace.snapshot(), move |texts| questions::execute_command(texts, &params)).await
+        self.ask(questions::execute_command, params).await
     }
 }

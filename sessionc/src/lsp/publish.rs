@@ -19,7 +19,7 @@ pub(super) async fn run(workspace: Arc<Workspace>, peer: Handle) {
     loop {
         workspace.changed().await;
         let snapshot = workspace.snapshot();
-        let Ok(found) = answer(snapshot.clone(), |snapshot| Ok(diagnostics(snapshot))).await else {
+        let Ok(found) = answer(snapshot.clone(), |texts, ()| Ok(diagnostics(texts)), ()).await else {
             continue;
         };
         for params in published.update(&snapshot, found) {
@@ -36,7 +36,7 @@ type Found = BTreeMap<PathBuf, Vec<Diagnostic>>;
 fn diagnostics(snapshot: &Snapshot) -> Found {
     let mut found: Found = snapshot.documents.paths().map(|path| (path.clone(), Vec::new())).collect();
     let protocols: BTreeSet<PathBuf> =
-        snapshot.documents.paths().flat_map(|path| snapshot.protocols_of(path)).collect();
+        snapshot.documents.paths().flat_map(|path| snapshot.checked_in(path)).collect();
     for entry in protocols {
         let Ok(analysis) = snapshot.analysis(&entry) else { continue };
         let compilation = analysis.compilation();

@@ -80,19 +80,19 @@ impl Snapshot {
         found
     }
 
-    /// The file of the protocol in whose words a file is read.
-    pub(super) fn protocol_of(&self, path: &Path) -> PathBuf {
-        // A file that declares a role is a protocol of its own, and the others need not be looked at.
+    /// The protocols in which a file is checked: itself if it declares a role, or else those that import it.
+    pub(super) fn checked_in(&self, path: &Path) -> Vec<PathBuf> {
+        // The files around a protocol of its own need not be looked at.
         if Imports::direct(self, path).is_some_and(|(_, declares_role)| declares_role) {
-            return path.to_path_buf();
+            return vec![path.to_path_buf()];
         }
-        self.protocols_of(path).into_iter().next().unwrap_or_else(|| path.to_path_buf())
+        self.protocols_of(path)
     }
 
     /// The place that a question is about.
     pub(super) fn asked(&self, uri: &Uri, position: Position) -> Result<Asked, RpcError> {
         let path = path_of(uri);
-        let entry = self.protocol_of(&path);
+        let entry = self.checked_in(&path).into_iter().next().unwrap_or_else(|| path.clone());
         let symbols = self.symbols(&entry).map_err(|error| cannot_read(&path, &error))?;
         let file = file_at(symbols.sources(), &path).ok_or_else(|| cannot_read(&path, &gone()))?;
         let offset = self.editor.encoding.offset(symbols.sources().text(file), position);

@@ -89,11 +89,12 @@ impl Workspace {
 }
 
 /// Answers a question from a snapshot, on another thread.
-pub(super) async fn answer<T: Send + 'static>(
+pub(super) async fn answer<P: Send + 'static, T: Send + 'static>(
     snapshot: Snapshot,
-    question: impl FnOnce(&Snapshot) -> Result<T, RpcError> + Send + 'static,
+    question: fn(&Snapshot, &P) -> Result<T, RpcError>,
+    asked: P,
 ) -> Result<T, RpcError> {
-    match spawn_blocking(move || question(&snapshot)).await {
+    match spawn_blocking(move || question(&snapshot, &asked)).await {
         Ok(answer) => answer,
         Err(_) => Err(RpcError::internal_error("the answer could not be made")),
     }

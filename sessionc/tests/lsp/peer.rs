@@ -48,3 +48,18 @@ fn the_client_of_the_extension_is_javascript() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// The engine of VS Code colours a text with every kind of word.
+#[test]
+#[ignore = "needs Node and `npm ci` in `tests/peers`"]
+fn the_grammar_colours_a_text() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new("node")
+        .arg(root.join("tests/peers/grammar.mjs"))
+        .arg(root.join("editors/vscode/syntaxes/session.tmLanguage.json"))
+        .arg(root.join("sessionc/tests/lsp/coloured.session"))
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    insta::assert_snapshot!("coloured", String::from_utf8(output.stdout).unwrap());
+}
