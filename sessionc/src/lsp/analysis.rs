@@ -12,10 +12,12 @@ use mcp_protocol_compiler::resolve::load::normal;
 use mcp_protocol_compiler::symbols::symbols;
 use mcp_protocol_compiler::{Compilation, compile};
 
+use super::imports::Head;
+
 /// How many protocols are kept. An editor shows few at a time.
 const MOST_ANALYSES: usize = 16;
 
-/// Of how many files the imports are kept.
+/// Of how many files it is kept what they import.
 const MOST_FILES: usize = 4_000;
 
 /// What is known of one protocol.
@@ -47,20 +49,15 @@ impl Analysis {
     }
 }
 
-/// The protocols that were compiled last, and the imports of files.
+/// The protocols that were compiled last, and what files import.
 ///
 /// Invariant: at most [`MOST_ANALYSES`] and [`MOST_FILES`] are kept; what is kept is given out only while all files have
 /// the content from which it was made.
 #[derive(Default)]
 pub(super) struct Analyses {
     kept: Mutex<Vec<(PathBuf, Arc<Analysis>)>>,
-    imports: Mutex<HashMap<PathBuf, KeptImports>>,
-}
-
-struct KeptImports {
-    hash: u64,
-    paths: Vec<PathBuf>,
-    declares_role: bool,
+    /// By the file, with the hash of the content from which it was made.
+    heads: Mutex<HashMap<PathBuf, (u64, Arc<Head>)>>,
 }
 
 impl Analyses {
@@ -95,11 +92,11 @@ impl Analyses {
         Ok(analysis)
     }
 
-    /// What a file with this content imports, and whether it declares a role.
-    pub(super) fn imports(&self, path: &Path, bytes: &[u8]) -> Option<(Vec<PathBuf>, bool)> {
+    /// What a file with this content says about others.
+    pub(super) fn head(&self, path: &Path, bytes: &[u8]) -> Option<Arc<Head>> {
         let hash = hash_of(Some(bytes));
-        if let Some(known) = locked(&self.imports).get(path).filter(|known| known.hash == hash) {
-            return Some((known.paths.clone(), known.declares_role));
+        if let Some((_, known)) = locked(&self.heads).get(path).filter(|(known, _)| *known == hash) {
+            return Some(Arc::clone(known));
         }
         // What it imports is not read: each file is looked at by itself.
         let own = symbols(path, &mut |other| match other == path {
@@ -107,14 +104,16 @@ impl Analyses {
             false => Err(io::ErrorKind::NotFound.into()),
         });
         let own = own.ok()?;
-        let paths: Vec<PathBuf> = own.imports().iter().map(|import| normal(&import.path)).collect();
-        let declares_role = own.sources().files().any(|file| own.declares_role(file));
-        let mut imports = locked(&self.imports);
-        if imports.len() >= MOST_FILES {
-            imports.clear();
+        let head = Arc::new(Head {
+            imports: own.imports().iter().map(|import| normal(&import.path)).collect(),
+            declares_role: own.sources().files().any(|file| own.declares_role(file)),
+        });
+        let mut heads = locked(&self.heads);
+        if heads.len() >= MOST_FILES {
+            heads.clear();
         }
-        imports.insert(path.to_path_buf(), KeptImports { hash, paths: paths.clone(), declares_role });
-        Some((paths, declares_role))
+        heads.insert(path.to_path_buf(), (hash, Arc::clone(&head)));
+        Some(head)
     }
 }
 

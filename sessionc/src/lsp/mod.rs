@@ -16,6 +16,7 @@ mod findings;
 mod folders;
 mod handler;
 mod hover;
+mod imports;
 mod layout;
 mod navigate;
 mod occurrences;

@@ -1,6 +1,5 @@
 //! Everything that an answer is made from, as it was when the question came.
 
-use std::collections::{BTreeSet, HashMap};
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -15,6 +14,7 @@ use mcp_runtime::RpcError;
 use super::analysis::{Analyses, Analysis};
 use super::documents::Documents;
 use super::editor::Editor;
+use super::imports::{Head, Imports};
 use super::uris::{path_of, uri_of};
 
 /// The texts of one moment. Files that are not open are read when they are needed.
@@ -59,34 +59,21 @@ impl Snapshot {
     /// The files of the protocols that a file is a part of: itself if it declares a role, and those that import it and
     /// declare one. A file that belongs to no protocol stands for itself.
     pub(super) fn protocols_of(&self, path: &Path) -> Vec<PathBuf> {
-        let graph = Imports::of(self);
-        let mut reached = BTreeSet::from([path.to_path_buf()]);
-        let mut waiting = vec![path.to_path_buf()];
-        while let Some(next) = waiting.pop() {
-            for importer in graph.importers(&next) {
-                if reached.insert(importer.clone()) {
-                    waiting.push(importer.clone());
-                }
-            }
-        }
-        let mut found: Vec<PathBuf> = Vec::new();
-        if graph.declares_role(path) {
-            found.push(path.to_path_buf());
-        }
-        found.extend(reached.iter().filter(|file| *file != path && graph.declares_role(file)).cloned());
-        if found.is_empty() {
-            found.push(path.to_path_buf());
-        }
-        found
+        let known = self.documents.paths().chain(self.files.iter()).map(|path| normal(path)).collect();
+        Imports::from(known, |path| self.head(path)).protocols_of(path)
     }
 
     /// The protocols in which a file is checked: itself if it declares a role, or else those that import it.
     pub(super) fn checked_in(&self, path: &Path) -> Vec<PathBuf> {
         // The files around a protocol of its own need not be looked at.
-        if Imports::direct(self, path).is_some_and(|(_, declares_role)| declares_role) {
+        if self.head(path).is_some_and(|head| head.declares_role) {
             return vec![path.to_path_buf()];
         }
         self.protocols_of(path)
+    }
+
+    fn head(&self, path: &Path) -> Option<Arc<Head>> {
+        self.analyses.head(path, &self.read(path).ok()?)
     }
 
     /// The place that a question is about.
@@ -128,47 +115,4 @@ pub(super) fn cannot_read(path: &Path, error: &io::Error) -> RpcError {
 
 fn gone() -> io::Error {
     io::ErrorKind::NotFound.into()
-}
-
-/// Which file imports which, among the files of the workspace and the open documents.
-struct Imports {
-    importers: HashMap<PathBuf, Vec<PathBuf>>,
-    roots: BTreeSet<PathBuf>,
-}
-
-impl Imports {
-    fn of(snapshot: &Snapshot) -> Imports {
-        let mut graph = Imports { importers: HashMap::new(), roots: BTreeSet::new() };
-        let mut waiting: Vec<PathBuf> =
-            snapshot.documents.paths().chain(snapshot.files.iter()).map(|path| normal(path)).collect();
-        let mut seen: BTreeSet<PathBuf> = BTreeSet::new();
-        // Files that are imported from outside of the workspace are looked at, too.
-        while let Some(path) = waiting.pop() {
-            if !seen.insert(path.clone()) {
-                continue;
-            }
-            let Some((imports, declares_role)) = Imports::direct(snapshot, &path) else { continue };
-            if declares_role {
-                graph.roots.insert(path.clone());
-            }
-            for import in imports {
-                graph.importers.entry(import.clone()).or_default().push(path.clone());
-                waiting.push(import);
-            }
-        }
-        graph
-    }
-
-    /// What a file imports by itself, and whether it declares a role.
-    fn direct(snapshot: &Snapshot, path: &Path) -> Option<(Vec<PathBuf>, bool)> {
-        snapshot.analyses.imports(path, &snapshot.read(path).ok()?)
-    }
-
-    fn importers(&self, path: &Path) -> &[PathBuf] {
-        self.importers.get(path).map(Vec::as_slice).unwrap_or_default()
-    }
-
-    fn declares_role(&self, path: &Path) -> bool {
-        self.roots.contains(path)
-    }
 }

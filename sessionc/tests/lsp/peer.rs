@@ -63,3 +63,17 @@ fn the_grammar_colours_a_text() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     insta::assert_snapshot!("coloured", String::from_utf8(output.stdout).unwrap());
 }
+
+/// The panel of the extension asks again when the text has changed, and keeps its picture while the text has errors.
+#[test]
+#[ignore = "needs Node"]
+fn the_panel_follows_the_text() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let output = Command::new("node")
+        .arg(root.join("tests/peers/diagrams.cjs"))
+        .arg(fs::canonicalize(root.join("editors/vscode/client/diagrams.js")).unwrap())
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    insta::assert_snapshot!("panel", String::from_utf8(output.stdout).unwrap());
+}
