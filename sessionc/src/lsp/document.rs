@@ -8,7 +8,7 @@ use lsp_protocols::lsp_3_17::{LspError, Open};
 use lsp_protocols::types::{LogMessageParams, MessageType, TextDocumentItem, Uri};
 use mcp_runtime::RpcError;
 
-use super::documents::Document;
+use super::documents::{Document, Opening};
 use super::questions;
 use super::snapshot::Snapshot;
 use super::uris::path_of;
@@ -20,12 +20,14 @@ pub(super) struct Following {
     peer: Handle,
     uri: Uri,
     path: PathBuf,
+    opening: Opening,
 }
 
 impl Following {
     /// Follows the document of a URI.
     pub(super) fn new(workspace: Arc<Workspace>, peer: Handle, uri: &Uri) -> Following {
-        Following { workspace, peer, uri: uri.clone(), path: path_of(uri) }
+        let opening = workspace.open();
+        Following { workspace, peer, uri: uri.clone(), path: path_of(uri), opening }
     }
 
     /// Follows the document until it is closed.
@@ -49,7 +51,7 @@ impl Following {
                     document
                 }
                 OpenNext::DidClose(_) => {
-                    self.workspace.close(&self.path);
+                    self.workspace.close(&self.path, self.opening);
                     self.workspace.look_for_files().await;
                     return Ok(());
                 }
@@ -103,7 +105,7 @@ impl Following {
     }
 
     fn set(&self, version: i32, text: String) {
-        let document = Document { uri: self.uri.clone(), version, text: text.into() };
+        let document = Document { uri: self.uri.clone(), version, text: text.into(), opening: self.opening };
         if self.workspace.set(&self.path, document).is_err() {
             let message = format!(
                 "the open documents are too large: close some of them. Until then `{}` is read from disk",

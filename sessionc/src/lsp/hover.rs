@@ -58,12 +58,12 @@ pub(super) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Result<Option<
 fn dual_of(snapshot: &Snapshot, entry: &Path, symbol: &Symbol) -> Option<String> {
     let text = dual(entry, &mut |path| snapshot.read(path), Some(&symbol.name)).ok()?.text.ok()?;
     let names = symbols(entry, &mut |_| Ok(text.clone().into_bytes())).ok()?;
-    let definitions = names.all().iter().flat_map(|symbol| &symbol.declarations);
+    let declarations = names.all().iter().filter(|symbol| symbol.kind != SymbolKind::Loop);
+    let items = declarations.flat_map(|symbol| &symbol.declarations).map(|declaration| declaration.item);
     // The role's name comes first, and then what was asked for.
-    let item = definitions
-        .map(|definition| names.sources().slice(definition.item))
-        .find(|item| item.contains('=') && !item.starts_with("rec"))?;
-    Some(item.to_owned())
+    let is_definition = |item: &Span| names.sources().slice(*item).contains('=');
+    let first = items.filter(is_definition).min_by_key(|item| item.start)?;
+    Some(names.sources().slice(first).to_owned())
 }
 
 /// The methods of the values that are in a state.

@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 use tokio::task::spawn_blocking;
 
 use super::analysis::Analyses;
-use super::documents::{Document, Documents, NoRoom};
+use super::documents::{Document, Documents, NoRoom, Opening};
 use super::editor::Editor;
 use super::folders::session_files;
 use super::snapshot::Snapshot;
@@ -24,6 +24,8 @@ pub(super) struct Workspace {
 /// Where texts are.
 struct Texts {
     documents: Documents,
+    /// The last `didOpen`.
+    opening: Opening,
     folders: Vec<PathBuf>,
     /// The `.session` files of the folders, when they were looked for last.
     files: Arc<[PathBuf]>,
@@ -32,7 +34,12 @@ struct Texts {
 impl Workspace {
     /// Nothing is open, and no folder has been looked into.
     pub(super) fn new(editor: Editor, folders: Vec<PathBuf>) -> Workspace {
-        let texts = Texts { documents: Documents::default(), folders, files: Arc::default() };
+        let texts = Texts {
+            documents: Documents::default(),
+            opening: Opening::default(),
+            folders,
+            files: Arc::default(),
+        };
         let (analyses, changed) = (Arc::default(), Notify::new());
         Workspace { editor, texts: Mutex::new(texts), analyses, changed }
     }
@@ -44,9 +51,16 @@ impl Workspace {
         result
     }
 
-    /// Closes a document.
-    pub(super) fn close(&self, path: &Path) {
-        self.texts().documents.close(path);
+    /// The number of a new `didOpen`.
+    pub(super) fn open(&self) -> Opening {
+        let mut texts = self.texts();
+        texts.opening = texts.opening.next();
+        texts.opening
+    }
+
+    /// Closes a document, unless it has been opened again.
+    pub(super) fn close(&self, path: &Path, opening: Opening) {
+        self.texts().documents.close(path, opening);
         self.changed.notify_one();
     }
 

@@ -54,6 +54,27 @@ async fn an_answer_is_from_the_text_before_the_question() {
     editor.end().await;
 }
 
+/// A document that is closed and opened again at once has the text of its last opening.
+#[tokio::test]
+async fn a_document_may_be_opened_again_at_once() {
+    let editor = Editor::new("again", &[]).await;
+    for count in 1..50 {
+        let text = "\n".repeat(count) + COUNTER;
+        let mut document = editor.open("a.session", &text).await;
+        editor.change(&mut document, "a.session", 2, "client").await;
+        editor.close(document, "a.session").await;
+        let document = editor.open("a.session", &text).await;
+        let params = GotoDefinitionParams {
+            text_document_position_params: editor.at("a.session", place(&text, "Ready")),
+            work_done_progress_params: Default::default(),
+            partial_result_params: Default::default(),
+        };
+        assert!(document.definition(params).await.unwrap().is_some());
+        editor.close(document, "a.session").await;
+    }
+    editor.end().await;
+}
+
 /// Runs the server with these messages, and returns its exit code and what it wrote on its two streams.
 fn run(messages: &[&str]) -> (i32, String, String) {
     let mut server = Command::new(env!("CARGO_BIN_EXE_sessionc"))
