@@ -107,7 +107,7 @@ pub mod session {
 /// The tables of a protocol: its messages, and the state machine of each side.
 pub mod protocol {
     pub use mcp_protocol_machine::protocol::*;
-    pub use mcp_protocol_machine::{Capabilities, ProtocolRef, RequestId, Token};
+    pub use mcp_protocol_machine::{Capabilities, ProtocolRef, RequestId, TableError, Token};
 }
 
 /// What generated code calls. It may change with each version.

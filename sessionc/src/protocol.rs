@@ -1,4 +1,5 @@
 //! Which protocol sessions are judged by: that of a file, or a shipped one.
+#![allow(dead_code, reason = "the commands that follow recorded sessions come next")]
 
 use std::path::Path;
 use std::sync::Arc;

@@ -12,6 +12,7 @@ mod envelope;
 mod found;
 mod gates;
 mod order;
+mod pair_verdict;
 mod payload;
 mod shapes;
 mod ties;
@@ -25,6 +26,7 @@ use mcp_protocol_machine::protocol::Side;
 
 pub use changes::{Change, Part};
 pub use found::{Break, Exchanged, Rule};
+pub use pair_verdict::PairVerdict;
 pub use version::{Age, Peer};
 
 use crate::compile::{Settings, compile_next};
@@ -63,28 +65,6 @@ impl Verdict {
     /// Whether all pairs can talk.
     pub fn is_compatible(&self) -> bool {
         self.pairs.iter().all(PairVerdict::is_compatible)
-    }
-}
-
-/// What was found about a client of one file and a server of the other.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct PairVerdict {
-    /// Which file the client is of; the server is of the other one.
-    pub client: Age,
-    /// What was found; only errors break something.
-    pub found: Vec<Break>,
-}
-
-impl PairVerdict {
-    /// Which file the server is of.
-    pub fn server(&self) -> Age {
-        self.client.other()
-    }
-
-    /// Whether the two can talk.
-    pub fn is_compatible(&self) -> bool {
-        !self.found.iter().any(Break::is_error)
     }
 }
 

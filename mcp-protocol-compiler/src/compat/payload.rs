@@ -25,7 +25,8 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
             found.extend(note);
             for refusal in refusals {
                 let place = Place {
-                    spans: (refusal.sender.map(key), refusal.receiver.map(key)),
+                    sender: refusal.sender.map(key),
+                    receiver: refusal.receiver.map(key),
                     expected: refusal.expected.clone(),
                     found: refusal.found.clone(),
                     // Without a place in a shape, messages have nothing in common.
@@ -54,7 +55,8 @@ pub(super) fn compare_all(pairing: &Pairing<'_>, withheld: &[AllWithheld; 2]) ->
 /// What several messages have in common.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Place {
-    spans: (Option<(u32, u32)>, Option<(u32, u32)>),
+    sender: Option<(u32, u32)>,
+    receiver: Option<(u32, u32)>,
     expected: String,
     found: String,
     message: Option<u16>,

@@ -8,7 +8,7 @@ use crate::source::{SourceMap, Span};
 /// A line longer than this in bytes is shown in part, so that a file of one line costs what other files cost.
 const LONGEST_LINE: u32 = 2_000;
 /// Marks of one file that are further apart than this in bytes are shown in snippets of their own, and a mark that is
-/// longer is shown by its first line.
+/// longer is shown by its first line. In a line that is shown in part, the length of such a part counts instead.
 const FURTHEST: u32 = 20_000;
 /// How much of such a line is shown on either side of what is marked.
 const AROUND: u32 = 200;
@@ -95,7 +95,12 @@ fn snippets<'a>(
         let mark = Mark { kind, span, text: &label.text };
         let near = clusters.iter_mut().find(|(all, _)| {
             let length = all.end.max(span.end).saturating_sub(all.start.min(span.start));
-            all.file == span.file && length <= FURTHEST
+            let furthest = if has_long_line(sources, *all) || has_long_line(sources, span) {
+                LONGEST_LINE
+            } else {
+                FURTHEST
+            };
+            all.file == span.file && length <= furthest
         });
         match near {
             Some((all, marks)) => {
@@ -106,6 +111,14 @@ fn snippets<'a>(
         }
     }
     clusters.into_iter().map(|(all, marks)| snippet(sources, all, &marks)).collect()
+}
+
+/// Whether the first or the last line of a place is shown in part.
+fn has_long_line(sources: &SourceMap, span: Span) -> bool {
+    [span.start, span.end].into_iter().any(|offset| {
+        let line = sources.line(span.file, sources.line_number(span.file, offset));
+        line.end.saturating_sub(line.start) > LONGEST_LINE
+    })
 }
 
 /// A label with its place cut to what can be shown.
@@ -225,5 +238,18 @@ mod tests {
         let diagnostic = Diagnostic::error(Code("S0001"), place(&sources, file, "wrong"), "m");
         let rendered = render(&sources, &diagnostic, Style::Plain);
         assert!(rendered.contains("wrong") && rendered.len() < 2_000, "{rendered}");
+    }
+
+    #[test]
+    fn marks_that_are_far_apart_in_one_line_are_shown_by_themselves() {
+        let mut sources = SourceMap::new();
+        let text = format!("{}one{}other{}", "α ".repeat(5_000), "β ".repeat(5_000), " γ".repeat(5_000));
+        let file = sources.add("long.session", text);
+        let diagnostic = Diagnostic::error(Code("S0102"), place(&sources, file, "other"), "m")
+            .label("declared again here")
+            .also(place(&sources, file, "one"), "first declared here");
+        let rendered = render(&sources, &diagnostic, Style::Plain);
+        assert!(rendered.contains("one") && rendered.contains("other"), "{rendered}");
+        assert!(rendered.len() < 5_000, "{} bytes", rendered.len());
     }
 }

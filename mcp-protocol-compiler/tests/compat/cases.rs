@@ -174,6 +174,13 @@ fn payloads_of_rust_are_compared_by_name() {
         ]
     );
     assert_eq!(lines(&old, &old), [""; 0]);
+
+    // As the help says: of shapes it is known.
+    let help = "help: declare both as shapes (`type Name = { … }`) to have them compared";
+    assert!(rendered(&old, &new).contains(help), "{}", rendered(&old, &new));
+    let shape = |name: &str| ("types crate::notes\n", format!("type {name} = {{ text: string, can: any }}\n"));
+    let declared = |file: &str, name: &str| file.replace(shape(name).0, &shape(name).1);
+    assert_eq!(lines(&declared(&old, "Old"), &declared(&new, "New")), [""; 0]);
 }
 
 #[test]

@@ -16,8 +16,8 @@ const FILES: [(&str, &str); 5] = [
     ("Cargo.toml", include_str!("../../templates/Cargo.toml.template")),
     (".gitignore", include_str!("../../templates/gitignore.template")),
     ("{name}.session", include_str!("../../templates/protocol.session.template")),
-    ("src/lib.rs", include_str!("../../templates/lib.rs.template")),
-    ("tests/session.rs", include_str!("../../templates/session.rs.template")),
+    ("src/lib.rs", include_str!("../../templates/src/lib.rs.template")),
+    ("tests/session.rs", include_str!("../../templates/tests/session.rs.template")),
 ];
 
 /// What stands above the dependency until there is a release.

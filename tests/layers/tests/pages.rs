@@ -43,7 +43,8 @@ fn every_source_file_that_a_page_names_is_there() {
         for path in named(&text) {
             count += 1;
             let beside = page.parent().is_some_and(|folder| folder.join(path).is_file());
-            if !beside && !all.iter().any(|file| file.ends_with(path)) {
+            let template = format!("{path}.template");
+            if !beside && !all.iter().any(|file| file.ends_with(path) || file.ends_with(&template)) {
                 missing.push(format!("{} names `{path}`, which is not there", page.display()));
             }
         }

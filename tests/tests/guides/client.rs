@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use integration_tests::example::program;
-use mcp_kit::{Answer, ConnectOptions};
+use mcp_kit::{Answer, ConnectOptions, Connection};
 use mcp_protocols::eras::types::*;
 use mcp_protocols::eras::{Change, Client, Connector};
 use mcp_protocols::rounds::User;
@@ -14,6 +14,7 @@ use mcp_runtime::transport::Child;
 use mcp_runtime::transport::http::HttpClient;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tokio::io::{AsyncBufReadExt, BufReader};
 
 #[path = "../../../examples/eras/server.rs"]
 mod desk;
@@ -58,16 +59,17 @@ async fn a_server_is_started_and_called() -> Result<(), Box<dyn Error>> {
 
 /// As the page has it, with a program that needs no arguments.
 async fn started(server: &str) -> Result<(), Box<dyn Error>> {
-    let child = Child::spawn(Command::new(server))?;
-    let client = connector().connect(child).await?;
-    assert_eq!(client.offer().server_info.name, "adder");
-    client.close().await?;
+    let options = ConnectOptions::new("my-client", "1.0.0");
+    let notes = options.connect(Child::spawn(Command::new(server))?).await?;
+    println!("{} {}", notes.offer().server_info.name, notes.version());
+    assert_eq!(notes.offer().server_info.name, "notes");
+    notes.close().await?;
     Ok(())
 }
 
 #[tokio::test]
 async fn a_program_is_a_server() -> Result<(), Box<dyn Error>> {
-    started(program("adder").to_str().ok_or("the path is no text")?).await
+    started(program("notes").to_str().ok_or("the path is no text")?).await
 }
 
 #[tokio::test]
@@ -86,11 +88,17 @@ async fn a_client_hears_of_changes_at_a_url() -> Result<(), Box<dyn Error>> {
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
 
     let client = connector().connect_to(url, || HttpClient::new(url)).await?;
-    let heard = hear(client);
+    let of_types = options().connect_url(url).await?;
+    let heard = async {
+        hear(client).await?;
+        hear_of_tools(&of_types).await?;
+        hear_of_a_resource(&of_types, &Added { id: 1, uri: "desk://note".to_owned() }).await
+    };
     let told = async {
         // Until the client listens, nobody hears of changes.
         loop {
             changes.tools();
+            changes.resource("desk://note");
             changes.end();
             tokio::task::yield_now().await;
         }
@@ -116,6 +124,23 @@ async fn hear(client: Client<Ada>) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
+async fn hear_of_tools(client: &Connection) -> Result<(), Box<dyn Error>> {
+    let mut tools = client.live_tools().await?;
+    println!("{} tools", tools.len());
+    while let Some(changed) = tools.changed().await? {
+        println!("now {}", changed.len());
+    }
+    Ok(())
+}
+
+async fn hear_of_a_resource(notes: &Connection, added: &Added) -> Result<(), Box<dyn Error>> {
+    let mut changes = notes.subscribe([&added.uri]).await?;
+    while let Some(uri) = changes.next().await {
+        println!("{} has changed", uri?);
+    }
+    Ok(())
+}
+
 async fn refresh_tools(client: &Client<Ada>) -> Result<(), Box<dyn Error>> {
     let tools = client.list_tools(PaginatedParams::new(client.meta())).await?.tools;
     assert!(!tools.is_empty());
@@ -135,11 +160,17 @@ struct AddNote<'a> {
 #[derive(Deserialize)]
 struct Added {
     id: i64,
+    uri: String,
 }
 
 #[derive(Serialize)]
 struct DeleteNote {
     id: i64,
+}
+
+#[derive(Serialize)]
+struct ImportNotes<'a> {
+    text: &'a str,
 }
 
 fn options() -> ConnectOptions {
@@ -150,12 +181,37 @@ fn options() -> ConnectOptions {
 }
 
 #[tokio::test]
-async fn a_program_calls_with_its_types() -> Result<(), Box<dyn Error + Send + Sync>> {
+async fn a_program_uses_all_of_a_server() -> Result<(), Box<dyn Error + Send + Sync>> {
     let notes = options().connect(Child::spawn(Command::new(program("notes")))?).await?;
     let added: Added = notes.call("add_note", AddNote { text: "buy milk" }).await?;
+    let text = notes.read_text(&*added.uri).await?;
+    let review = notes.prompt("review", [("tag", "shop")]).await?;
+    let tags = notes.complete_prompt("review", "tag", "s").await?;
+    assert_eq!((&*text, review.messages.len(), tags.len()), ("buy milk", 1, 0));
+
+    let progress = |done: Number, all: Option<Number>| println!("{done} of {}", all.unwrap_or(done));
+    let call = notes.call_text("import_notes", ImportNotes { text: "one\ntwo" });
+    println!("{}", call.timeout(Duration::from_secs(30)).on_progress(progress).await?);
+    assert_eq!(notes.resources().await?.len(), 3);
+
     println!("{}", notes.call_text("delete_note", DeleteNote { id: added.id }).await?);
-    assert_eq!(notes.resources().await?.len(), 0);
+    assert_eq!(notes.resources().await?.len(), 2);
     notes.close().await?;
+    Ok(())
+}
+
+#[tokio::test]
+async fn a_program_shows_a_token() -> Result<(), Box<dyn Error>> {
+    let token = "ada-token";
+    let mut server = tokio::process::Command::new(program("notes"));
+    server.arg("127.0.0.1:0").env("NOTES_TOKENS", format!("ada={token}")).kill_on_drop(true);
+    let mut server = server.stdout(std::process::Stdio::piped()).spawn()?;
+    let mut said = BufReader::new(server.stdout.take().ok_or("it is piped")?).lines();
+    let said = said.next_line().await?.unwrap_or_default();
+    let url = said.strip_prefix("serving ").ok_or("it says where")?;
+    let bearer = format!("Bearer {token}");
+    let notes = options().connect_to(url, || HttpClient::new(url)?.header("authorization", &bearer)).await?;
+    assert_eq!(notes.version(), "2026-07-28");
     Ok(())
 }
 
@@ -173,5 +229,5 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 8);
+    assert_eq!(examples, 13);
 }

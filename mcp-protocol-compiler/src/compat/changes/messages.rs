@@ -4,8 +4,9 @@ use mcp_protocol_machine::protocol::{Holder, KeyPlace, Kind, MessageIndex, Paylo
 
 use super::super::announced::{dotted, path};
 use super::super::found::{Break, Rule, declared, words};
+use super::super::version::Version;
 use super::super::wire::Wire;
-use super::{About, Changes, Part, Version};
+use super::change::{About, Changes, Part};
 use crate::declarations::{Message, PayloadType};
 
 pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Version<'_>, wire: &Wire) {

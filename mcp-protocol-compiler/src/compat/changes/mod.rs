@@ -2,6 +2,7 @@
 //!
 //! A change breaks a pair of roles if the comparison of that pair found an error about the same declaration.
 
+mod change;
 mod forms;
 mod messages;
 mod protocol;
@@ -10,101 +11,12 @@ mod states;
 
 use mcp_protocol_machine::protocol::Side;
 
-use super::PairVerdict;
-use super::found::Break;
-use super::version::{Age, Peer, Version};
+use super::pair_verdict::PairVerdict;
+use super::version::Version;
 use super::wire::Wire;
-use crate::source::Span;
+use change::Changes;
 
-/// One change.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Change {
-    /// What has changed.
-    pub part: Part,
-    /// Its name.
-    pub name: String,
-    /// How it has changed.
-    pub text: String,
-    /// Which clients can no longer talk to which servers because of it.
-    pub breaks: Vec<(Peer, Peer)>,
-    /// Where it stands in the old file.
-    pub old: Option<Span>,
-    /// Where it stands in the new file.
-    pub new: Option<Span>,
-}
-
-/// What may change.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[non_exhaustive]
-pub enum Part {
-    /// The protocol as a whole.
-    Protocol,
-    /// A message.
-    Message,
-    /// A shape.
-    Shape,
-    /// A state of a role.
-    State,
-}
-
-impl Part {
-    /// `protocol`, `message`, `shape`, `state`
-    pub const fn word(self) -> &'static str {
-        match self {
-            Part::Protocol => "protocol",
-            Part::Message => "message",
-            Part::Shape => "shape",
-            Part::State => "state",
-        }
-    }
-}
-
-/// Collects changes, with what they break.
-struct Changes<'a> {
-    pairs: &'a [PairVerdict],
-    found: Vec<Change>,
-}
-
-/// What a change is about, to find what it breaks.
-#[derive(Default)]
-struct About<'a> {
-    /// Declarations, of which one is enough.
-    spans: Vec<Span>,
-    /// Which findings about these count.
-    counts: Option<&'a dyn Fn(&Break) -> bool>,
-    /// Only pairs in which this side is of the new file count: the change is one of what that side does.
-    side: Option<Side>,
-}
-
-impl Changes<'_> {
-    fn add(
-        &mut self,
-        (part, name): (Part, &str),
-        text: String,
-        (old, new): (Option<Span>, Option<Span>),
-        about: &About<'_>,
-    ) {
-        let is_about = |found: &&Break| {
-            found.is_error()
-                && about.counts.is_none_or(|counts| counts(found))
-                && found.subjects.iter().any(|span| about.spans.contains(span))
-        };
-        let is_of_side = |pair: &&PairVerdict| {
-            about.side.is_none_or(|side| match side {
-                Side::Client => pair.client == Age::New,
-                Side::Server => pair.server() == Age::New,
-            })
-        };
-        let pairs = self.pairs.iter().filter(is_of_side);
-        let broken = pairs.filter(|pair| pair.found.iter().any(|found| is_about(&found)));
-        let breaks = broken.map(|pair| {
-            let client = Peer { age: pair.client, side: Side::Client };
-            (client, Peer { age: pair.server(), side: Side::Server })
-        });
-        self.found.push(Change { part, name: name.to_owned(), text, breaks: breaks.collect(), old, new });
-    }
-}
+pub use change::{Change, Part};
 
 /// Every change, sorted.
 pub(super) fn changes(
@@ -113,20 +25,12 @@ pub(super) fn changes(
     wire: &Wire,
     pairs: &[PairVerdict],
 ) -> Vec<Change> {
-    let mut changes = Changes { pairs, found: Vec::new() };
+    let mut changes = Changes::new(pairs);
     protocol::compare(&mut changes, old, new);
     messages::compare(&mut changes, old, new, wire);
     shapes::compare(&mut changes, old, new);
     for side in [Side::Client, Side::Server] {
         states::compare(&mut changes, (old, new), side, wire);
     }
-    let mut found = changes.found;
-    found.sort_by(|one, other| (one.part, &one.name, &one.text).cmp(&(other.part, &other.name, &other.text)));
-    found.dedup();
-    found
-}
-
-/// The two files in the order of their ages.
-fn by_age<'v, 'a>(old: &'v Version<'a>, new: &'v Version<'a>) -> [(Age, &'v Version<'a>); 2] {
-    [(Age::Old, old), (Age::New, new)]
+    changes.sorted()
 }

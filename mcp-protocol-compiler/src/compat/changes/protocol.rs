@@ -3,8 +3,9 @@
 use mcp_protocol_machine::protocol::Side;
 
 use super::super::announced::dotted;
-use super::super::found::{Rule, declared};
-use super::{About, Changes, Part, Version, by_age};
+use super::super::found::{Break, Rule, declared};
+use super::super::version::Version;
+use super::change::{About, Changes, Part, by_age};
 use crate::source::Span;
 
 pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Version<'_>) {
@@ -13,7 +14,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     };
     let place = |version: &Version<'_>| version.declarations.name.as_ref().map(|name| name.span);
     let spans = (place(old), place(new));
-    let envelope = |found: &super::Break| found.rule == Rule::Envelope;
+    let envelope = |found: &Break| found.rule == Rule::Envelope;
     let all: Vec<Span> = spans.0.into_iter().chain(spans.1).collect();
     let mut add = |what: &str, old: String, new: String, about: &[Span]| {
         if old != new {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::super::found::Rule;
+use super::super::found::{Break, Rule};
+use super::super::version::Version;
+use super::change::{About, Changes, Part};
 use super::forms::{text, whole};
-use super::{About, Break, Changes, Part, Version};
 use crate::declarations::{DeclaredShape, Field, Form, Record};
 use crate::source::Span;
 

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, Only, Origin, Side, StateKind};
 
 use super::super::found::{Break, Rule, declared, words};
+use super::super::version::Version;
 use super::super::wire::Wire;
-use super::{About, Changes, Part, Version};
+use super::change::{About, Changes, Part};
 use crate::automaton::{Automaton, Edge, State};
 use crate::source::Span;
 

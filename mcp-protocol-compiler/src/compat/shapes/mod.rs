@@ -111,6 +111,19 @@ enum Around {
     Member(String, Vec<(String, Sample)>),
 }
 
+/// What a sender may write in a place: some leaves of a form.
+struct Sent<'a> {
+    alternatives: Vec<&'a Form>,
+    form: &'a Form,
+}
+
+impl<'a> Sent<'a> {
+    /// Every leaf of a form.
+    fn any_of(shapes: &'a [DeclaredShape], form: &'a Form) -> Sent<'a> {
+        Sent { alternatives: leaves(shapes, form), form }
+    }
+}
+
 struct Walk<'a> {
     sender: &'a ShapeTables,
     receiver: &'a ShapeTables,
@@ -126,7 +139,7 @@ struct Walk<'a> {
 impl<'a> Walk<'a> {
     fn run(&mut self) {
         let (sender, receiver) = self.roots;
-        self.add((leaves(&self.sender.declared, sender), sender), receiver, None, 0, (None, None));
+        self.add(Sent::any_of(&self.sender.declared, sender), receiver, None, 0, (None, None));
         let mut next = 0;
         while next < self.pairs.len() {
             if next >= MOST_PAIRS {
@@ -142,7 +155,7 @@ impl<'a> Walk<'a> {
 
     fn add(
         &mut self,
-        (alternatives, sender): (Vec<&'a Form>, &'a Form),
+        Sent { alternatives, form: sender }: Sent<'a>,
         receiver: &'a Form,
         around: Option<(usize, Around)>,
         depth: usize,
@@ -192,8 +205,8 @@ impl<'a> Walk<'a> {
         match receiver.iter().find(|leaf| matches!(leaf, Form::List(_) | Form::Any)) {
             Some(Form::List(expected)) => {
                 let (depth, spans) = self.below(index);
-                let alternatives = leaves(&self.sender.declared, of);
-                self.add((alternatives, of), expected, Some((index, Around::Element)), depth, spans);
+                let sent = Sent::any_of(&self.sender.declared, of);
+                self.add(sent, expected, Some((index, Around::Element)), depth, spans);
             }
             Some(_) => {}
             None => self.refuse_one_of(index, leaf, vec![Sample::List(Vec::new())], None),
@@ -268,9 +281,9 @@ impl<'a> Walk<'a> {
                 key.push('_');
             }
             let (depth, spans) = self.below(index);
-            let alternatives = leaves(&self.sender.declared, others);
+            let sent = Sent::any_of(&self.sender.declared, others);
             let around = Some((index, Around::Member(key, members)));
-            self.add((alternatives, others), of, around, depth, spans);
+            self.add(sent, of, around, depth, spans);
         }
     }
 
@@ -286,8 +299,8 @@ impl<'a> Walk<'a> {
             if !is_there(objects, case, sent.name) {
                 continue;
             }
-            let ((alternatives, _), _) = written(&self.sender.declared, objects, case, sent.name)?;
-            members.push((sent.name.to_owned(), self.value(&alternatives)?));
+            let (written, _) = written(&self.sender.declared, objects, case, sent.name)?;
+            members.push((sent.name.to_owned(), self.value(&written.alternatives)?));
         }
         Some(members)
     }
@@ -367,7 +380,7 @@ fn written<'a>(
     objects: &Objects<'a>,
     case: &Case<'a>,
     name: &str,
-) -> Option<((Vec<&'a Form>, &'a Form), Option<Span>)> {
+) -> Option<(Sent<'a>, Option<Span>)> {
     let sent = objects.field(name)?;
     let alternatives = match case.get(name) {
         Some(Written::Absent) => return None,
@@ -375,7 +388,7 @@ fn written<'a>(
         Some(Written::Other(leaves)) => leaves.clone(),
         None => leaves(shapes, sent.form),
     };
-    Some(((alternatives, sent.form), sent.span))
+    Some((Sent { alternatives, form: sent.form }, sent.span))
 }
 
 /// Values of a leaf that is neither a list nor an object, among them one that the receiver's leaves refuse if they refuse

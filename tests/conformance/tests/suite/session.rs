@@ -50,7 +50,7 @@ async fn a_resource_changes_under_watch() {
         }
         subscription.subscribe(watched.clone()).await.unwrap();
         subscription.unsubscribe(watched).await.unwrap();
-        session.subscribe(ResourceParams::new("test://static-text")).await.unwrap_err();
+        session.subscribe(ResourceParams::new("test://nothing")).await.unwrap_err();
         session.close().await.unwrap();
     })
     .await;
@@ -82,12 +82,13 @@ async fn a_client_that_offers_nothing_is_not_asked() {
         let server = Server::start(&[]).await;
         for version in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
             let (session, _) = session(&server, version).await;
-            for tool in ["test_sampling", "test_elicitation"] {
-                let result = call(&session, tool).await.unwrap();
-                assert!(
-                    result.is_error == Some(true) && result.first_text().unwrap().contains("was not asked"),
-                    "{result:?}"
-                );
+            let listed = session.list_tools(None).await.unwrap().tools;
+            for (tool, capability) in [("test_sampling", "sampling"), ("test_elicitation", "elicitation")] {
+                assert!(listed.iter().all(|listed| listed.name != tool));
+                let Err(Error::Refused(refused)) = call(&session, tool).await else { panic!() };
+                assert_eq!(refused.code, -32021);
+                let needed = &refused.data.unwrap()["requiredCapabilities"];
+                assert!(needed.get(capability).is_some(), "{needed}");
             }
             assert_eq!(call(&session, "test_simple_text").await.unwrap().is_error, None);
             let Err(Error::Refused(refused)) = call(&session, "nothing").await else { panic!() };

@@ -1,0 +1,93 @@
+//! The example `notes`, which is written with the kit, and clients of other SDKs: each uses all of it.
+
+use std::process::Stdio;
+
+use integration_tests::example::program;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::Command;
+
+use super::rounds::seen_by;
+use super::{guarded, script};
+
+/// The scripts, how each connects, and the revision that it speaks then.
+const CLIENTS: [(&str, &[&str], &str); 5] = [
+    ("notes.mjs", &["auto"], "2026-07-28"),
+    ("notes.mjs", &["legacy"], "2025-11-25"),
+    ("notes.py", &["auto"], "2026-07-28"),
+    ("notes.py", &["legacy"], "2025-11-25"),
+    ("notes_fastmcp.py", &[], "2026-07-28"),
+];
+
+/// What a client sees whose notes these are. The id says how many there were before.
+fn all_of_it(script: &str, revision: &str, owner: &str, id: usize) -> Value {
+    let uri = format!("notes://{owner}/{id}");
+    let mut seen = json!({
+        "revision": revision,
+        "tools": ["add_note", "find_notes", "delete_note", "sum_up", "import_notes"],
+        "uri": uri,
+        "imported": "2 notes",
+        "progress": [1, 2],
+        "found": ["buy milk"],
+        "listed": ["buy milk", "one", "two"],
+        "read": "buy milk",
+        "prompt": "Review these notes about shop:\nbuy milk",
+        "tags": ["shop"],
+        "summed": "SUM THESE NOTES UP:\nBUY MILK\nONE\nTWO",
+        "asked": ["Delete `buy milk`?"],
+        "deleted": "deleted",
+        "updated": uri,
+        "gone": [true, format!("there is no note {id}")]
+    });
+    if script == "notes.mjs" {
+        // It drops a report of progress that it reads together with the reply.
+        seen.as_object_mut().unwrap().remove("progress");
+    }
+    seen
+}
+
+/// What a client saw; Python writes the steps of progress with a fraction.
+async fn seen(client: &mut Command) -> Value {
+    let mut seen = seen_by(client).await;
+    for step in seen["progress"].as_array_mut().into_iter().flatten() {
+        *step = json!(step.as_f64().unwrap() as u64);
+    }
+    seen
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn clients_of_other_sdks_use_all_of_the_notes() {
+    guarded(async {
+        for (name, mode, revision) in CLIENTS {
+            let mut client = script(name);
+            client.args(mode).arg("stdio").arg(program("notes"));
+            assert_eq!(seen(&mut client).await, all_of_it(name, revision, "me", 1), "{name} {mode:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn each_user_of_one_endpoint_has_their_own_notes() {
+    guarded(async {
+        let users = ["ada", "bo", "cy", "di", "ed"];
+        let tokens: Vec<String> = users.iter().map(|user| format!("{user}={user}-token")).collect();
+        let mut server = Command::new(program("notes"));
+        server.arg("127.0.0.1:0").env("NOTES_TOKENS", tokens.join(","));
+        let mut server = server.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+        let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
+        let line = said.next_line().await.unwrap().unwrap();
+        let url = line.strip_prefix("serving ").unwrap();
+        for (turn, (user, (name, mode, revision))) in users.into_iter().zip(CLIENTS).enumerate() {
+            let mut client = script(name);
+            client.args(mode).args(["http", url, &format!("{user}-token")]);
+            // Each client adds three notes to one table, and deletes the first of them.
+            let expected = all_of_it(name, revision, user, 3 * turn + 1);
+            assert_eq!(seen(&mut client).await, expected, "{name} {mode:?}");
+        }
+        server.kill().await.unwrap();
+    })
+    .await;
+}
