@@ -2,7 +2,8 @@
 //!
 //! [`compile`] reads a `.session` file and what it imports, and checks it. From a protocol without errors [`generate`]
 //! makes Rust code and tables, and [`diagram`] draws it. [`diagnostic`] prints what was found, [`explain`] has a page for
-//! each code, [`format`](format()) lays a file out, and [`dual`] writes a session type from the other side.
+//! each code, [`format`](format()) lays a file out, and [`dual`] writes a session type from the other side. [`symbols`]
+//! says where names are declared and used.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
 pub mod compat;
@@ -12,6 +13,7 @@ pub mod dual;
 pub mod explain;
 pub mod generate;
 pub mod source;
+pub mod symbols;
 
 mod compile;
 mod compiled;

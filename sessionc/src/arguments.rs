@@ -37,6 +37,8 @@ pub(crate) enum Command {
     Shapes(Shapes),
     /// Sends a server what its protocol forbids, and says what it did
     Probe(Probe),
+    /// Serves an editor: diagnostics, navigation, renaming and more, by the Language Server Protocol
+    Lsp(Lsp),
     /// Explains a code, with a wrong and a right example
     Explain(Explain),
     /// Compares two versions of a protocol, and exits 1 if the clients and servers of the two cannot talk
@@ -80,6 +82,13 @@ pub(crate) struct Check {
     /// Report every race of the text itself, instead of adding the edges that let its messages cross
     #[arg(long)]
     pub(crate) without_closure: bool,
+}
+
+#[derive(Args)]
+pub(crate) struct Lsp {
+    /// Talk over the standard streams, which is the only way there is; editors pass it
+    #[arg(long)]
+    pub(crate) stdio: bool,
 }
 
 /// The output format of findings.

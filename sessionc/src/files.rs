@@ -80,6 +80,8 @@ pub(crate) enum Failure {
     Unusual(String, &'static str),
     /// The current folder is not that of the repository, which is this.
     NotTheRoot(PathBuf),
+    /// The session with an editor has ended too early.
+    Session(mcp_runtime::Error),
     /// There is no such command; the names that there are.
     NoCommand(String, Vec<String>),
 }
@@ -202,6 +204,7 @@ impl fmt::Display for Failure {
                 "a workflow belongs to a whole repository: run `sessionc init` in `{}`",
                 root.display()
             ),
+            Failure::Session(error) => write!(formatter, "the session with the editor has ended: {error}"),
             Failure::NoCommand(name, known) => {
                 write!(formatter, "there is no command `{name}`")?;
                 meant(formatter, name, known)

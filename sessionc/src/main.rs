@@ -11,6 +11,7 @@ mod crate_name;
 mod end;
 mod files;
 mod json_schema;
+mod lsp;
 mod print;
 mod probe;
 mod protocol;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
+        Command::Lsp(_) => commands::lsp::run(),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Compat(arguments) => commands::compat::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),

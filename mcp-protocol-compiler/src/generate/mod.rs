@@ -15,6 +15,7 @@ mod generator;
 mod handle;
 mod incoming;
 mod machine;
+mod methods;
 mod payloads;
 mod pretty;
 mod role;
@@ -46,6 +47,7 @@ use same_shapes::same_shapes;
 use shapes::Elsewhere;
 
 pub use machine::machine;
+pub use methods::TypedMethod;
 pub use pretty::pretty;
 
 /// What keeps a protocol from having a typed API, though its machine is sound.
@@ -218,4 +220,26 @@ pub fn signatures(compiled: &Compiled, sources: &SourceMap) -> Result<String, sy
     let mut file = syn::parse2(Generator::new(compiled, sources, Form::File).items(compiled))?;
     signatures::reduce(&mut file);
     Ok(signatures::lines(&pretty::printed(file, usize::MAX)))
+}
+
+/// The methods of every session type in the order of the states, and those of its handlers.
+///
+/// ```
+/// # use std::{io, path::Path};
+/// # use mcp_protocol_compiler::{compile, generate};
+/// # let text = "protocol Counter\nnotification Add \"add\" (_)\nclient Teller\nserver Till = dual Teller\nTeller =
+/// !Add . End\n";
+/// # let mut read = |_: &Path| -> io::Result<Vec<u8>> { Ok(text.as_bytes().to_vec()) };
+/// let compilation = compile(Path::new("counter.session"), &mut read)?;
+/// let protocol = compilation.protocol.as_ref().expect("no errors");
+/// let methods = generate::methods(protocol, &compilation.sources)?;
+/// assert_eq!(compilation.sources.slice(methods[0].step), "!Add");
+/// assert!(methods[0].signature.starts_with("pub fn send_add(self, "));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+/// If a payload type is not a Rust type.
+pub fn methods(compiled: &Compiled, sources: &SourceMap) -> Result<Vec<TypedMethod>, syn::Error> {
+    Ok(methods::methods(compiled, &signatures(compiled, sources)?))
 }

@@ -57,7 +57,12 @@ const OTHERS: [&str; 22] = [
     "with",
 ];
 
+/// Every word of the language.
+pub fn all() -> impl Iterator<Item = &'static str> {
+    ITEMS.iter().chain(&MODIFIERS).chain(&OTHERS).copied()
+}
+
 /// Whether a word cannot be a name.
 pub fn is_reserved(word: &str) -> bool {
-    ITEMS.contains(&word) || MODIFIERS.contains(&word) || OTHERS.contains(&word)
+    all().any(|reserved| reserved == word)
 }

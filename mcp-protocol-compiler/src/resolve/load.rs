@@ -122,7 +122,7 @@ impl Loader<'_> {
 }
 
 /// The path without `.` and `x/..`, so that two ways to write one file are one file.
-fn normal(path: &Path) -> PathBuf {
+pub fn normal(path: &Path) -> PathBuf {
     let mut result = PathBuf::new();
     for component in path.components() {
         match component {

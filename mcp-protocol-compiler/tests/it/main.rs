@@ -15,4 +15,5 @@ mod renamed;
 mod shapes;
 #[path = "../support/mod.rs"]
 mod support;
+mod symbols;
 mod typed_in;

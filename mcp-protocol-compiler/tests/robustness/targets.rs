@@ -11,7 +11,9 @@ use mcp_protocol_compiler::diagnostic::render::{Style, render};
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity, json};
 use mcp_protocol_compiler::lexer::{self, Kind};
 use mcp_protocol_compiler::source::{SourceMap, Span};
-use mcp_protocol_compiler::{Settings, compile_with, diagram::Diagram, dual, format, generate, parser};
+use mcp_protocol_compiler::{
+    Settings, compile_with, diagram::Diagram, dual, format, generate, parser, symbols,
+};
 
 /// The lexer: tokens and comments lie in the text in order, and what lies between them is not for the parser.
 pub(crate) fn lexer(bytes: &[u8]) {
@@ -97,6 +99,22 @@ pub(crate) fn compiler(bytes: &[u8]) {
     let mut read = |path: &Path| read(&files, path);
     let answer = dual::dual(Path::new(FIRST), &mut read, None).expect("the first file is there");
     check_findings(&answer.sources, &answer.diagnostics);
+    check_symbols(&symbols::symbols(Path::new(FIRST), &mut read).expect("the first file is there"));
+}
+
+/// Each place of a name is where the name stands, and is the place of that name alone.
+fn check_symbols(symbols: &symbols::Symbols) {
+    for symbol in symbols.all() {
+        for place in symbol.places() {
+            assert_eq!(symbols.sources().slice(place), symbol.name);
+            let (found, other) = symbols.at(place.file, place.start).expect("a name is where it is");
+            assert_eq!((found, other), (place, symbol));
+        }
+        for declaration in &symbol.declarations {
+            let Span { file, start, end } = declaration.item;
+            assert!(symbols.sources().text(file).get(start as usize..end as usize).is_some());
+        }
+    }
 }
 
 /// A protocol of which the bytes choose the parts, so that most of it can be read; then as [`compiler`].

@@ -10,6 +10,7 @@ pub(crate) mod expand;
 pub(crate) mod explain;
 pub(crate) mod fmt;
 pub(crate) mod init;
+pub(crate) mod lsp;
 pub(crate) mod man;
 pub(crate) mod new;
 pub(crate) mod probe;

@@ -1,0 +1,90 @@
+//! What the text at a position may go on with.
+
+use lsp_protocols::types::{
+    CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
+    Documentation, MarkupContent, MarkupKind, TextEdit,
+};
+use mcp_protocol_compiler::source::Span;
+use mcp_protocol_compiler::symbols::{Symbol, SymbolKind};
+use mcp_runtime::RpcError;
+
+use super::context::{Context, Place};
+use super::snapshot::Snapshot;
+
+/// The names and words that fit at a position. The editor picks those that fit what has been typed of them.
+pub(super) fn complete(
+    snapshot: &Snapshot,
+    params: &CompletionParams,
+) -> Result<Option<CompletionResponse>, RpcError> {
+    let at = &params.text_document_position;
+    let asked = snapshot.asked(&at.text_document.uri, at.position)?;
+    let sources = asked.symbols.sources();
+    let context = Context::at(sources, asked.file, asked.offset);
+    let typed = Span { file: asked.file, start: context.start, end: asked.offset };
+    let range = snapshot.range(sources, typed);
+    let is_shown = |symbol: &Symbol| match symbol.kind {
+        SymbolKind::Request | SymbolKind::Notification | SymbolKind::Reply | SymbolKind::Group => {
+            context.place.takes_messages()
+        }
+        SymbolKind::Definition | SymbolKind::Role => {
+            context.place == Place::SessionType
+                || context.place == Place::Dual
+                || (context.place == Place::Side && symbol.kind == SymbolKind::Role)
+        }
+        SymbolKind::Loop => {
+            // The text is not finished, so that the loop may seem to end before the position.
+            context.place == Place::SessionType
+                && symbol.declarations.iter().any(|declaration| {
+                    let start = declaration.name.start;
+                    declaration.name.file == asked.file && (context.item..context.start).contains(&start)
+                })
+        }
+        SymbolKind::Shape => context.place == Place::Shape || context.place == Place::Payload,
+        _ => false,
+    };
+    let names =
+        asked.symbols.all().iter().filter(|symbol| !symbol.declarations.is_empty() && is_shown(symbol));
+    let mut items: Vec<CompletionItem> = names.map(item).collect();
+    items.extend(context.place.words().map(word));
+    for item in &mut items {
+        item.text_edit = Some(CompletionTextEdit::Edit(TextEdit::new(range, item.label.clone())));
+    }
+    Ok(Some(CompletionResponse::Array(items)))
+}
+
+fn item(symbol: &Symbol) -> CompletionItem {
+    let documentation: Vec<&str> = symbol
+        .declarations
+        .iter()
+        .flat_map(|declaration| declaration.documentation.iter().map(String::as_str))
+        .collect();
+    let value = documentation.join("\n");
+    let documentation = (!value.is_empty())
+        .then_some(Documentation::MarkupContent(MarkupContent { kind: MarkupKind::PlainText, value }));
+    CompletionItem {
+        label: symbol.name.clone(),
+        kind: Some(match symbol.kind {
+            SymbolKind::Request => CompletionItemKind::METHOD,
+            SymbolKind::Notification => CompletionItemKind::EVENT,
+            SymbolKind::Reply => CompletionItemKind::PROPERTY,
+            SymbolKind::Group => CompletionItemKind::ENUM,
+            SymbolKind::Shape => CompletionItemKind::STRUCT,
+            SymbolKind::Role => CompletionItemKind::CLASS,
+            SymbolKind::Definition => CompletionItemKind::INTERFACE,
+            _ => CompletionItemKind::VARIABLE,
+        }),
+        detail: Some(symbol.kind.word().to_owned()),
+        documentation,
+        ..CompletionItem::default()
+    }
+}
+
+fn word(word: &str) -> CompletionItem {
+    CompletionItem {
+        label: word.to_owned(),
+        kind: Some(CompletionItemKind::KEYWORD),
+        // Names come first.
+        sort_text: Some(format!("~{word}")),
+        ..CompletionItem::default()
+    }
+}

@@ -1,0 +1,206 @@
+//! Where in the grammar a position is, as far as the tokens before it tell.
+
+use mcp_protocol_compiler::ast::BUILT_IN;
+use mcp_protocol_compiler::lexer::{self, Kind, Token};
+use mcp_protocol_compiler::parser::words;
+use mcp_protocol_compiler::source::{FileId, SourceMap};
+
+/// What may stand at a position.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// An item.
+    Item,
+    /// A message behind `!` or `?`.
+    Action,
+    /// A message or group in a declaration.
+    Message,
+    /// A session type.
+    SessionType,
+    /// A definition behind `dual`.
+    Dual,
+    /// A role, `client`, `server` and the like.
+    Side,
+    /// A payload.
+    Payload,
+    /// A shape.
+    Shape,
+    /// What may follow a declared message.
+    Modifier,
+    /// A new name, text, a comment: nothing can be proposed.
+    Nothing,
+}
+
+impl Place {
+    /// Whether messages and groups may stand here.
+    pub(super) fn takes_messages(self) -> bool {
+        matches!(self, Place::Action | Place::Message)
+    }
+
+    /// The words of the language that may stand here.
+    pub(super) fn words(self) -> impl Iterator<Item = &'static str> {
+        let words: &[&str] = match self {
+            Place::Item => &words::ITEMS,
+            Place::Action => &["reply"],
+            Place::Message => &["replies"],
+            Place::SessionType => &["End", "rec", "dual"],
+            Place::Side => &["client", "server", "own", "peer"],
+            Place::Payload => &["null"],
+            Place::Shape => &BUILT_IN,
+            Place::Modifier => &words::MODIFIERS,
+            Place::Dual | Place::Nothing => &[],
+        };
+        // A declaration may end anywhere, and another item begin.
+        let more: &[&str] = if self == Place::Modifier { &words::ITEMS } else { &[] };
+        words.iter().chain(more).copied()
+    }
+}
+
+/// A position among the tokens.
+pub(super) struct Context {
+    /// What may stand there.
+    pub(super) place: Place,
+    /// Where the word begins that is being typed, or the position.
+    pub(super) start: u32,
+    /// Where the item begins that the position is in.
+    pub(super) item: u32,
+}
+
+impl Context {
+    /// The context of an offset.
+    pub(super) fn at(sources: &SourceMap, file: FileId, offset: u32) -> Context {
+        let lexed = lexer::lex(sources, file);
+        let in_comment = lexed.comments.iter().any(|comment| comment.start < offset && offset <= comment.end)
+            || lexed.documentation.iter().any(|line| line.start < offset && offset <= line.end);
+        let here = lexed.tokens.iter().find(|token| token.start < offset && offset <= token.end);
+        let word = here.filter(|token| token.kind == Kind::Word);
+        let start = word.map_or(offset, |token| token.start);
+        let before: Vec<Token> = lexed
+            .tokens
+            .iter()
+            .copied()
+            .filter(|token| token.end <= start && token.kind != Kind::EndOfFile)
+            .collect();
+        let text = |token: &Token| sources.slice(token.span(file));
+        let item = Item::around(&before, text);
+        let in_text =
+            here.is_some_and(|token| matches!(token.kind, Kind::Text | Kind::Number | Kind::Unknown));
+        let place = if in_comment || in_text { Place::Nothing } else { item.place(&before, text) };
+        Context { place, start, item: item.start }
+    }
+}
+
+/// The item that a position is in.
+struct Item<'t> {
+    kind: ItemKind<'t>,
+    start: u32,
+    /// Its tokens among those before the position.
+    first: usize,
+}
+
+enum ItemKind<'t> {
+    /// There is none.
+    None,
+    /// One that begins with a word of the language.
+    Word(&'t str),
+    /// `Name = …`
+    Definition,
+}
+
+impl<'t> Item<'t> {
+    fn around(before: &[Token], text: impl Fn(&Token) -> &'t str) -> Item<'t> {
+        let found = before.iter().enumerate().rev().find_map(|(index, token)| {
+            let word = text(token);
+            if token.kind != Kind::Word || !token.starts_line {
+                return None;
+            }
+            if words::ITEMS.contains(&word) && word != "override" {
+                return Some(Item { kind: ItemKind::Word(word), start: token.start, first: index });
+            }
+            // `Name =`, `Role::Name =`, `Name only =`: nothing else that begins a line has its `=` before a `.`.
+            let rest = before.get(index + 1..).unwrap_or_default();
+            let mut depth = 0usize;
+            let mut header = rest.iter().take_while(|token| {
+                match token.kind {
+                    Kind::OpenBracket => depth += 1,
+                    Kind::CloseBracket => depth = depth.saturating_sub(1),
+                    _ => {}
+                }
+                let may_be_in_header = matches!(token.kind, Kind::DoubleColon | Kind::CloseBracket)
+                    || (token.kind == Kind::Word && !token.starts_line)
+                    || depth > 0;
+                may_be_in_header || token.kind == Kind::Equals
+            });
+            let is_definition = header.any(|token| token.kind == Kind::Equals);
+            is_definition.then_some(Item { kind: ItemKind::Definition, start: token.start, first: index })
+        });
+        found.unwrap_or(Item { kind: ItemKind::None, start: 0, first: before.len() })
+    }
+
+    fn place(&self, before: &[Token], text: impl Fn(&Token) -> &'t str) -> Place {
+        let tokens = before.get(self.first..).unwrap_or_default();
+        let Some(last) = tokens.last() else { return Place::Item };
+        let is_type = tokens.iter().any(|token| token.kind == Kind::Equals);
+        match self.kind {
+            ItemKind::None => Place::Item,
+            ItemKind::Definition => session_type(last.kind, text(last)),
+            ItemKind::Word("client" | "server") if is_type => session_type(last.kind, text(last)),
+            ItemKind::Word("request" | "notification") => message(tokens, text),
+            ItemKind::Word("type") => shape(last.kind, text(last)),
+            ItemKind::Word("group" | "key" | "version" | "capabilities") => match last.kind {
+                Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => Place::Message,
+                Kind::Word if text(last) == "replies" || text(last) == "of" => Place::Message,
+                Kind::Word if text(last) == "capabilities" => Place::Side,
+                Kind::Word if tokens.len() > 2 => Place::Item,
+                _ => Place::Nothing,
+            },
+            // `protocol Name "1"`, `import "file"`, `types a::b`, `client Name`
+            ItemKind::Word(_) if tokens.len() > 1 && last.kind != Kind::DoubleColon => Place::Item,
+            ItemKind::Word(_) => Place::Nothing,
+        }
+    }
+}
+
+fn session_type(last: Kind, word: &str) -> Place {
+    match last {
+        Kind::Exclamation | Kind::Question => Place::Action,
+        Kind::Word if word == "dual" => Place::Dual,
+        Kind::Word if word == "rec" => Place::Nothing,
+        Kind::Mu => Place::Nothing,
+        Kind::Dot
+        | Kind::Equals
+        | Kind::Open
+        | Kind::Comma
+        | Kind::Internal
+        | Kind::Ampersand
+        | Kind::Star => Place::SessionType,
+        // The session type may be whole.
+        _ => Place::Item,
+    }
+}
+
+fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> Place {
+    let Some(last) = tokens.last() else { return Place::Nothing };
+    let word = text(last);
+    let modifier = tokens.iter().rev().map(&text).find(|word| words::MODIFIERS.contains(word));
+    match last.kind {
+        Kind::Open => Place::Payload,
+        Kind::Word if word == "requires" => Place::Side,
+        Kind::Word if word == "during" => Place::Message,
+        Kind::Bar if modifier == Some("during") => Place::Message,
+        Kind::Word if matches!(word, "request" | "notification" | "if" | "unless" | "as") => Place::Nothing,
+        // The name of the message: its method follows.
+        Kind::Word if tokens.len() == 2 => Place::Nothing,
+        Kind::Arrow | Kind::Bar | Kind::Dot | Kind::Less | Kind::DoubleColon | Kind::Equals => Place::Nothing,
+        _ => Place::Modifier,
+    }
+}
+
+fn shape(last: Kind, word: &str) -> Place {
+    match last {
+        Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Dot => Place::Shape,
+        Kind::Word if word == "map" => Place::Shape,
+        Kind::OpenBrace | Kind::Comma => Place::Nothing,
+        Kind::Word if word == "type" => Place::Nothing,
+        _ => Place::Item,
+    }
+}
