@@ -17,6 +17,7 @@ mod protocol;
 mod report;
 mod repository;
 mod sarif;
+mod trace;
 
 use std::env;
 use std::process::ExitCode;
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
+        Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Compat(arguments) => commands::compat::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),

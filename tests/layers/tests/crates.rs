@@ -135,6 +135,7 @@ fn the_command_line() {
             "json_schema",
             "protocol",
             "probe",
+            "trace",
             "crate_name",
             "repository",
             "commands",

@@ -1,0 +1,1 @@
+//! `docs/guide/traces.md`: its commands print what it shows.

@@ -1,0 +1,1 @@
+//! Random mistakes in recordings that follow their protocol.
