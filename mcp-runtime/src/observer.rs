@@ -10,6 +10,7 @@ use mcp_protocol_machine::{
 };
 use serde_json::value::RawValue;
 
+use crate::jsonrpc::recognise;
 use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, batch, is_batch, parse};
 use crate::options::Options;
 use crate::report::Report;
@@ -369,6 +370,13 @@ impl Observer {
             self.rules.checker_mut().announced(place.side, message, capabilities);
         }
     }
+}
+
+/// Takes the members of a JSON object one by one: the key, and the value as it is written. Returns `false` for anything
+/// else, and where a key has an escape; some members may have been taken then. A log reader finds messages in their
+/// envelopes with it, several times as fast as with serde.
+pub fn each_member<'a>(object: &'a str, take: impl FnMut(&'a str, &'a str)) -> bool {
+    recognise::each_member(object, usize::MAX, take).is_some()
 }
 
 /// Whether a message is only not understood because what it belongs to was there before the observer.

@@ -10,6 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::recognise::each_member;
+
 /// The raw value at a path, if it is there.
 pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     let (last, _) = path.split_last()?;
@@ -19,6 +21,16 @@ pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     }
     let mut here = json;
     for key in path {
+        let mut found = None;
+        let is_plain = each_member(here, usize::MAX, |name, value| {
+            if name == &**key {
+                found = Some(value);
+            }
+        });
+        if is_plain.is_some() {
+            here = found?;
+            continue;
+        }
         let mut reader = serde_json::Deserializer::from_str(here);
         here = Seek(key).deserialize(&mut reader).ok()??.get();
     }

@@ -2,10 +2,12 @@
 
 use std::borrow::Cow;
 
-use mcp_protocol_machine::shape::{Json, JsonView};
+use mcp_protocol_machine::shape::{Json, JsonMember, JsonView};
+use memchr::memchr;
 use serde_json::value::RawValue;
 
 use super::path::{Entries, JsonKey};
+use super::recognise::{each_element, each_member};
 
 /// JSON that was read or written as such before.
 #[derive(Clone, Copy, Debug)]
@@ -19,20 +21,38 @@ impl Json for RawJson<'_> {
             Some(b'n') => JsonView::Null,
             Some(b't') => JsonView::Bool(true),
             Some(b'f') => JsonView::Bool(false),
-            Some(b'"') => JsonView::Text(
-                serde_json::from_str::<JsonKey<'_>>(text).map_or(Cow::Borrowed(""), |key| key.0),
-            ),
-            Some(b'[') => {
-                let elements: Vec<&RawValue> = serde_json::from_str(text).unwrap_or_default();
-                JsonView::List(elements.into_iter().map(|element| RawJson(element.get())).collect())
-            }
-            Some(b'{') => JsonView::Object(Entries::of(text).map_or_else(
-                |_| Cow::Owned(Vec::new()),
-                |members| members.map(|(key, value)| (key, RawJson(value))).collect(),
-            )),
+            Some(b'"') => JsonView::Text(self::text(text)),
+            Some(b'[') => JsonView::List(Cow::Owned(elements(text))),
+            Some(b'{') => JsonView::Object(Cow::Owned(members(text))),
             _ => JsonView::Number(Cow::Borrowed(text)),
         }
     }
+}
+
+fn text(json: &str) -> Cow<'_, str> {
+    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
+        Some(inner) if memchr(b'\\', inner.as_bytes()).is_none() => Cow::Borrowed(inner),
+        _ => serde_json::from_str::<JsonKey<'_>>(json).map_or(Cow::Borrowed(""), |key| key.0),
+    }
+}
+
+fn elements(json: &str) -> Vec<RawJson<'_>> {
+    let mut found = Vec::new();
+    if each_element(json, usize::MAX, |element| found.push(RawJson(element))).is_some() {
+        return found;
+    }
+    let elements: Vec<&RawValue> = serde_json::from_str(json).unwrap_or_default();
+    elements.into_iter().map(|element| RawJson(element.get())).collect()
+}
+
+fn members(json: &str) -> Vec<JsonMember<'_, RawJson<'_>>> {
+    let mut found = Vec::new();
+    if each_member(json, usize::MAX, |key, value| found.push((Cow::Borrowed(key), RawJson(value)))).is_some()
+    {
+        return found;
+    }
+    let entries = Entries::of(json).into_iter().flatten();
+    entries.map(|(key, value)| (key, RawJson(value))).collect()
 }
 
 #[cfg(test)]

@@ -11,10 +11,20 @@ const DEEPEST: u32 = 128;
 
 /// Finds the members of a message, if it is plain and its brackets nest at most `deepest` levels.
 pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
-    // The object itself is a level of its own.
-    let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
-    let mut reader = Recogniser { text, bytes: text.as_bytes(), at: 0, deepest };
     let mut parts = Parts::default();
+    each_member(text, deepest, |key, value| parts.add(key, value))?;
+    Some(parts)
+}
+
+/// Takes the members of an object one by one, if its keys have no escapes and its brackets nest at most `deepest` levels.
+/// Where it is not, some may have been taken.
+#[inline(always)]
+pub(crate) fn each_member<'a>(
+    text: &'a str,
+    deepest: usize,
+    mut take: impl FnMut(&'a str, &'a str),
+) -> Option<()> {
+    let mut reader = Recogniser::new(text, deepest)?;
     reader.space();
     reader.expect(b'{')?;
     reader.space();
@@ -22,10 +32,7 @@ pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
         loop {
             let key = reader.key()?;
             reader.space();
-            let start = reader.at;
-            reader.value()?;
-            let value = text.get(start..reader.at)?;
-            parts.add(key, value);
+            take(key, reader.raw()?);
             reader.space();
             if reader.takes(b'}') {
                 break;
@@ -34,8 +41,28 @@ pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
             reader.space();
         }
     }
+    reader.end()
+}
+
+/// The same for the elements of a list.
+#[inline(always)]
+pub(super) fn each_element<'a>(text: &'a str, deepest: usize, mut take: impl FnMut(&'a str)) -> Option<()> {
+    let mut reader = Recogniser::new(text, deepest)?;
     reader.space();
-    (reader.at == reader.bytes.len()).then_some(parts)
+    reader.expect(b'[')?;
+    reader.space();
+    if !reader.takes(b']') {
+        loop {
+            take(reader.raw()?);
+            reader.space();
+            if reader.takes(b']') {
+                break;
+            }
+            reader.expect(b',')?;
+            reader.space();
+        }
+    }
+    reader.end()
 }
 
 /// A text in quotes that was recognised.
@@ -52,6 +79,28 @@ struct Recogniser<'a> {
 }
 
 impl<'a> Recogniser<'a> {
+    #[inline(always)]
+    fn new(text: &'a str, deepest: usize) -> Option<Recogniser<'a>> {
+        // The object itself is a level of its own.
+        let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
+        Some(Recogniser { text, bytes: text.as_bytes(), at: 0, deepest })
+    }
+
+    /// One value, as it is written.
+    #[inline(always)]
+    fn raw(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        self.value()?;
+        self.text.get(start..self.at)
+    }
+
+    /// Nothing follows.
+    #[inline(always)]
+    fn end(&mut self) -> Option<()> {
+        self.space();
+        (self.at == self.bytes.len()).then_some(())
+    }
+
     #[inline(always)]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -313,6 +362,25 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn members_and_elements_are_those_that_serde_finds(text in nearly_json()) {
+            let (mut values, mut keys) = (Vec::new(), Vec::new());
+            let list = each_element(&text, 100, |value| values.push(value.to_owned()));
+            let object = each_member(&text, 100, |key, _| keys.push(key.to_owned()));
+            match serde_json::from_str::<Vec<&serde_json::value::RawValue>>(&text) {
+                Ok(thorough) => {
+                    prop_assert!(list.is_some());
+                    prop_assert_eq!(values, thorough.iter().map(|value| value.get()).collect::<Vec<_>>());
+                }
+                Err(_) => prop_assert!(list.is_none(), "took {}", text),
+            }
+            if object.is_some() {
+                let thorough: std::collections::HashMap<String, &serde_json::value::RawValue> =
+                    serde_json::from_str(&text).unwrap();
+                prop_assert!(keys.iter().all(|key| thorough.contains_key(key)));
+            }
+        }
 
         #[test]
         fn takes_nothing_that_serde_refuses_and_finds_the_same(text in nearly_json()) {

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use mcp_runtime::observer::each_member;
 use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -9,7 +10,7 @@ use serde_json::value::RawValue;
 use super::record::{Place, Reader, Record, Sender};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 struct Envelope<'a> {
     #[serde(borrow, default, alias = "direction", alias = "from", alias = "sender")]
     dir: Option<&'a RawValue>,
@@ -17,6 +18,32 @@ struct Envelope<'a> {
     msg: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "sessionId", alias = "session_id")]
     session: Option<&'a RawValue>,
+}
+
+/// The same, each value as it is written.
+#[derive(Default)]
+struct Parts<'a> {
+    direction: Option<&'a str>,
+    message: Option<&'a str>,
+    session: Option<&'a str>,
+}
+
+impl<'a> Parts<'a> {
+    fn of(line: &'a str) -> Result<Parts<'a>, serde_json::Error> {
+        let mut parts = Parts::default();
+        let is_read = each_member(line, |key, value| match key {
+            "dir" | "direction" | "from" | "sender" => parts.direction = Some(value),
+            "msg" | "message" | "payload" => parts.message = Some(value),
+            "session" | "sessionId" | "session_id" => parts.session = Some(value),
+            _ => {}
+        });
+        if is_read {
+            return Ok(parts);
+        }
+        let envelope: Envelope<'a> = serde_json::from_str(line)?;
+        let raw = |value: Option<&'a RawValue>| value.map(RawValue::get);
+        Ok(Parts { direction: raw(envelope.dir), message: raw(envelope.msg), session: raw(envelope.session) })
+    }
 }
 
 /// Finds the message in a line.
@@ -30,15 +57,16 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl Reader) -> Resul
         reader.message(plain);
         return Ok(());
     }
-    let envelope: Envelope<'_> = serde_json::from_slice(line).map_err(|error| problem(&error))?;
-    let (Some(direction), Some(message)) = (envelope.dir, envelope.msg) else {
+    let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
+    let parts = Parts::of(line).map_err(|error| problem(&error))?;
+    let (Some(direction), Some(message)) = (parts.direction, parts.message) else {
         reader.message(plain);
         return Ok(());
     };
     // Other directions are those of remarks, such as what a server writes on its standard error.
     let Some(sender) = text(direction).and_then(|direction| sender(&direction)) else { return Ok(()) };
-    let session = envelope.session.and_then(text);
-    let record = Record { place, sender, session: session.as_deref(), message: message.get().as_bytes() };
+    let session = parts.session.and_then(text);
+    let record = Record { place, sender, session: session.as_deref(), message: message.as_bytes() };
     match text(message) {
         // What was not JSON, or was recorded without a look at it.
         Some(raw) => reader.message(Record { message: raw.as_bytes(), ..record }),
@@ -52,10 +80,10 @@ fn problem(error: &serde_json::Error) -> String {
 }
 
 /// A JSON string as text.
-fn text(value: &RawValue) -> Option<Cow<'_, str>> {
-    let inner = value.get().strip_prefix('"')?.strip_suffix('"')?;
+fn text(value: &str) -> Option<Cow<'_, str>> {
+    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
     match inner.contains('\\') {
-        true => serde_json::from_str(value.get()).ok().map(Cow::Owned),
+        true => serde_json::from_str(value).ok().map(Cow::Owned),
         false => Some(Cow::Borrowed(inner)),
     }
 }
