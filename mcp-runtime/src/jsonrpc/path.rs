@@ -169,23 +169,6 @@ impl<'de> Deserialize<'de> for Entries<'de> {
     }
 }
 
-impl<'a> Entries<'a> {
-    /// The members of an object, each raw.
-    ///
-    /// # Errors
-    /// If the text is not an object.
-    pub(super) fn of(
-        json: &'a str,
-    ) -> Result<impl Iterator<Item = (Cow<'a, str>, &'a str)>, serde_json::Error> {
-        let Entries(entries) = serde_json::from_str(json)?;
-        Ok(entries.into_iter().filter_map(|(key, value)| match value {
-            Cow::Borrowed(value) => Some((key, value.get())),
-            // What was read is borrowed from the text.
-            Cow::Owned(_) => None,
-        }))
-    }
-}
-
 impl Serialize for Entries<'_> {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_map(self.0.iter().map(|(key, value)| (key, value)))

@@ -44,25 +44,41 @@ pub(crate) fn each_member<'a>(
     reader.end()
 }
 
-/// The same for the elements of a list.
-#[inline(always)]
-pub(super) fn each_element<'a>(text: &'a str, deepest: usize, mut take: impl FnMut(&'a str)) -> Option<()> {
-    let mut reader = Recogniser::new(text, deepest)?;
-    reader.space();
-    reader.expect(b'[')?;
-    reader.space();
-    if !reader.takes(b']') {
-        loop {
-            take(reader.raw()?);
-            reader.space();
-            if reader.takes(b']') {
-                break;
-            }
-            reader.expect(b',')?;
-            reader.space();
+/// The place behind a text in quotes, whose content begins here; the end, if it has no end. Nothing in it is checked.
+pub(super) fn after_text(bytes: &[u8], content: usize) -> usize {
+    let mut at = content;
+    loop {
+        at = mark(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return bytes.len(),
         }
     }
-    reader.end()
+}
+
+/// The next byte that means something in a text: a quote, a backslash, a control character.
+#[inline(always)]
+fn mark(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // A byte of the word is zero where its high bit is set afterwards, for the lowest such byte at least.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
+        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let marks =
+            controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
+        at += 1;
+    }
+    at
 }
 
 /// A text in quotes that was recognised.
@@ -217,7 +233,7 @@ impl<'a> Recogniser<'a> {
         self.expect(b'"')?;
         let mut is_plain = true;
         loop {
-            self.plain();
+            self.at = mark(self.bytes, self.at);
             match self.peek()? {
                 b'"' => {
                     self.at += 1;
@@ -241,29 +257,6 @@ impl<'a> Recogniser<'a> {
                 // A control character.
                 _ => return None,
             }
-        }
-    }
-
-    /// Goes to the next byte that means something in a text: a quote, a backslash, a control character.
-    #[inline(always)]
-    fn plain(&mut self) {
-        const ONES: u64 = u64::MAX / 255;
-        const HIGHS: u64 = ONES << 7;
-        // A byte of the word is zero where its high bit is set afterwards, for the lowest such byte at least.
-        let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            let word = u64::from_le_bytes(*chunk);
-            let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-            let marks =
-                controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
-            if marks != 0 {
-                self.at += (marks.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += 8;
-        }
-        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-            self.at += 1;
         }
     }
 
@@ -364,18 +357,9 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(4096))]
 
         #[test]
-        fn members_and_elements_are_those_that_serde_finds(text in nearly_json()) {
-            let (mut values, mut keys) = (Vec::new(), Vec::new());
-            let list = each_element(&text, 100, |value| values.push(value.to_owned()));
-            let object = each_member(&text, 100, |key, _| keys.push(key.to_owned()));
-            match serde_json::from_str::<Vec<&serde_json::value::RawValue>>(&text) {
-                Ok(thorough) => {
-                    prop_assert!(list.is_some());
-                    prop_assert_eq!(values, thorough.iter().map(|value| value.get()).collect::<Vec<_>>());
-                }
-                Err(_) => prop_assert!(list.is_none(), "took {}", text),
-            }
-            if object.is_some() {
+        fn members_are_those_that_serde_finds(text in nearly_json()) {
+            let mut keys = Vec::new();
+            if each_member(&text, 100, |key, _| keys.push(key.to_owned())).is_some() {
                 let thorough: std::collections::HashMap<String, &serde_json::value::RawValue> =
                     serde_json::from_str(&text).unwrap();
                 prop_assert!(keys.iter().all(|key| thorough.contains_key(key)));

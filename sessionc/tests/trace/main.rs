@@ -6,4 +6,5 @@ mod formats;
 mod guide;
 mod planted;
 mod random;
+mod rival;
 mod sessions;
