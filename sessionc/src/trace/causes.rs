@@ -10,7 +10,7 @@ use super::finding::{Code, Finding};
 use super::formats::record::Place;
 
 /// How many different findings of a session are told apart.
-const REMEMBERED: usize = 4_096;
+const REMEMBERED: usize = 256;
 
 /// The findings of a session that were reported.
 #[derive(Clone, Debug, Default)]

@@ -9,6 +9,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::formats::record::Sender;
+use super::requests::is_short;
 
 /// How many requests without a reply are remembered.
 const REMEMBERED: usize = 65_536;
@@ -166,7 +167,8 @@ impl Directions {
                     let [client, server] = &mut self.last;
                     *(if sender == Side::Client { client } else { server }) = Some(number);
                 }
-                if self.running.len() < REMEMBERED && !self.is_running(&id, sender) {
+                let is_new = is_short(&id) && !self.is_running(&id, sender);
+                if self.running.len() < REMEMBERED && is_new {
                     self.running.entry(id).or_default().push(Asked { by: sender, is_empty });
                 }
             }

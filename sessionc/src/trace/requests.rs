@@ -11,6 +11,17 @@ const RUNNING: usize = 65_536;
 /// How many tokens of requests that have their reply are remembered.
 const OVER: usize = 1_024;
 
+/// How many bytes an id or a token may have to be remembered.
+const LONGEST: usize = 1_024;
+
+/// Whether an id or a token is short enough to be remembered.
+pub(crate) fn is_short(id: &RequestId) -> bool {
+    match id {
+        RequestId::Number(_) => true,
+        RequestId::Text(text) => text.len() <= LONGEST,
+    }
+}
+
 /// A request that has no reply.
 #[derive(Clone, Debug)]
 struct Running {
@@ -42,7 +53,8 @@ impl Requests {
         if let Some(token) = &token {
             self.over.retain(|(side, other, _)| (*side, other) != (by, token));
         }
-        if self.running.len() < RUNNING {
+        if self.running.len() < RUNNING && is_short(id) {
+            let token = token.filter(is_short);
             self.running.insert((by, id.clone()), Running { place, token, progress: None });
         }
     }

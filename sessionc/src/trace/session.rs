@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::causes::{Causes, Missing};
 use super::finding::{Code, Finding, side, with_id};
 use super::formats::record::Place;
-use super::requests::{Requests, Step};
+use super::requests::{Requests, Step, is_short};
 use super::summary::Summary;
 
 /// What JSON-RPC itself demands.
@@ -43,7 +43,7 @@ struct Ids {
 
 impl Ids {
     fn note(&mut self, id: &RequestId) {
-        if self.first.is_none() {
+        if self.first.is_none() && is_short(id) {
             self.first = Some(id.clone());
         }
         if let RequestId::Number(number) = id {

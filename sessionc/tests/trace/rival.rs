@@ -23,8 +23,11 @@ const SCHEMA: &str = "what a tool promises of its results is not in the protocol
 const VERSION: &str = "which versions a server supports is not in the protocol";
 const ERA: &str = "an `initialize` needs no metadata, and the server refuses it";
 
+/// Places of messages in a recording, and why.
+type Explained = &'static [(u64, &'static str)];
+
 /// Messages that only we name, and that only the other names, by their place in the recording.
-const DIFFERENCES: [(&str, &[(u64, &str)], &[(u64, &str)]); 8] = [
+const DIFFERENCES: [(&str, Explained, Explained); 8] = [
     ("real-ts240-se", &[], &[]),
     ("real-py230-se", &[], &[]),
     ("2026-07-28/rounds-ts240", &[], &[]),
