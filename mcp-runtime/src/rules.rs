@@ -32,7 +32,7 @@ static NAMES: Derived<Names> = Derived::new();
 ///
 /// Invariant: `names` is the index of `protocol`, and the checker follows its states and numbers. Another revision may
 /// come to govern, with which both are replaced.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Rules {
     protocol: ProtocolRef,
     side: Side,

@@ -39,6 +39,8 @@ pub(crate) enum Command {
     Probe(Probe),
     /// Serves an editor: diagnostics, navigation, renaming and more, by the Language Server Protocol
     Lsp(Lsp),
+    /// Judges recorded traffic, and names each message that breaks the protocol
+    Trace(Trace),
     /// Explains a code, with a wrong and a right example
     Explain(Explain),
     /// Compares two versions of a protocol, and exits 1 if the clients and servers of the two cannot talk
@@ -354,7 +356,30 @@ pub(crate) enum ProbeFormat {
     Junit,
 }
 
-/// Which faults fail a probe.
+#[derive(Args)]
+#[command(
+    override_usage = "sessionc trace [OPTIONS] <FILE> <LOG>...\n       sessionc trace [OPTIONS] --protocol <NAME> <LOG>..."
+)]
+pub(crate) struct Trace {
+    /// The file of the protocol, unless `--protocol` names one, and then the logs: JSON lines, debug logs, or HTTP
+    /// archives
+    #[arg(required = true, value_name = "FILE|LOG")]
+    pub(crate) paths: Vec<PathBuf>,
+    /// A shipped protocol in place of a file
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) protocol: Option<Shipped>,
+    /// The logs begin in the middle of a session, in this state; without it, that follows from the messages
+    #[arg(long, value_name = "STATE")]
+    pub(crate) from: Option<String>,
+    /// The output format
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: FindingFormat,
+    /// The level from which on a finding makes the exit code 1
+    #[arg(long, value_enum, value_name = "LEVEL", default_value = "must")]
+    pub(crate) fail_on: FailOn,
+}
+
+/// Which faults fail a probe, and which findings a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FailOn {
     /// A fault that breaks what the protocol demands

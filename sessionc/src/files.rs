@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::{self, File};
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -54,6 +54,10 @@ pub(crate) enum Failure {
     Json(PathBuf, serde_json::Error),
     /// The file has no params by method.
     Samples(PathBuf, serde_json::Error),
+    /// No log is named.
+    NoLog,
+    /// A log has no message.
+    NoMessages(PathBuf),
     /// Neither a command nor an address is given.
     NoServer,
     /// The server cannot be started.
@@ -147,6 +151,14 @@ impl fmt::Display for Failure {
             Failure::Samples(path, error) => {
                 write!(formatter, "`{}` is not a JSON object of params by method: {error}", path.display())
             }
+            Failure::NoLog => {
+                formatter.write_str("no log is named: write its path after that of the protocol")
+            }
+            Failure::NoMessages(path) => write!(
+                formatter,
+                "`{}` has no message: a log has one on each line, as JSON, or is an HTTP archive",
+                shown(path).display()
+            ),
             Failure::NoServer => formatter.write_str(
                 "no server is named: write its command after `--`, or give its address with `--url`",
             ),
@@ -298,13 +310,18 @@ static STDIN_IS_READ: AtomicBool = AtomicBool::new(false);
 
 /// The bytes of a file or of standard input, as many as the compiler wants.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
+    bytes_of(open(path)?)
+}
+
+/// A file or standard input, to be read once.
+pub(crate) fn open(path: &Path) -> io::Result<Box<dyn Read>> {
     if !is_stdin(path) {
-        return bytes_of(File::open(path)?);
+        return Ok(Box::new(File::open(path)?));
     }
     if STDIN_IS_READ.swap(true, Ordering::Relaxed) {
         return Err(io::Error::other("it can be read only once; write `-` once"));
     }
-    bytes_of(io::stdin().lock())
+    Ok(Box::new(io::stdin().lock()))
 }
 
 /// Prints what was found in a file that another command needed without errors.

@@ -18,6 +18,7 @@ mod protocol;
 mod report;
 mod repository;
 mod sarif;
+mod trace;
 
 use std::env;
 use std::process::ExitCode;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Lsp(_) => commands::lsp::run(),
+        Command::Trace(arguments) => commands::trace::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Compat(arguments) => commands::compat::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),

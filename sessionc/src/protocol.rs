@@ -1,5 +1,4 @@
 //! Which protocol sessions are judged by: that of a file, or a shipped one.
-#![allow(dead_code, reason = "the commands that follow recorded sessions come next")]
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,8 +9,6 @@ use mcp_protocol_machine::protocol::Protocol;
 use mcp_runtime::Options;
 use mcp_runtime::driver::Framing;
 use mcp_runtime::observer::Observer;
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 
 use crate::arguments::Shipped;
 use crate::files::{Failure, compile_file, print_findings};
@@ -102,6 +99,20 @@ impl Chosen {
         Observer::new(self.protocol.clone(), options).map_err(Failure::Tables)
     }
 
+    /// The tables of every revision with a handshake that the sides may agree on, the latest first.
+    pub(crate) fn revisions(&self) -> Vec<ProtocolRef> {
+        let others = self.revisions.iter().rev().filter(|other| other.version != self.protocol.version);
+        std::iter::once(self.protocol.clone()).chain(others.map(|other| ProtocolRef::from(*other))).collect()
+    }
+
+    /// An observer of a session of one of these revisions, for every revision.
+    ///
+    /// # Errors
+    /// If the tables cannot be followed.
+    pub(crate) fn observer_of(&self, revision: &ProtocolRef, options: Options) -> Result<Observer, Failure> {
+        Chosen { protocol: revision.clone(), ..self.clone() }.observer(options)
+    }
+
     /// An observer of requests that stand for themselves, if the protocol has a revision of this kind.
     ///
     /// # Errors
@@ -110,26 +121,6 @@ impl Chosen {
         let observer = self.stateless.clone().map(|protocol| Observer::new(protocol, options));
         observer.transpose().map_err(Failure::Tables)
     }
-}
-
-/// Whether a message of the client says its revision, as each request of a stateless revision of MCP does.
-pub(crate) fn says_revision(message: &[u8]) -> bool {
-    #[derive(Deserialize)]
-    struct Message {
-        #[serde(rename = "params")]
-        _params: Params,
-    }
-    #[derive(Deserialize)]
-    struct Params {
-        #[serde(rename = "_meta")]
-        _meta: Meta,
-    }
-    #[derive(Deserialize)]
-    struct Meta {
-        #[serde(rename = "io.modelcontextprotocol/protocolVersion")]
-        _version: IgnoredAny,
-    }
-    serde_json::from_slice::<Message>(message).is_ok()
 }
 
 #[cfg(test)]
@@ -152,11 +143,11 @@ mod tests {
     #[test]
     fn a_request_that_says_its_revision_is_judged_by_itself() {
         let request = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-        assert!(says_revision(request));
-        assert!(!says_revision(br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{}}}"#));
-        assert!(!says_revision(b"nothing"));
         let chosen = choose(None, Some(Shipped::Mcp)).unwrap();
         let mut observer = chosen.stateless_observer(Options::new()).unwrap().unwrap();
+        assert!(observer.announces_itself(Side::Client, request));
+        let bare = br#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{}}}"#;
+        assert!(!observer.announces_itself(Side::Client, bare));
         assert!(observer.observe(Side::Client, request)[0].is_clean());
     }
 

@@ -152,6 +152,10 @@ fn the_schema_of_sarif_accepts_the_log() {
     };
     let log = wrong_programs();
     assert_eq!(validate(&log), "");
+    let traffic = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/traffic");
+    let arguments = ["trace", "--protocol", "mcp", "--format", "sarif", "everything-violations.jsonl"];
+    let (exit, traced, _) = run(&traffic, &arguments);
+    assert_eq!((exit, validate(&traced).as_str()), (1, ""));
     let broken = log.replace("\"startLine\": ", "\"startLine\": -");
     assert!(validate(&broken).contains("startLine"), "the schema is not looked at");
 }

@@ -30,6 +30,10 @@ fn judge_at<J: Json>(
         let most = format!("at most {DEEPEST} lists and objects inside one another");
         return Err(ShapeMismatch::here(most, "more".to_owned()));
     }
+    // What may be anything is not looked at: it may be large.
+    if is_anything(protocol, shape) {
+        return Ok(());
+    }
     let view = value.view();
     let leaf = leaf(protocol, shape, &view)?;
     match (leaf, &view) {
@@ -62,6 +66,14 @@ fn judge_at<J: Json>(
         }
         (leaf, view) if is_scalar(leaf, view) => Ok(()),
         (_, view) => Err(ShapeMismatch::here(expected(protocol, shape), found(view))),
+    }
+}
+
+fn is_anything(protocol: &Protocol, shape: &Shape) -> bool {
+    match shape {
+        Shape::Any => true,
+        Shape::Named(index) => protocol.shape(*index).is_some_and(|named| named.shape == Shape::Any),
+        _ => false,
     }
 }
 

@@ -12,7 +12,7 @@ mod id;
 mod members;
 pub(crate) mod path;
 mod raw;
-mod recognise;
+pub(crate) mod recognise;
 mod scan;
 pub(crate) mod write;
 

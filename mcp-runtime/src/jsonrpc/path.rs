@@ -10,6 +10,8 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::recognise::each_member;
+
 /// The raw value at a path, if it is there.
 pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     let (last, _) = path.split_last()?;
@@ -19,6 +21,16 @@ pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     }
     let mut here = json;
     for key in path {
+        let mut found = None;
+        let is_plain = each_member(here, usize::MAX, |name, value| {
+            if name == &**key {
+                found = Some(value);
+            }
+        });
+        if is_plain.is_some() {
+            here = found?;
+            continue;
+        }
         let mut reader = serde_json::Deserializer::from_str(here);
         here = Seek(key).deserialize(&mut reader).ok()??.get();
     }
@@ -154,23 +166,6 @@ impl<'de> Deserialize<'de> for Entries<'de> {
         }
 
         deserializer.deserialize_map(EntriesVisitor)
-    }
-}
-
-impl<'a> Entries<'a> {
-    /// The members of an object, each raw.
-    ///
-    /// # Errors
-    /// If the text is not an object.
-    pub(super) fn of(
-        json: &'a str,
-    ) -> Result<impl Iterator<Item = (Cow<'a, str>, &'a str)>, serde_json::Error> {
-        let Entries(entries) = serde_json::from_str(json)?;
-        Ok(entries.into_iter().filter_map(|(key, value)| match value {
-            Cow::Borrowed(value) => Some((key, value.get())),
-            // What was read is borrowed from the text.
-            Cow::Owned(_) => None,
-        }))
     }
 }
 

@@ -11,10 +11,20 @@ const DEEPEST: u32 = 128;
 
 /// Finds the members of a message, if it is plain and its brackets nest at most `deepest` levels.
 pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
-    // The object itself is a level of its own.
-    let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
-    let mut reader = Recogniser { text, bytes: text.as_bytes(), at: 0, deepest };
     let mut parts = Parts::default();
+    each_member(text, deepest, |key, value| parts.add(key, value))?;
+    Some(parts)
+}
+
+/// Takes the members of an object one by one, if its keys have no escapes and its brackets nest at most `deepest` levels.
+/// Where it is not, some may have been taken.
+#[inline(always)]
+pub(crate) fn each_member<'a>(
+    text: &'a str,
+    deepest: usize,
+    mut take: impl FnMut(&'a str, &'a str),
+) -> Option<()> {
+    let mut reader = Recogniser::new(text, deepest)?;
     reader.space();
     reader.expect(b'{')?;
     reader.space();
@@ -22,10 +32,7 @@ pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
         loop {
             let key = reader.key()?;
             reader.space();
-            let start = reader.at;
-            reader.value()?;
-            let value = text.get(start..reader.at)?;
-            parts.add(key, value);
+            take(key, reader.raw()?);
             reader.space();
             if reader.takes(b'}') {
                 break;
@@ -34,8 +41,44 @@ pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
             reader.space();
         }
     }
-    reader.space();
-    (reader.at == reader.bytes.len()).then_some(parts)
+    reader.end()
+}
+
+/// The place behind a text in quotes, whose content begins here; the end, if it has no end. Nothing in it is checked.
+pub(super) fn after_text(bytes: &[u8], content: usize) -> usize {
+    let mut at = content;
+    loop {
+        at = mark(bytes, at);
+        match bytes.get(at) {
+            Some(b'"') => return at + 1,
+            Some(b'\\') => at += 2,
+            Some(_) => at += 1,
+            None => return bytes.len(),
+        }
+    }
+}
+
+/// The next byte that means something in a text: a quote, a backslash, a control character.
+#[inline(always)]
+fn mark(bytes: &[u8], mut at: usize) -> usize {
+    const ONES: u64 = u64::MAX / 255;
+    const HIGHS: u64 = ONES << 7;
+    // A byte of the word is zero where its high bit is set afterwards, for the lowest such byte at least.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
+        let word = u64::from_le_bytes(*chunk);
+        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
+        let marks =
+            controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        if marks != 0 {
+            return at + (marks.trailing_zeros() / 8) as usize;
+        }
+        at += 8;
+    }
+    while bytes.get(at).is_some_and(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
+        at += 1;
+    }
+    at
 }
 
 /// A text in quotes that was recognised.
@@ -52,6 +95,28 @@ struct Recogniser<'a> {
 }
 
 impl<'a> Recogniser<'a> {
+    #[inline(always)]
+    fn new(text: &'a str, deepest: usize) -> Option<Recogniser<'a>> {
+        // The object itself is a level of its own.
+        let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
+        Some(Recogniser { text, bytes: text.as_bytes(), at: 0, deepest })
+    }
+
+    /// One value, as it is written.
+    #[inline(always)]
+    fn raw(&mut self) -> Option<&'a str> {
+        let start = self.at;
+        self.value()?;
+        self.text.get(start..self.at)
+    }
+
+    /// Nothing follows.
+    #[inline(always)]
+    fn end(&mut self) -> Option<()> {
+        self.space();
+        (self.at == self.bytes.len()).then_some(())
+    }
+
     #[inline(always)]
     fn peek(&self) -> Option<u8> {
         self.bytes.get(self.at).copied()
@@ -168,7 +233,7 @@ impl<'a> Recogniser<'a> {
         self.expect(b'"')?;
         let mut is_plain = true;
         loop {
-            self.plain();
+            self.at = mark(self.bytes, self.at);
             match self.peek()? {
                 b'"' => {
                     self.at += 1;
@@ -192,29 +257,6 @@ impl<'a> Recogniser<'a> {
                 // A control character.
                 _ => return None,
             }
-        }
-    }
-
-    /// Goes to the next byte that means something in a text: a quote, a backslash, a control character.
-    #[inline(always)]
-    fn plain(&mut self) {
-        const ONES: u64 = u64::MAX / 255;
-        const HIGHS: u64 = ONES << 7;
-        // A byte of the word is zero where its high bit is set afterwards, for the lowest such byte at least.
-        let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
-        while let Some(chunk) = self.bytes.get(self.at..).and_then(<[u8]>::first_chunk::<8>) {
-            let word = u64::from_le_bytes(*chunk);
-            let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-            let marks =
-                controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
-            if marks != 0 {
-                self.at += (marks.trailing_zeros() / 8) as usize;
-                return;
-            }
-            self.at += 8;
-        }
-        while self.peek().is_some_and(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
-            self.at += 1;
         }
     }
 
@@ -313,6 +355,16 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn members_are_those_that_serde_finds(text in nearly_json()) {
+            let mut keys = Vec::new();
+            if each_member(&text, 100, |key, _| keys.push(key.to_owned())).is_some() {
+                let thorough: std::collections::HashMap<String, &serde_json::value::RawValue> =
+                    serde_json::from_str(&text).unwrap();
+                prop_assert!(keys.iter().all(|key| thorough.contains_key(key)));
+            }
+        }
 
         #[test]
         fn takes_nothing_that_serde_refuses_and_finds_the_same(text in nearly_json()) {

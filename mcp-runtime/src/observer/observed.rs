@@ -1,7 +1,7 @@
 //! What an observer says of one message.
 
 use mcp_protocol_machine::protocol::{MessageIndex, Side};
-use mcp_protocol_machine::{RequestId, StepKind, Violation};
+use mcp_protocol_machine::{RequestId, StepKind, Token, Violation};
 
 use crate::jsonrpc::RpcError;
 use crate::report::Report;
@@ -37,6 +37,8 @@ pub struct Observed {
     pub message: Option<MessageIndex>,
     /// The request that it replies to, cancels or reports on, where that is known.
     pub about: Option<RequestId>,
+    /// The token that it carries: as a request for reports on it, as a report for the request that it is about.
+    pub token: Option<Token>,
     /// The error, if it is one.
     pub error: Option<RpcError>,
     /// What it did to the session; nothing if it was not accepted.
@@ -53,6 +55,7 @@ impl Observed {
             id,
             message: None,
             about: None,
+            token: None,
             error: None,
             step: None,
             reports: Vec::new(),
@@ -92,4 +95,7 @@ pub struct Unanswered {
     pub id: RequestId,
     /// Which message of the protocol it is.
     pub message: MessageIndex,
+    /// It has opened a sub-session in which its receiver says more than the reply, such as a subscription: it may stay
+    /// without a reply until the sub-session ends.
+    pub stays_open: bool,
 }

@@ -1,5 +1,8 @@
+use mcp_protocol_machine::Token;
 use mcp_protocol_machine::protocol::edges::{receive, send};
-use mcp_protocol_machine::protocol::{Message, MessageIndex, Protocol, Role, Side, State, StateIndex};
+use mcp_protocol_machine::protocol::{
+    Message, MessageIndex, Path, Protocol, Role, Side, State, StateIndex, Text,
+};
 
 use super::*;
 use crate::options::Options;
@@ -114,4 +117,68 @@ fn a_refused_request_leads_back() {
     assert_eq!(observed.error.map(|error| error.code), Some(-32000));
     assert_eq!(observer.state(), "Closed");
     assert_eq!(observer.permitted(Side::Client), [OPEN]);
+}
+
+#[test]
+fn an_observer_says_what_a_session_waits_for() {
+    let mut observer = observer();
+    assert_eq!(observer.state_names(), ["Closed", "Opening", "Ready"]);
+    let owed = observer.owes();
+    assert_eq!(owed.len(), 1);
+    assert_eq!((owed[0].side, owed[0].message, &*owed[0].state), (Side::Client, OPEN, "Closed"));
+    assert_eq!(owed[0].next, ["Opening"]);
+    assert!(observer.begins_session(OPEN) && !observer.begins_session(ADD));
+    // A reply is not a step that is owed, and neither is one after which the state is the same.
+    one(&mut observer, Side::Client, ASKED);
+    assert_eq!(observer.owes(), []);
+    assert!(!observer.unanswered()[0].stays_open);
+    one(&mut observer, Side::Server, ANSWERED);
+    assert_eq!(observer.owes(), []);
+}
+
+#[test]
+fn a_clone_goes_its_own_way() {
+    let mut observer = observer();
+    let mut other = observer.clone();
+    assert!(one(&mut other, Side::Client, ASKED).is_clean());
+    assert_eq!((observer.state(), other.state()), ("Closed".to_owned(), "Opening".to_owned()));
+    assert!(one(&mut observer, Side::Client, ASKED).is_clean());
+}
+
+static TOKEN: [Text; 1] = [Text::Borrowed("token")];
+static TOKENS: [Path; 1] = [Path::Borrowed(&TOKEN)];
+static REPORTING: [Message; 4] = [
+    Message::request("Count", "count"),
+    Message::reply("Counted", OPEN),
+    Message::refusal("CountError", OPEN),
+    Message::notification("Progress", "progress").reports(&TOKEN, &TOKENS),
+];
+static COUNTING: [State; 2] = [
+    State::linear("Idle", &[receive(OPEN, StateIndex(1))]),
+    State::linear("Busy", &[send(OPENED, StateIndex(0)), send(OPEN_REFUSED, StateIndex(0))]),
+];
+static REPORTS: Protocol = Protocol::table("Reports", &REPORTING).server(Role::table("Counter", &COUNTING));
+
+#[test]
+fn a_message_has_the_token_of_its_request() {
+    let mut observer = Observer::new(&REPORTS, Options::new()).unwrap();
+    let asked = r#"{"jsonrpc":"2.0","id":1,"method":"count","params":{"token":"t"}}"#;
+    let progress = r#"{"jsonrpc":"2.0","method":"progress","params":{"token":"t"}}"#;
+    assert_eq!(one(&mut observer, Side::Client, asked).token, Some(Token::from("t")));
+    let running = one(&mut observer, Side::Server, progress);
+    assert_eq!((running.token, running.about), (Some(Token::from("t")), Some(RequestId::Number(1))));
+    one(&mut observer, Side::Server, ANSWERED);
+    // The request is over: what it was is known by the token alone.
+    let late = one(&mut observer, Side::Server, progress);
+    assert_eq!((late.token, late.about), (Some(Token::from("t")), None));
+    assert_eq!(late.step, Some(StepKind::Swallowed));
+}
+
+#[test]
+fn the_members_of_an_object_stay_as_they_are() {
+    let mut members = Vec::new();
+    let read = each_member(r#" {"a": [1, {}], "b":"c"} "#, |key, value| members.push((key, value)));
+    assert!(read);
+    assert_eq!(members, [("a", "[1, {}]"), ("b", "\"c\"")]);
+    assert!(!each_member("[1]", |_, _| {}) && !each_member(r#"{"\u0061":1}"#, |_, _| {}));
 }

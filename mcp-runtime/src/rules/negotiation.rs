@@ -5,7 +5,7 @@ use mcp_protocol_machine::protocol::Text;
 /// The version that was asked for, and the one that was agreed on.
 ///
 /// Invariant: a version is asked for only until the reply that announces one has come.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Negotiation {
     /// The version that this side, or the peer, has asked for.
     requested: Option<Box<str>>,

@@ -23,7 +23,7 @@ impl Rules {
             Payload::Optional if payload.is_none_or(|payload| payload == "null") => return None,
             Payload::Required | Payload::Optional => {}
         }
-        judge(&self.protocol, &shape.shape, &RawJson(to_be_read(table, payload))).err()
+        judge(&self.protocol, &shape.shape, &RawJson::new(to_be_read(table, payload)).root()).err()
     }
 
     /// Whether a payload of this side has its shape.

@@ -16,3 +16,4 @@ pub(crate) mod new;
 pub(crate) mod probe;
 pub(crate) mod schema;
 pub(crate) mod shapes;
+pub(crate) mod trace;

@@ -137,6 +137,7 @@ fn the_command_line() {
             "protocol",
             "probe",
             "lsp",
+            "trace",
             "crate_name",
             "repository",
             "commands",

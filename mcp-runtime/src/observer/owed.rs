@@ -1,0 +1,119 @@
+//! What an observer says of a session as a whole: the states it can be in, and what is still to come.
+
+use mcp_protocol_machine::protocol::{
+    Action, Direction, Edge, Kind, MessageIndex, Origin, Side, State, StateIndex,
+};
+
+use super::{Observer, direction};
+use crate::jsonrpc::path::find;
+use crate::jsonrpc::{Envelope, parse};
+
+/// A step that the session waits for: nothing else leads on from its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Owed {
+    /// Which side has to take it.
+    pub side: Side,
+    /// The request or notification. Of several, which the side chooses from, it is the first.
+    pub message: MessageIndex,
+    /// The state that waits.
+    pub state: String,
+    /// The states that follow.
+    pub next: Vec<String>,
+}
+
+impl Observer {
+    /// The names of the states that a session can be in, in the order of the tables: each is one in which
+    /// [`begin_in`](Observer::begin_in) can begin. Those of sub-sessions are not among them.
+    pub fn state_names(&self) -> Vec<String> {
+        let mut reached = vec![StateIndex(0)];
+        let mut next = 0;
+        while let Some(state) = reached.get(next).and_then(|index| self.rules.state(*index)) {
+            next += 1;
+            for to in linear(state).map(|(_, to)| to).chain(state.parts.iter().copied()) {
+                if !reached.contains(&to) {
+                    reached.push(to);
+                }
+            }
+        }
+        reached.sort_unstable();
+        reached.into_iter().map(|index| self.rules.state_name(index).into_owned()).collect()
+    }
+
+    /// The steps that the session waits for now, one for each linear channel at most. A reply is not among them: for those
+    /// see [`unanswered`](Observer::unanswered). Neither is a step where the side may as well stay.
+    pub fn owes(&self) -> Vec<Owed> {
+        self.rules.checker().states().iter().filter_map(|place| self.owed_in(*place)).collect()
+    }
+
+    fn owed_in(&self, place: StateIndex) -> Option<Owed> {
+        let state = self.rules.state(place)?;
+        let steps = || linear(state).filter(|(edge, _)| edge.origin == Origin::Written);
+        let (first, _) = steps().next()?;
+        let opens = |edge: &Edge| {
+            let kind = self.rules.message(edge.message).map(|table| table.kind);
+            matches!(kind, Some(Kind::Request | Kind::Notification))
+        };
+        let leads_on =
+            |(edge, to): (&Edge, StateIndex)| edge.direction == first.direction && opens(edge) && to != place;
+        steps().all(leads_on).then(|| Owed {
+            side: sender(first.direction),
+            message: first.message,
+            state: state.name.clone().into_owned(),
+            next: steps().map(|(_, to)| self.rules.state_name(to).into_owned()).collect(),
+        })
+    }
+
+    /// Whether a request opens a session: it leads on from the first state.
+    pub fn begins_session(&self, message: MessageIndex) -> bool {
+        let first = self.rules.state(StateIndex(0));
+        let mut steps = first.into_iter().flat_map(linear);
+        let is_request = self.rules.message(message).is_some_and(|table| table.kind == Kind::Request);
+        is_request && steps.any(|(edge, to)| edge.message == message && to != StateIndex(0))
+    }
+
+    /// Whether the receiver of a request may say more than its reply in what it opens.
+    pub(super) fn stays_open(&self, asker: Side, request: MessageIndex) -> bool {
+        let own = direction(asker);
+        let Some(role) = self.rules.role() else { return false };
+        let spawned = role.states.iter().filter_map(|state| match state.edge(own, request)?.action {
+            Action::Spawn(body) => role.state(body),
+            Action::Step(_) => None,
+        });
+        let says_more = |edge: &Edge| {
+            let kind = self.rules.message(edge.message).map(|table| table.kind);
+            edge.direction == own.flip() && matches!(kind, Some(Kind::Request | Kind::Notification))
+        };
+        spawned.into_iter().any(|body| body.edges.iter().any(says_more))
+    }
+
+    /// Whether a message says in itself what its sender can do, as each request does in a protocol without a handshake.
+    pub fn announces_itself(&self, sender: Side, text: &[u8]) -> bool {
+        let Some(place) = self.rules.protocol().announcement_of_each_request(sender) else { return false };
+        let Some(last) = place.path.last() else { return false };
+        // Hardly any other message has this text in it.
+        if memchr::memmem::find(text, last.rsplit('/').next().unwrap_or(last).as_bytes()).is_none() {
+            return false;
+        }
+        match parse(text.trim_ascii(), self.options.max_depth, self.rules.dialect()) {
+            Ok(Envelope::Request { params: Some(params), .. }) => find(params, &place.path).is_some(),
+            _ => false,
+        }
+    }
+}
+
+/// The steps of a linear channel, and where they lead.
+fn linear(state: &State) -> impl Iterator<Item = (&Edge, StateIndex)> {
+    state.edges.iter().filter_map(|edge| match edge.action {
+        Action::Step(to) => Some((edge, to)),
+        Action::Spawn(_) => None,
+    })
+}
+
+/// Directions are those of the server.
+fn sender(direction: Direction) -> Side {
+    match direction {
+        Direction::Receive => Side::Client,
+        Direction::Send => Side::Server,
+    }
+}

@@ -1,0 +1,66 @@
+//! `sessionc trace`: what breaks the protocol in recorded traffic.
+
+use std::path::{Path, PathBuf};
+
+use crate::arguments::{FailOn, Trace};
+use crate::end::End;
+use crate::files::{Failure, open};
+use crate::protocol::choose;
+use crate::trace::log;
+use crate::trace::report::Report;
+use crate::trace::summary::Summary;
+
+/// Judges all logs, also after one that cannot be read. A finding of the level that `--fail-on` names fails the trace.
+pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
+    let (file, logs) = split(arguments);
+    let chosen = choose(file, arguments.protocol)?;
+    if logs.is_empty() {
+        return Err(Failure::NoLog);
+    }
+    let mut report = Report::new(arguments.format);
+    let (mut all, mut failure) = (Summary::default(), None);
+    for path in logs {
+        match judge(path, &chosen, arguments.from.as_deref(), &mut report) {
+            Ok(summary) => all.add(summary),
+            // The other logs are judged all the same; the first that cannot be read decides how this ends.
+            Err(unreadable) => failure = failure.or(Some(unreadable)),
+        }
+    }
+    report.end(&all)?;
+    let fails = match arguments.fail_on {
+        FailOn::Must => all.must > 0,
+        FailOn::Should => all.must + all.should > 0,
+        FailOn::Never => false,
+    };
+    match failure {
+        Some(failure) => Err(failure),
+        None if fails => Ok(End::Findings),
+        None => Ok(End::Clean),
+    }
+}
+
+fn judge(
+    path: &Path,
+    chosen: &crate::protocol::Chosen,
+    from: Option<&str>,
+    report: &mut Report,
+) -> Result<Summary, Failure> {
+    let unreadable = |error| Failure::Read(path.to_path_buf(), error);
+    let log = open(path).map_err(unreadable)?;
+    report.begin(path);
+    let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;
+    if summary.messages() == 0 {
+        return Err(Failure::NoMessages(path.to_path_buf()));
+    }
+    report.summary(&summary)?;
+    Ok(summary)
+}
+
+/// The file of the protocol, if there is one, and the logs.
+fn split(arguments: &Trace) -> (Option<&Path>, &[PathBuf]) {
+    let is_file = |path: &PathBuf| path.extension().is_some_and(|extension| extension == "session");
+    match arguments.paths.split_first() {
+        Some((first, rest)) if arguments.protocol.is_none() || is_file(first) => (Some(first), rest),
+        _ => (None, &arguments.paths),
+    }
+}

@@ -1,0 +1,169 @@
+//! One cause, one finding: what follows from a finding, or says the same again, is only counted.
+
+use std::collections::HashMap;
+
+use mcp_protocol_machine::{Violation, ViolationKind};
+use mcp_runtime::observer::Owed;
+use mcp_runtime::protocol::{MessageIndex, Side};
+
+use super::finding::{Code, Finding};
+use super::formats::record::Place;
+
+/// How many different findings of a session are told apart.
+const REMEMBERED: usize = 256;
+
+/// The findings of a session that were reported.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Causes {
+    reported: HashMap<Same, Again>,
+    waiting: Option<Waiting>,
+}
+
+/// What findings have in common that say the same.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+struct Same {
+    code: Code,
+    blame: Side,
+    state: String,
+    message: String,
+}
+
+/// A finding that was reported, and what said the same after it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Again {
+    pub(crate) first: Place,
+    pub(crate) count: u64,
+    pub(crate) last: Place,
+}
+
+/// A step that the session waits for, and what has come in its place.
+#[derive(Clone, Debug)]
+struct Waiting {
+    owed: Owed,
+    /// The first message of the side that has to take the step.
+    instead: Option<Place>,
+    /// A message of that side was reported that has to wait for the step.
+    is_reported: bool,
+    /// The first message of the other side that has to wait. It is early, unless the step never comes.
+    early: Option<Finding>,
+    /// The session goes on as if the step had been taken.
+    is_assumed: bool,
+}
+
+/// A step that never came.
+#[derive(Clone, Debug)]
+pub(crate) struct Missing {
+    pub(crate) owed: Owed,
+    /// The first message after which it was overdue.
+    pub(crate) place: Place,
+}
+
+impl Causes {
+    /// The step that the session waits for, if a message has to wait for it and the session may go on as if it had been
+    /// taken.
+    pub(crate) fn to_assume(&self, violation: &Violation) -> Option<(Side, MessageIndex)> {
+        let owed = &self.waiting.as_ref()?.owed;
+        waits(violation, owed).then_some((owed.side, owed.message))
+    }
+
+    /// The session goes on as if the step had been taken that it waits for. Returns what was found, if it is sure.
+    pub(crate) fn assume(&mut self, finding: Finding) -> Option<Finding> {
+        let waiting = self.waiting.as_mut()?;
+        waiting.is_assumed = true;
+        if finding.blame == waiting.owed.side {
+            return (!std::mem::replace(&mut waiting.is_reported, true)).then_some(finding);
+        }
+        waiting.early.get_or_insert(finding);
+        None
+    }
+
+    /// Whether this is the step that was assumed before it came. Returns what was early.
+    pub(crate) fn comes_late(&mut self, sender: Side, message: MessageIndex) -> Option<Option<Finding>> {
+        let waiting = self.waiting.as_ref()?;
+        let is_it = waiting.is_assumed && (waiting.owed.side, waiting.owed.message) == (sender, message);
+        is_it.then(|| self.proceed())
+    }
+
+    /// The finding, if it has a cause of its own. `violation` is what the checker says, if it has found it.
+    pub(crate) fn distinct(&mut self, finding: Finding, violation: Option<&Violation>) -> Option<Finding> {
+        if let (Some(waiting), Some(violation)) = (&mut self.waiting, violation)
+            && waits(violation, &waiting.owed)
+        {
+            if finding.blame == waiting.owed.side {
+                return (!std::mem::replace(&mut waiting.is_reported, true)).then_some(finding);
+            }
+            waiting.early.get_or_insert(finding);
+            return None;
+        }
+        // Each of these is about other ids, tokens or bytes.
+        if matches!(finding.code, Code::Correlation | Code::Form | Code::Progress | Code::Unanswered) {
+            return Some(finding);
+        }
+        let same = Same {
+            code: finding.code,
+            blame: finding.blame,
+            state: finding.state.clone(),
+            message: finding.message.clone(),
+        };
+        if let Some(again) = self.reported.get_mut(&same) {
+            (again.count, again.last) = (again.count + 1, finding.place);
+            return None;
+        }
+        if self.reported.len() < REMEMBERED {
+            self.reported.insert(same, Again { first: finding.place, count: 0, last: finding.place });
+        }
+        Some(finding)
+    }
+
+    /// The session has moved, and waits for this step, or for none. Returns what was early, now that a step has come.
+    pub(crate) fn wait(&mut self, owed: Option<Owed>) -> Option<Finding> {
+        let early = self.proceed();
+        self.waiting = owed.map(|owed| Waiting {
+            owed,
+            instead: None,
+            is_reported: false,
+            early: None,
+            is_assumed: false,
+        });
+        early
+    }
+
+    /// The session waits for nothing. Returns what was early, now that the step has come.
+    fn proceed(&mut self) -> Option<Finding> {
+        self.waiting.take().and_then(|before| before.early)
+    }
+
+    /// Whether the session waits for a step, and does not go on as if it had been taken.
+    pub(crate) fn is_waiting(&self) -> bool {
+        self.waiting.as_ref().is_some_and(|waiting| !waiting.is_assumed)
+    }
+
+    /// A side has sent something that is not the step that it has to take.
+    pub(crate) fn note_instead(&mut self, sender: Side, place: Place) {
+        if let Some(waiting) = &mut self.waiting
+            && waiting.owed.side == sender
+        {
+            waiting.instead.get_or_insert(place);
+        }
+    }
+
+    /// The step that never came, if that was not reported.
+    pub(crate) fn missing(&mut self) -> Option<Missing> {
+        let Waiting { owed, instead, is_reported, early, .. } = self.waiting.take()?;
+        let place = instead.or(early.map(|early| early.place))?;
+        (!is_reported).then_some(Missing { owed, place })
+    }
+
+    /// What was reported once and came again.
+    pub(crate) fn again(&self) -> Vec<Again> {
+        let mut all: Vec<Again> = self.reported.values().filter(|again| again.count > 0).copied().collect();
+        all.sort_by_key(|again| again.first);
+        all
+    }
+}
+
+/// Whether a message would be permitted after a step.
+fn waits(violation: &Violation, owed: &Owed) -> bool {
+    violation.kind == ViolationKind::NotPermitted
+        && violation.permitted_in.iter().any(|state| owed.next.iter().any(|next| **state == **next))
+}

@@ -1,0 +1,85 @@
+//! What a log has: messages, and what cannot be used.
+
+use mcp_runtime::protocol::Side;
+
+/// Where in a log something stands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    /// The line, counted from 1.
+    pub(crate) line: u64,
+    /// The entry of an HTTP archive, counted from 1.
+    pub(crate) entry: Option<u64>,
+}
+
+/// What a log says of the sender of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Sender {
+    /// This side.
+    Is(Side),
+    /// The side that wrote the log.
+    Writer,
+    /// The other side than the one that wrote the log.
+    Peer,
+    /// Nothing.
+    Unsaid,
+}
+
+/// One message of a log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record<'a> {
+    pub(crate) place: Place,
+    pub(crate) sender: Sender,
+    /// The name of the session that it belongs to, where the log has names for them.
+    pub(crate) session: Option<&'a str>,
+    pub(crate) message: &'a [u8],
+}
+
+/// Why a part of a log cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Broken {
+    pub(crate) place: Place,
+    pub(crate) problem: String,
+}
+
+/// What the messages of a log go to.
+pub(crate) trait Reader {
+    fn message(&mut self, record: Record<'_>);
+    fn broken(&mut self, broken: Broken);
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Notes what it is given.
+    #[derive(Debug, Default)]
+    pub(crate) struct Notes {
+        pub(crate) messages: Vec<(u64, Sender, String)>,
+        pub(crate) sessions: Vec<Option<String>>,
+        pub(crate) broken: Vec<(u64, String)>,
+    }
+
+    impl Reader for Notes {
+        fn message(&mut self, record: Record<'_>) {
+            let message = String::from_utf8_lossy(record.message).into_owned();
+            self.messages.push((record.place.line, record.sender, message));
+            self.sessions.push(record.session.map(str::to_owned));
+        }
+
+        fn broken(&mut self, broken: Broken) {
+            self.broken.push((broken.place.line, broken.problem));
+        }
+    }
+
+    /// What is found in the lines of a log.
+    pub(crate) fn notes(log: &str, read: fn(Place, &[u8], &mut Notes) -> Result<(), String>) -> Notes {
+        let mut notes = Notes::default();
+        for (line, text) in (1..).zip(log.lines()) {
+            let place = Place { line, entry: None };
+            if let Err(problem) = read(place, text.as_bytes(), &mut notes) {
+                notes.broken(Broken { place, problem });
+            }
+        }
+        notes
+    }
+}

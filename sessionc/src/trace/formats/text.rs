@@ -1,0 +1,121 @@
+//! Debug logs: text on each line, in some of them a message as JSON.
+
+use mcp_runtime::protocol::Side;
+use serde_json::value::RawValue;
+
+use super::record::{Place, Reader, Record, Sender};
+
+/// How many places of a line are tried.
+const TRIED: usize = 8;
+/// How many bytes before a message may say who sends it.
+const PREFIX: usize = 200;
+
+/// Finds the message in a line, if there is one.
+///
+/// # Errors
+/// If there seems to be one, and it cannot be read.
+pub(super) fn read(place: Place, line: &[u8], reader: &mut impl Reader) -> Result<(), String> {
+    let seems = memchr::memmem::find(line, b"jsonrpc").is_some();
+    let mut problem = None;
+    let mut from = 0;
+    for _ in 0..TRIED {
+        let Some(found) = line.get(from..).and_then(|rest| memchr::memchr2(b'{', b'[', rest)) else { break };
+        let start = from + found;
+        from = start + 1;
+        let Some((prefix, rest)) = line.split_at_checked(start) else { break };
+        let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
+        match values.next() {
+            Some(Ok(value)) if is_message(value.get()) => {
+                let message = value.get().as_bytes();
+                reader.message(Record { place, sender: sender(prefix), session: None, message });
+                return Ok(());
+            }
+            Some(Err(error)) if seems && rest.starts_with(b"{") => problem = problem.or(Some(error)),
+            _ => {}
+        }
+    }
+    match problem {
+        Some(error) => Err(format!("the message in the line cannot be read: {error}")),
+        None => Ok(()),
+    }
+}
+
+/// Whether a value is a message, and not something else that a program has logged.
+fn is_message(value: &str) -> bool {
+    value.contains("\"jsonrpc\"") && !value.starts_with("[\"")
+}
+
+/// The sender that the text before a message names.
+fn sender(prefix: &[u8]) -> Sender {
+    let prefix = prefix.get(prefix.len().saturating_sub(PREFIX)..).unwrap_or(prefix);
+    let prefix = String::from_utf8_lossy(prefix).to_ascii_lowercase();
+    // The words that are nearest to the message decide.
+    let last = |words: &[&str]| words.iter().filter_map(|word| prefix.rfind(word)).max();
+    let named = [(last(CLIENT), Sender::Is(Side::Client)), (last(SERVER), Sender::Is(Side::Server))];
+    let way = [(last(WRITER), Sender::Writer), (last(PEER), Sender::Peer)];
+    let nearest = |all: [(Option<usize>, Sender); 2]| {
+        all.into_iter().filter(|(place, _)| place.is_some()).max_by_key(|(place, _)| *place)
+    };
+    nearest(named).or_else(|| nearest(way)).map_or(Sender::Unsaid, |(_, sender)| sender)
+}
+
+const CLIENT: &[&str] = &[
+    "from client",
+    "to server",
+    "client message",
+    "client ->",
+    "client->",
+    "client →",
+    "editor ->",
+    "client-to-server",
+    "c2s",
+];
+const SERVER: &[&str] = &[
+    "from server",
+    "to client",
+    "server message",
+    "server ->",
+    "server->",
+    "server →",
+    "server-to-client",
+    "s2c",
+];
+const WRITER: &[&str] = &["send", "sent", "write", "wrote", "outgoing", "-->", ">>", "→"];
+const PEER: &[&str] = &["receiv", "recv", "read", "incoming", "<--", "<<", "←"];
+
+#[cfg(test)]
+mod tests {
+    use super::super::record::tests::notes;
+    use super::*;
+
+    fn is(line: &str) -> Vec<Sender> {
+        let log = format!("a log\n{line}\n");
+        notes(&log, read).messages.into_iter().map(|(_, sender, _)| sender).collect()
+    }
+
+    #[test]
+    fn words_before_a_message_say_who_sends_it() {
+        let (client, server) = (Sender::Is(Side::Client), Sender::Is(Side::Server));
+        for (prefix, sender) in [
+            ("2026-01-01T10:00:00Z [notes] [info] Message from client: ", client),
+            ("2026-01-01T10:00:00Z [notes] [info] Message from server: ", server),
+            ("2026-01-01 10:00:00.000 [trace] [editor -> server] ", client),
+            ("2026-01-01 10:00:00.000 [trace] [server -> editor] ", server),
+            ("DEBUG:mcp.client.stdio:Sending client message: ", client),
+            ("DEBUG:mcp.client.stdio:Received server message: ", server),
+            ("write: ", Sender::Writer),
+            ("\u{1b}[32mread\u{1b}[0m: ", Sender::Peer),
+            ("[2026-01-01] {a} ", Sender::Unsaid),
+        ] {
+            let line = format!("{prefix}{{\"jsonrpc\":\"2.0\",\"method\":\"a\"}} {{ metadata: undefined }}");
+            assert_eq!(is(&line), [sender], "{prefix}");
+        }
+    }
+
+    #[test]
+    fn text_without_a_message_is_passed_over_and_half_a_message_is_not() {
+        assert_eq!(is("listening on {\"port\":3000}"), []);
+        let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", read).broken;
+        assert!(broken[0].1.contains("cannot be read"), "{broken:?}");
+    }
+}

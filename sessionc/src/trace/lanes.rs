@@ -1,0 +1,237 @@
+//! The sessions of a log: one after another, or side by side under their names.
+
+use mcp_protocol_machine::ProtocolRef;
+use mcp_runtime::Options;
+use mcp_runtime::observer::Observer;
+use mcp_runtime::protocol::Side;
+
+use super::finding::Finding;
+use super::formats::record::Place;
+use super::session::{Session, Taken};
+use super::summary::Summary;
+use crate::files::Failure;
+use crate::protocol::Chosen;
+
+/// How many messages are held until it is known where a session begins.
+const HELD: usize = 64;
+/// How many bytes they may have.
+const BYTES_HELD: usize = 1024 * 1024;
+/// How many sessions may run side by side; the one that was silent for longest ends first.
+const SIDE_BY_SIDE: usize = 1_024;
+
+/// The sessions of one log.
+#[derive(Debug)]
+pub(crate) struct Lanes {
+    /// An observer of a session that begins.
+    handshake: Observer,
+    stateless: Option<Observer>,
+    /// One for each revision and state in which a session may have been before the log begins.
+    middles: Vec<Observer>,
+    /// The user has said where the log begins.
+    is_told: bool,
+    /// The one that has heard something last is the last.
+    lanes: Vec<Lane>,
+    summary: Summary,
+}
+
+#[derive(Debug)]
+struct Lane {
+    /// The name of the session, where the log has names.
+    name: Option<Box<str>>,
+    begun: Begun,
+}
+
+#[derive(Debug)]
+enum Begun {
+    /// Its first messages do not begin a session, and are held.
+    Unknown(Held),
+    Session(Box<Session>),
+}
+
+/// Messages before it is known where their session begins.
+#[derive(Debug, Default)]
+struct Held {
+    messages: Vec<(Place, Side, Box<[u8]>)>,
+    bytes: usize,
+}
+
+impl Lanes {
+    /// Those of a log that begins with a session, unless its messages say otherwise, or in the state `from`.
+    ///
+    /// # Errors
+    /// If there is no such state, or the tables cannot be followed.
+    pub(crate) fn new(chosen: &Chosen, from: Option<&str>) -> Result<Lanes, Failure> {
+        let options = || Options::new().judge_payloads(true);
+        let handshake = chosen.observer(options())?;
+        let mut middles = Vec::new();
+        for protocol in chosen.revisions() {
+            let observer = chosen.observer_of(&protocol, options())?;
+            for state in observer.state_names() {
+                let mut observer = observer.clone();
+                if from.is_none_or(|from| from == state) && observer.begin_in(&state).is_ok() {
+                    middles.push(observer);
+                }
+            }
+        }
+        if let (Some(from), true) = (from, middles.is_empty()) {
+            let role = handshake.protocol().server.as_ref().map(|role| role.name.to_string());
+            let known = handshake.state_names();
+            return Err(Failure::NoState(role.unwrap_or_default(), from.to_owned(), known));
+        }
+        Ok(Lanes {
+            handshake,
+            stateless: chosen.stateless_observer(options())?,
+            middles,
+            is_told: from.is_some(),
+            lanes: Vec::new(),
+            summary: Summary::default(),
+        })
+    }
+
+    /// Judges a message of the session with this name.
+    pub(crate) fn take(
+        &mut self,
+        name: Option<&str>,
+        place: Place,
+        sender: Side,
+        message: &[u8],
+        found: &mut Vec<Finding>,
+    ) {
+        let mut lane = self.lane(name, found);
+        lane.begun = match lane.begun {
+            Begun::Session(session) => self.go_on(session, (place, sender, message), found),
+            Begun::Unknown(held) => self.hold(held, (place, sender, message), found),
+        };
+        self.lanes.push(lane);
+    }
+
+    /// A message of a session that has begun, or of the one that begins after it.
+    fn go_on(
+        &mut self,
+        mut session: Box<Session>,
+        (place, sender, message): (Place, Side, &[u8]),
+        found: &mut Vec<Finding>,
+    ) -> Begun {
+        if session.take(place, sender, message, found) == Taken::Begins {
+            self.summary.add(session.finish(found));
+            session = Box::new(self.session());
+            session.take(place, sender, message, found);
+        }
+        Begun::Session(session)
+    }
+
+    /// Takes the lane with a name out, or makes one.
+    fn lane(&mut self, name: Option<&str>, found: &mut Vec<Finding>) -> Lane {
+        if let Some(place) = self.lanes.iter().rposition(|lane| lane.name.as_deref() == name) {
+            return self.lanes.remove(place);
+        }
+        if self.lanes.len() == SIDE_BY_SIDE {
+            let silent = self.lanes.remove(0);
+            self.end(silent, found);
+        }
+        Lane { name: name.map(Box::from), begun: Begun::Unknown(Held::default()) }
+    }
+
+    fn session(&self) -> Session {
+        Session::new(self.handshake.clone(), self.stateless.clone())
+    }
+
+    /// A message of a session of which it is not known where it begins.
+    fn hold(
+        &mut self,
+        mut held: Held,
+        (place, sender, message): (Place, Side, &[u8]),
+        found: &mut Vec<Finding>,
+    ) -> Begun {
+        let mut first = self.session();
+        let opening = first.may_begin_with(sender, message).filter(|_| !self.is_told);
+        held.bytes += message.len();
+        held.messages.push((place, sender, message.into()));
+        let mut here = Vec::new();
+        match (opening, held.messages.split_last()) {
+            (Some(id), Some((last, before))) => {
+                play(&mut first, before, &mut here);
+                // What comes before the beginning is a mistake, unless the client counts from the start again.
+                if first.has_used(&id) {
+                    let before = self.middle(before, found);
+                    return self.go_on(Box::new(before), (place, sender, message), found);
+                }
+                play(&mut first, std::slice::from_ref(last), &mut here);
+            }
+            _ => {
+                play(&mut first, &held.messages, &mut here);
+                let is_settled = first.has_begun() && here.is_empty() && !self.is_told;
+                let is_full = held.messages.len() >= HELD || held.bytes >= BYTES_HELD || self.is_told;
+                if !is_settled && is_full {
+                    return Begun::Session(Box::new(self.middle(&held.messages, found)));
+                }
+                if !is_settled {
+                    return Begun::Unknown(held);
+                }
+            }
+        }
+        found.append(&mut here);
+        Begun::Session(Box::new(first))
+    }
+
+    /// The session that fits messages best which do not begin one.
+    fn middle(&self, held: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) -> Session {
+        let played = |mut session: Session| {
+            let mut here = Vec::new();
+            let owed = session.standing().1;
+            let standing = session.standing().0;
+            play(&mut session, held, &mut here);
+            (here, owed, standing, session)
+        };
+        let first = (!self.is_told).then(|| played(self.session()));
+        let middles = self
+            .middles
+            .iter()
+            .map(|observer| played(Session::in_the_middle(observer.clone(), self.stateless.clone())));
+        // Of those that fit alike, the first is of the latest revision.
+        let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));
+        let (mut here, _, state, mut session) = match (first, best) {
+            (Some(first), Some(best)) if first.0.len() <= best.0.len() => {
+                found.extend(first.0);
+                return first.3;
+            }
+            (_, Some(best)) => best,
+            (Some(first), None) => first,
+            (None, None) => played(self.session()),
+        };
+        let line = held.first().map(|(place, ..)| place.line).unwrap_or_default();
+        session.not_observed(format!(
+            "the beginning of the session in line {line}: judged from the state `{state}` on, with any capability"
+        ));
+        found.append(&mut here);
+        session
+    }
+
+    fn end(&mut self, lane: Lane, found: &mut Vec<Finding>) {
+        let session = match lane.begun {
+            Begun::Session(session) => *session,
+            Begun::Unknown(held) => self.middle(&held.messages, found),
+        };
+        self.summary.add(session.finish(found));
+    }
+
+    /// The log is over.
+    pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
+        for lane in std::mem::take(&mut self.lanes) {
+            self.end(lane, found);
+        }
+        self.summary
+    }
+}
+
+/// Judges messages one after another.
+fn play(session: &mut Session, messages: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) {
+    for (place, sender, message) in messages {
+        session.take(*place, *sender, message, found);
+    }
+}
+
+/// The protocols whose methods say who sends a message.
+pub(crate) fn protocols(chosen: &Chosen) -> Vec<ProtocolRef> {
+    chosen.revisions().into_iter().chain(chosen.stateless().cloned()).collect()
+}

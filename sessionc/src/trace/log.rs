@@ -1,0 +1,80 @@
+//! One log from front to back.
+
+use std::io::{self, Read};
+
+use super::direction::Directions;
+use super::finding::Finding;
+use super::formats;
+use super::formats::record::{Broken, Reader, Record, Sender};
+use super::lanes::{Lanes, protocols};
+use super::summary::Summary;
+use crate::files::Failure;
+use crate::protocol::Chosen;
+
+/// How many parts of a log that cannot be used are listed.
+const BROKEN_LISTED: u64 = 20;
+
+/// What findings go to.
+pub(crate) trait Sink {
+    /// Something breaks the protocol.
+    fn finding(&mut self, finding: &Finding);
+    /// A part of the log cannot be used.
+    fn broken(&mut self, broken: &Broken);
+}
+
+/// Judges a log.
+///
+/// # Errors
+/// If the state is not one of the protocol.
+pub(crate) fn judge(
+    from: impl Read,
+    chosen: &Chosen,
+    state: Option<&str>,
+    sink: &mut impl Sink,
+) -> Result<io::Result<Summary>, Failure> {
+    let directions = Directions::new(protocols(chosen).iter());
+    let lanes = Lanes::new(chosen, state)?;
+    let mut log = Log { directions, lanes, broken: 0, found: Vec::new(), sink };
+    if let Err(error) = formats::read(from, &mut log) {
+        return Ok(Err(error));
+    }
+    let mut found = Vec::new();
+    let mut summary = log.lanes.finish(&mut found);
+    found.iter().for_each(|finding| log.sink.finding(finding));
+    summary.broken = log.broken;
+    if log.broken > 0 {
+        summary.not_observed("what stands in the lines that cannot be read");
+    }
+    Ok(Ok(summary))
+}
+
+struct Log<'a, S> {
+    directions: Directions,
+    lanes: Lanes,
+    broken: u64,
+    /// Empty between messages; it keeps its room.
+    found: Vec<Finding>,
+    sink: &'a mut S,
+}
+
+impl<S: Sink> Reader for Log<'_, S> {
+    fn message(&mut self, record: Record<'_>) {
+        let sender = match record.sender {
+            Sender::Is(side) => Some(side),
+            said => self.directions.sender(said, record.message),
+        };
+        let Some(sender) = sender else {
+            let problem = "nothing says who has sent the message".to_owned();
+            return self.broken(Broken { place: record.place, problem });
+        };
+        self.lanes.take(record.session, record.place, sender, record.message, &mut self.found);
+        self.found.drain(..).for_each(|finding| self.sink.finding(&finding));
+    }
+
+    fn broken(&mut self, broken: Broken) {
+        self.broken += 1;
+        if self.broken <= BROKEN_LISTED {
+            self.sink.broken(&broken);
+        }
+    }
+}

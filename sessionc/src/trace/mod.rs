@@ -1,0 +1,22 @@
+//! `sessionc trace`: judges recorded traffic.
+//!
+//! The protocol and logs come in; findings go out, each with its line, and a summary that says what could not be judged.
+//! A log is read once, from front to back, in memory that does not grow with it.
+//!
+//! - `lines.rs`: the lines of a log. `formats/`: recognises how a log is written, and finds the messages in it.
+//! - `direction.rs`: who sends a message, where the log does not say it.
+//! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
+//! - `requests.rs`: what is remembered of requests. `causes.rs`: one cause, one finding. `finding.rs`: what is found.
+//! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
+
+mod causes;
+mod direction;
+pub(crate) mod finding;
+mod formats;
+mod lanes;
+mod lines;
+pub(crate) mod log;
+pub(crate) mod report;
+mod requests;
+mod session;
+pub(crate) mod summary;

@@ -1,0 +1,93 @@
+//! What is found, on its way to the user: as text, as JSON lines, or as one SARIF log.
+
+mod json;
+mod log;
+mod text;
+
+use std::path::{Path, PathBuf};
+
+use super::finding::Finding;
+use super::formats::record::Broken;
+use super::log::Sink;
+use super::summary::Summary;
+use crate::arguments::FindingFormat;
+use crate::files::{Failure, shown};
+use crate::print::print;
+use crate::sarif;
+
+/// How many findings a SARIF log has: it is one value, and is held until the end.
+const MOST: usize = 10_000;
+
+/// Prints findings as they come; a SARIF log when all are known.
+pub(crate) struct Report {
+    format: FindingFormat,
+    /// The log that is judged.
+    path: PathBuf,
+    findings: Vec<sarif::Finding>,
+    /// Why something could not be printed.
+    failure: Option<Failure>,
+}
+
+impl Report {
+    pub(crate) fn new(format: FindingFormat) -> Report {
+        Report { format, path: PathBuf::new(), findings: Vec::new(), failure: None }
+    }
+
+    /// What follows is found in this log.
+    pub(crate) fn begin(&mut self, path: &Path) {
+        self.path = shown(path).to_path_buf();
+    }
+
+    /// The log is over.
+    ///
+    /// # Errors
+    /// If something could not be printed.
+    pub(crate) fn summary(&mut self, summary: &Summary) -> Result<(), Failure> {
+        match self.format {
+            FindingFormat::Text => self.print(&text::summary(&self.path, summary)),
+            FindingFormat::Json => self.print(&json::summary(&self.path, summary)),
+            FindingFormat::Sarif => {}
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    /// All logs are over.
+    ///
+    /// # Errors
+    /// If something could not be printed.
+    pub(crate) fn end(mut self, all: &Summary) -> Result<(), Failure> {
+        match self.format {
+            FindingFormat::Text => self.print(&text::end(all)),
+            FindingFormat::Json => {}
+            FindingFormat::Sarif => self.print(&sarif::log(&log::rules(), &self.findings)),
+        }
+        self.failure.map_or(Ok(()), Err)
+    }
+
+    fn print(&mut self, text: &str) {
+        if self.failure.is_none() {
+            self.failure = print(text).err();
+        }
+    }
+}
+
+impl Sink for Report {
+    fn finding(&mut self, finding: &Finding) {
+        match self.format {
+            FindingFormat::Text => self.print(&text::finding(&self.path, finding)),
+            FindingFormat::Json => self.print(&json::finding(&self.path, finding)),
+            FindingFormat::Sarif if self.findings.len() < MOST => {
+                self.findings.push(log::finding(&self.path, finding));
+            }
+            FindingFormat::Sarif => {}
+        }
+    }
+
+    fn broken(&mut self, broken: &Broken) {
+        match self.format {
+            FindingFormat::Text => self.print(&text::broken(&self.path, broken)),
+            FindingFormat::Json => self.print(&json::broken(&self.path, broken)),
+            FindingFormat::Sarif => {}
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! What is remembered of the requests of a session: where they stand in the log, and their progress.
+
+use std::collections::{HashMap, VecDeque};
+
+use mcp_runtime::protocol::{RequestId, Side, Token};
+
+use super::formats::record::Place;
+
+/// How many requests without a reply are remembered.
+const RUNNING: usize = 65_536;
+/// How many tokens of requests that have their reply are remembered.
+const OVER: usize = 1_024;
+
+/// How many bytes an id or a token may have to be remembered.
+const LONGEST: usize = 1_024;
+
+/// Whether an id or a token is short enough to be remembered.
+pub(crate) fn is_short(id: &RequestId) -> bool {
+    match id {
+        RequestId::Number(_) => true,
+        RequestId::Text(text) => text.len() <= LONGEST,
+    }
+}
+
+/// A request that has no reply.
+#[derive(Clone, Debug)]
+struct Running {
+    place: Place,
+    token: Option<Token>,
+    progress: Option<f64>,
+}
+
+/// The requests of both sides.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Requests {
+    running: HashMap<(Side, RequestId), Running>,
+    /// Tokens of requests that have their reply, the oldest first, with where the reply stands.
+    over: VecDeque<(Side, Token, Place)>,
+}
+
+/// What is wrong with progress.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Step {
+    /// It is less than before.
+    Decreases { before: f64 },
+    /// It is the same as before.
+    Stays { before: f64 },
+}
+
+impl Requests {
+    /// A side has sent a request.
+    pub(crate) fn open(&mut self, by: Side, id: &RequestId, token: Option<Token>, place: Place) {
+        if let Some(token) = &token {
+            self.over.retain(|(side, other, _)| (*side, other) != (by, token));
+        }
+        if self.running.len() < RUNNING && is_short(id) {
+            let token = token.filter(is_short);
+            self.running.insert((by, id.clone()), Running { place, token, progress: None });
+        }
+    }
+
+    /// A request of a side has its reply. Unless it goes on for some other reason, no progress follows.
+    pub(crate) fn answer(&mut self, by: Side, id: &RequestId, place: Place) {
+        let Some(request) = self.running.remove(&(by, id.clone())) else { return };
+        if let Some(token) = request.token {
+            if self.over.len() == OVER {
+                self.over.pop_front();
+            }
+            self.over.push_back((by, token, place));
+        }
+    }
+
+    /// A side has cancelled its request: what is under way may still come.
+    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId) {
+        self.running.remove(&(by, id.clone()));
+    }
+
+    /// Progress of a request.
+    pub(crate) fn progress(&mut self, by: Side, id: &RequestId, progress: f64) -> Option<Step> {
+        let request = self.running.get_mut(&(by, id.clone()))?;
+        let before = request.progress.replace(progress)?;
+        match progress.partial_cmp(&before)? {
+            std::cmp::Ordering::Less => Some(Step::Decreases { before }),
+            std::cmp::Ordering::Equal => Some(Step::Stays { before }),
+            std::cmp::Ordering::Greater => None,
+        }
+    }
+
+    /// Where the reply stands to the request of a side that carried a token.
+    pub(crate) fn answered(&self, by: Side, token: &Token) -> Option<Place> {
+        let mut over = self.over.iter().rev();
+        over.find(|(side, other, _)| (*side, other) == (by, token)).map(|(_, _, place)| *place)
+    }
+
+    /// Where a request stands that has no reply.
+    pub(crate) fn place(&self, by: Side, id: &RequestId) -> Option<Place> {
+        self.running.get(&(by, id.clone())).map(|request| request.place)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(line: u64) -> Place {
+        Place { line, entry: None }
+    }
+
+    #[test]
+    fn progress_increases_until_the_reply() {
+        let (id, token) = (RequestId::Number(1), Token::from("t"));
+        let mut requests = Requests::default();
+        requests.open(Side::Client, &id, Some(token.clone()), at(1));
+        assert_eq!(requests.progress(Side::Client, &id, 1.0), None);
+        assert_eq!(requests.progress(Side::Client, &id, 1.0), Some(Step::Stays { before: 1.0 }));
+        assert_eq!(requests.progress(Side::Client, &id, 0.5), Some(Step::Decreases { before: 1.0 }));
+        assert_eq!(requests.answered(Side::Client, &token), None);
+        requests.answer(Side::Client, &id, at(5));
+        assert_eq!(requests.answered(Side::Client, &token), Some(at(5)));
+        assert_eq!(requests.answered(Side::Server, &token), None);
+        // Another request may carry the token again.
+        requests.open(Side::Client, &RequestId::Number(2), Some(token.clone()), at(6));
+        assert_eq!(requests.answered(Side::Client, &token), None);
+    }
+
+    #[test]
+    fn tokens_of_the_past_are_forgotten_at_last() {
+        let mut requests = Requests::default();
+        for number in 0..3_000 {
+            let id = RequestId::Number(number);
+            requests.open(Side::Client, &id, Some(id.clone()), at(1));
+            requests.answer(Side::Client, &id, at(2));
+        }
+        assert_eq!(requests.over.len(), OVER);
+        assert!(requests.running.is_empty());
+    }
+}

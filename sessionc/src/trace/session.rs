@@ -1,0 +1,530 @@
+//! One session, judged message by message.
+
+use mcp_protocol_machine::StepKind;
+use mcp_protocol_machine::protocol::{Level, Strictness};
+use mcp_runtime::Report;
+use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::protocol::{Kind, RequestId, Side};
+use serde::Deserialize;
+
+use super::causes::{Causes, Missing};
+use super::finding::{Code, Finding, side, with_id};
+use super::formats::record::Place;
+use super::requests::{Requests, Step, is_short};
+use super::summary::Summary;
+
+/// What JSON-RPC itself demands.
+const JSON_RPC: &str = "JSON-RPC 2.0";
+
+/// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
+/// tables of the one that it belongs to.
+#[derive(Clone, Debug)]
+pub(crate) struct Session {
+    handshake: Observer,
+    /// The session with a handshake has left its first state, or begins elsewhere.
+    has_begun: bool,
+    stateless: Option<Observer>,
+    /// A message of the revision without a handshake has come.
+    is_stateless: bool,
+    requests: Requests,
+    causes: Causes,
+    ids: Ids,
+    /// Whether the client and the server have said something.
+    heard: [bool; 2],
+    summary: Summary,
+}
+
+/// The ids of the client: a session that begins counts from the start again.
+#[derive(Clone, Debug, Default)]
+struct Ids {
+    first: Option<RequestId>,
+    highest: Option<i64>,
+}
+
+impl Ids {
+    fn note(&mut self, id: &RequestId) {
+        if self.first.is_none() && is_short(id) {
+            self.first = Some(id.clone());
+        }
+        if let RequestId::Number(number) = id {
+            self.highest = self.highest.max(Some(*number));
+        }
+    }
+
+    /// Whether an id was used, as far as that is remembered.
+    fn has(&self, id: &RequestId) -> bool {
+        match id {
+            RequestId::Number(number) => self.highest.is_some_and(|highest| *number <= highest),
+            RequestId::Text(_) => self.first.as_ref() == Some(id),
+        }
+    }
+}
+
+/// What a message was.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Taken {
+    /// It belongs to the session, and was judged.
+    Judged,
+    /// It begins another session, and this one is over.
+    Begins,
+}
+
+/// Which observer a message belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Era {
+    Handshake,
+    Stateless,
+}
+
+/// The value of a report.
+#[derive(Deserialize)]
+struct Progress {
+    params: ProgressParams,
+}
+
+#[derive(Deserialize)]
+struct ProgressParams {
+    progress: f64,
+}
+
+impl Session {
+    /// A session that is seen from its beginning.
+    pub(crate) fn new(handshake: Observer, stateless: Option<Observer>) -> Session {
+        let mut causes = Causes::default();
+        causes.wait(handshake.owes().into_iter().next());
+        Session {
+            handshake,
+            has_begun: false,
+            stateless,
+            is_stateless: false,
+            requests: Requests::default(),
+            causes,
+            ids: Ids::default(),
+            heard: [false; 2],
+            summary: Summary { sessions: 1, ..Summary::default() },
+        }
+    }
+
+    /// A session whose beginning was not seen; the observer is in the state that it is in.
+    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> Session {
+        Session { has_begun: true, ..Session::new(handshake, stateless) }
+    }
+
+    /// Whether a message would begin a session, if it were the first.
+    pub(crate) fn may_begin_with(&self, sender: Side, message: &[u8]) -> Option<RequestId> {
+        let mut observer = self.handshake.clone();
+        let observed = observer.observe(sender, message);
+        let [Observed { kind: ObservedKind::Request, message: Some(message), id: Some(id), .. }] =
+            observed.as_slice()
+        else {
+            return None;
+        };
+        (sender == Side::Client && observer.begins_session(*message)).then(|| id.clone())
+    }
+
+    /// Whether a session is seen from its beginning: it has left its first state, or needs no beginning.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun || self.is_stateless
+    }
+
+    /// Whether the client has used an id, as far as that is remembered.
+    pub(crate) fn has_used(&self, id: &RequestId) -> bool {
+        self.ids.has(id)
+    }
+
+    /// Judges a message. What is found goes into `found`.
+    pub(crate) fn take(
+        &mut self,
+        place: Place,
+        sender: Side,
+        message: &[u8],
+        found: &mut Vec<Finding>,
+    ) -> Taken {
+        let era = self.era(sender, message);
+        if era == Era::Handshake && self.causes.is_waiting() {
+            self.assume_step(place, sender, message, found);
+        }
+        let observed = match (era, &mut self.stateless) {
+            (Era::Stateless, Some(stateless)) => stateless.observe(sender, message),
+            _ => self.handshake.observe(sender, message),
+        };
+        if let [one] = observed.as_slice()
+            && self.begins_another(one)
+        {
+            return Taken::Begins;
+        }
+        self.is_stateless |= era == Era::Stateless;
+        let [client, server] = &mut self.heard;
+        *(if sender == Side::Client { client } else { server }) = true;
+        let is_alone = observed.len() == 1;
+        for one in observed {
+            self.summary.count(one.kind);
+            self.note_request(place, &one, is_alone.then_some(message), era, found);
+            self.judge(place, &one, era, found);
+        }
+        Taken::Judged
+    }
+
+    /// Where a message has to wait for a step, the session goes on as if it had been taken: what follows from its absence is
+    /// not another mistake.
+    fn assume_step(&mut self, place: Place, sender: Side, message: &[u8], found: &mut Vec<Finding>) {
+        let observed = self.handshake.clone().observe(sender, message);
+        let [one] = observed.as_slice() else { return };
+        let Some(violation) = one.violation() else { return };
+        let Some((side, step)) = self.causes.to_assume(violation) else { return };
+        let Some(table) = self.handshake.protocol().message(step) else { return };
+        if table.kind != Kind::Notification {
+            return;
+        }
+        let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
+        if let [Observed { step: Some(_), .. }] = self.handshake.observe(side, step.as_bytes()).as_slice() {
+            let finding = self.causes.assume(Finding::of_violation(place, violation));
+            self.emit(finding, found);
+        }
+    }
+
+    /// Which revision a message belongs to.
+    fn era(&self, sender: Side, message: &[u8]) -> Era {
+        let Some(stateless) = &self.stateless else { return Era::Handshake };
+        match sender {
+            Side::Client if stateless.announces_itself(sender, message) => Era::Stateless,
+            Side::Client if !self.is_stateless || self.has_begun => Era::Handshake,
+            Side::Client if self.may_begin_with(sender, message).is_some() => Era::Handshake,
+            Side::Client => Era::Stateless,
+            Side::Server if !self.is_stateless => Era::Handshake,
+            Side::Server if !self.has_begun => Era::Stateless,
+            Side::Server => self.era_of_server(message),
+        }
+    }
+
+    /// The client has asked in both ways: a reply belongs to what it answers.
+    fn era_of_server(&self, message: &[u8]) -> Era {
+        #[derive(Deserialize)]
+        struct Reply {
+            id: Option<RequestId>,
+        }
+        let id = serde_json::from_slice::<Reply>(message).ok().and_then(|reply| reply.id);
+        let running = self.stateless.iter().flat_map(Observer::unanswered);
+        let is_running = |id: RequestId| {
+            let mut running = running;
+            running.any(|request| request.sender == Side::Client && request.id == id)
+        };
+        if id.is_some_and(is_running) { Era::Stateless } else { Era::Handshake }
+    }
+
+    fn observer(&self, era: Era) -> &Observer {
+        match (era, &self.stateless) {
+            (Era::Stateless, Some(stateless)) => stateless,
+            _ => &self.handshake,
+        }
+    }
+
+    /// Whether a message that this session does not accept begins another: its client counts from the start again.
+    fn begins_another(&self, observed: &Observed) -> bool {
+        let (Some(message), Some(id)) = (observed.message, &observed.id) else { return false };
+        observed.kind == ObservedKind::Request
+            && observed.sender == Side::Client
+            && observed.step.is_none()
+            && self.handshake.begins_session(message)
+            && self.ids.has(id)
+            && self.requests.place(Side::Client, id).is_none()
+    }
+
+    /// Notes what a message says of requests and their progress.
+    fn note_request(
+        &mut self,
+        place: Place,
+        observed: &Observed,
+        message: Option<&[u8]>,
+        era: Era,
+        found: &mut Vec<Finding>,
+    ) {
+        let (sender, other) = (observed.sender, observed.sender.other());
+        match (observed.kind, &observed.id, observed.step) {
+            (ObservedKind::Request, Some(id), step) => {
+                if sender == Side::Client {
+                    self.ids.note(id);
+                }
+                if step.is_some_and(|step| !step.is_dropped()) {
+                    self.requests.open(sender, id, observed.token.clone(), place);
+                }
+            }
+            (ObservedKind::Result | ObservedKind::Error, Some(id), Some(_)) => {
+                self.requests.answer(other, id, place);
+            }
+            (ObservedKind::Notification, _, Some(step)) => {
+                let table = observed.message.and_then(|index| self.observer(era).protocol().message(index));
+                let Some(table) = table else { return };
+                if let (Some(_), Some(id)) = (&table.cancels, &observed.about) {
+                    self.requests.cancel(sender, id);
+                } else if table.reports.is_some() {
+                    let finding = self.progress(place, observed, step, message, era);
+                    self.report(finding, found);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Judges a report on a request of the other side.
+    fn progress(
+        &mut self,
+        place: Place,
+        observed: &Observed,
+        step: StepKind,
+        message: Option<&[u8]>,
+        era: Era,
+    ) -> Option<Finding> {
+        let asker = observed.sender.other();
+        let token = observed.token.as_ref()?;
+        let name = self.name(observed, era);
+        let finding = |level, expected: String, message: String, hint: &str| Finding {
+            place,
+            code: Code::Progress,
+            level,
+            blame: observed.sender,
+            rule: None,
+            state: self.observer(era).state(),
+            expected: vec![expected],
+            got: format!("{name} with the token {token}"),
+            message,
+            hint: hint.to_owned(),
+        };
+        if step == StepKind::Swallowed {
+            let reply = self.requests.answered(asker, token)?;
+            return Some(finding(
+                Strictness::Must,
+                "nothing after the reply".to_owned(),
+                format!(
+                    "{name} carries the token {token} of a request that has its reply, in line {}",
+                    reply.line
+                ),
+                "stop reporting before the reply is sent",
+            ));
+        }
+        let about = observed.about.as_ref()?;
+        let progress = serde_json::from_slice::<Progress>(message?).ok()?.params.progress;
+        let step = self.requests.progress(asker, about, progress)?;
+        let (level, before, how) = match step {
+            Step::Decreases { before } => (Strictness::Must, before, "decreases"),
+            Step::Stays { before } => (Strictness::Should, before, "does not increase"),
+        };
+        let state = self.observer(era).state();
+        Some(Finding {
+            place,
+            code: Code::Progress,
+            level,
+            blame: observed.sender,
+            rule: None,
+            state,
+            expected: vec![format!("more than {before}")],
+            got: format!("{progress}"),
+            message: format!("the progress of the request {about} {how}: {progress} follows {before}"),
+            hint: "increase the progress with each notification".to_owned(),
+        })
+    }
+
+    /// Notes what the observer says of a message.
+    fn judge(&mut self, place: Place, observed: &Observed, era: Era, found: &mut Vec<Finding>) {
+        for report in &observed.reports {
+            let late = observed.message.and_then(|message| self.causes.comes_late(observed.sender, message));
+            if let (Some(early), Era::Handshake) = (late, era) {
+                self.emit(early, found);
+                continue;
+            }
+            match report {
+                Report::Violation(violation) | Report::Advice(violation) => {
+                    let finding = Finding::of_violation(place, violation);
+                    let finding = self.causes.distinct(finding, Some(violation));
+                    self.emit(finding, found);
+                }
+                Report::Malformed { error, id } => {
+                    let finding = Finding {
+                        place,
+                        code: Code::Form,
+                        level: Strictness::Must,
+                        blame: observed.sender,
+                        rule: Some(JSON_RPC.to_owned()),
+                        state: self.observer(era).state(),
+                        expected: vec!["a JSON-RPC message".to_owned()],
+                        got: with_id("a text that is not one".to_owned(), id.as_ref()),
+                        message: error.message.clone(),
+                        hint: "write one whole message, as JSON-RPC has it".to_owned(),
+                    };
+                    self.report(Some(finding), found);
+                }
+                Report::Complaint { error } => {
+                    let finding = Finding {
+                        place,
+                        code: Code::Form,
+                        level: Strictness::Should,
+                        blame: observed.sender,
+                        rule: Some(JSON_RPC.to_owned()),
+                        state: self.observer(era).state(),
+                        expected: vec!["an error with the id of its request".to_owned()],
+                        got: "an error without an id".to_owned(),
+                        message: format!(
+                            "the {} sends an error without an id, and no message of the {} was hard to read: {}",
+                            side(observed.sender),
+                            side(observed.sender.other()),
+                            error.message,
+                        ),
+                        hint: "answer with the id of the request".to_owned(),
+                    };
+                    self.report(Some(finding), found);
+                }
+                Report::NegotiationFailed { error } => {
+                    self.summary.not_observed(format!(
+                        "the rules of the revision, which is not known: judged by {} ({error})",
+                        self.revision(),
+                    ));
+                }
+                // What crosses a step of the other side is nobody's mistake.
+                _ => {}
+            }
+        }
+        self.note_step(place, observed, era, found);
+    }
+
+    /// Notes what the session waits for.
+    fn note_step(&mut self, place: Place, observed: &Observed, era: Era, found: &mut Vec<Finding>) {
+        if era == Era::Stateless {
+            return;
+        }
+        if let Some(StepKind::Linear { from, to }) = observed.step
+            && from != to
+        {
+            self.has_begun = true;
+            let early = self.causes.wait(self.handshake.owes().into_iter().next());
+            self.emit(early, found);
+            return;
+        }
+        let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
+        let table = observed.message.and_then(|index| self.handshake.protocol().message(index));
+        let is_of_the_session = |table: &mcp_runtime::protocol::Message| {
+            !table.answered && table.cancels.is_none() && table.reports.is_none()
+        };
+        if opens && self.has_begun && table.is_some_and(is_of_the_session) {
+            self.causes.note_instead(observed.sender, place);
+        }
+    }
+
+    fn report(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
+        let finding = finding.and_then(|finding| self.causes.distinct(finding, None));
+        self.emit(finding, found);
+    }
+
+    fn emit(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {
+        if let Some(finding) = finding {
+            self.summary.found(&finding);
+            found.push(finding);
+        }
+    }
+
+    /// The method of a message, in a sentence.
+    fn name(&self, observed: &Observed, era: Era) -> String {
+        let table = observed.message.and_then(|index| self.observer(era).protocol().message(index));
+        table.map_or_else(|| "the message".to_owned(), |table| format!("`{}`", table.method))
+    }
+
+    /// The revision that governs: `Mcp 2025-11-25`.
+    fn revision(&self) -> String {
+        let observer = match (&self.stateless, self.is_stateless && self.handshake.version().is_none()) {
+            (Some(stateless), true) => stateless,
+            _ => &self.handshake,
+        };
+        let protocol = observer.protocol();
+        match &protocol.version {
+            Some(version) => format!("{} {version}", protocol.name),
+            None => protocol.name.to_string(),
+        }
+    }
+
+    /// The session is over: what is left of it.
+    pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
+        if let Some(missing) = self.causes.missing() {
+            let finding = self.missing(&missing);
+            self.emit(Some(finding), found);
+        }
+        let eras = [Era::Handshake, Era::Stateless];
+        for era in eras.into_iter().take(if self.stateless.is_some() { 2 } else { 1 }) {
+            let mut unanswered = self.observer(era).unanswered();
+            unanswered.retain(|request| !request.stays_open);
+            unanswered.sort_by_key(|request| self.requests.place(request.sender, &request.id));
+            for request in unanswered {
+                let [client, server] = self.heard;
+                let other = request.sender.other();
+                if !(if other == Side::Client { client } else { server }) {
+                    continue;
+                }
+                let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
+                let table = self.observer(era).protocol().message(request.message);
+                let method = table.map(|table| table.method.to_string()).unwrap_or_default();
+                let finding = Finding {
+                    place,
+                    code: Code::Unanswered,
+                    level: Strictness::Should,
+                    blame: other,
+                    rule: Some(JSON_RPC.to_owned()),
+                    state: self.observer(era).state(),
+                    expected: vec![format!("a result or an error for `{method}`")],
+                    got: "nothing".to_owned(),
+                    message: format!(
+                        "`{method}` with the id {} has no reply when the session ends",
+                        request.id
+                    ),
+                    hint: "answer each request; if the log ends early, record the end of the session"
+                        .to_owned(),
+                };
+                self.emit(Some(finding), found);
+            }
+        }
+        for (is_heard, side) in self.heard.into_iter().zip(["client", "server"]) {
+            if !is_heard {
+                self.summary.not_observed(format!("any message of the {side}"));
+            }
+        }
+        let revision = self.revision();
+        self.summary.governed(revision);
+        self.summary.again = self.causes.again();
+        self.summary
+    }
+
+    /// The finding for a step that never came.
+    fn missing(&self, missing: &Missing) -> Finding {
+        let Missing { owed, place } = missing;
+        let table = self.handshake.protocol().message(owed.message);
+        let method = table.map(|table| table.method.to_string()).unwrap_or_default();
+        let what = match table.map(|table| table.kind) {
+            Some(Kind::Request) => "request",
+            _ => "notification",
+        };
+        let level = table.and_then(|table| table.level.clone()).unwrap_or(Level::MUST);
+        Finding {
+            place: *place,
+            code: Code::Missing,
+            level: level.strictness,
+            blame: owed.side,
+            rule: level.rule.map(String::from),
+            state: owed.state.clone(),
+            expected: vec![format!("`{method}`")],
+            got: "other messages, and never this one".to_owned(),
+            message: format!(
+                "the {} never sends the {what} `{method}`, for which the session waits in `{}`",
+                side(owed.side),
+                owed.state
+            ),
+            hint: format!("send `{method}` first"),
+        }
+    }
+
+    /// Notes that something was not observed.
+    pub(crate) fn not_observed(&mut self, what: String) {
+        self.summary.not_observed(what);
+    }
+
+    /// The state, as the observer of the handshake has it, and how many steps it waits for.
+    pub(crate) fn standing(&self) -> (String, usize) {
+        (self.handshake.state(), self.handshake.owes().len())
+    }
+}

@@ -1,0 +1,104 @@
+//! What is counted in a log, and what limits the verdict.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use mcp_protocol_machine::protocol::Strictness;
+use mcp_runtime::observer::ObservedKind;
+
+use super::causes::Again;
+use super::finding::Finding;
+
+/// How many remarks, repeated findings and revisions are listed.
+const LISTED: usize = 20;
+
+/// The counts of one log, or of one session in it.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Summary {
+    pub(crate) sessions: u64,
+    pub(crate) requests: u64,
+    pub(crate) notifications: u64,
+    pub(crate) results: u64,
+    pub(crate) errors: u64,
+    pub(crate) malformed: u64,
+    /// Lines that cannot be used.
+    pub(crate) broken: u64,
+    pub(crate) must: u64,
+    pub(crate) should: u64,
+    /// How many sessions each revision has governed.
+    pub(crate) revisions: BTreeMap<String, u64>,
+    /// What was not observed.
+    pub(crate) unobserved: BTreeSet<String>,
+    /// What was found again and again.
+    pub(crate) again: Vec<Again>,
+}
+
+impl Summary {
+    pub(crate) fn count(&mut self, kind: ObservedKind) {
+        let count = match kind {
+            ObservedKind::Request => &mut self.requests,
+            ObservedKind::Notification => &mut self.notifications,
+            ObservedKind::Result => &mut self.results,
+            ObservedKind::Error => &mut self.errors,
+            _ => &mut self.malformed,
+        };
+        *count += 1;
+    }
+
+    pub(crate) fn found(&mut self, finding: &Finding) {
+        match finding.level {
+            Strictness::Must => self.must += 1,
+            Strictness::Should => self.should += 1,
+        }
+    }
+
+    pub(crate) fn messages(&self) -> u64 {
+        self.requests + self.notifications + self.results + self.errors + self.malformed
+    }
+
+    /// Something limits the verdict.
+    pub(crate) fn not_observed(&mut self, what: impl Into<String>) {
+        if self.unobserved.len() < LISTED {
+            self.unobserved.insert(what.into());
+        }
+    }
+
+    /// A revision has governed a session.
+    pub(crate) fn governed(&mut self, revision: String) {
+        if self.revisions.len() < LISTED || self.revisions.contains_key(&revision) {
+            *self.revisions.entry(revision).or_default() += 1;
+        }
+    }
+
+    /// Adds the counts of a session, or of another log.
+    pub(crate) fn add(&mut self, other: Summary) {
+        let Summary {
+            sessions,
+            requests,
+            notifications,
+            results,
+            errors,
+            malformed,
+            broken,
+            must,
+            should,
+            ..
+        } = other;
+        self.sessions += sessions;
+        self.requests += requests;
+        self.notifications += notifications;
+        self.results += results;
+        self.errors += errors;
+        self.malformed += malformed;
+        self.broken += broken;
+        self.must += must;
+        self.should += should;
+        for (revision, count) in other.revisions {
+            if self.revisions.len() < LISTED || self.revisions.contains_key(&revision) {
+                *self.revisions.entry(revision).or_default() += count;
+            }
+        }
+        other.unobserved.into_iter().for_each(|what| self.not_observed(what));
+        let room = LISTED.saturating_sub(self.again.len());
+        self.again.extend(other.again.into_iter().take(room));
+    }
+}

@@ -1,0 +1,10 @@
+//! `sessionc trace` over recorded traffic: `tests/traffic`, as it was recorded, with planted mistakes, and in other formats.
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
+
+mod command;
+mod formats;
+mod guide;
+mod planted;
+mod random;
+mod rival;
+mod sessions;
