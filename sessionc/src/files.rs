@@ -56,6 +56,8 @@ pub(crate) enum Failure {
     Samples(PathBuf, serde_json::Error),
     /// Neither a command nor an address is given.
     NoServer,
+    /// The command line names nothing to guard.
+    NothingToGuard,
     /// The server cannot be started.
     Start(io::Error),
     /// No session with the server comes to any state: why, and what the server has written on its standard error.
@@ -147,6 +149,9 @@ impl fmt::Display for Failure {
             }
             Failure::NoServer => formatter.write_str(
                 "no server is named: write its command after `--`, or give its address with `--url`",
+            ),
+            Failure::NothingToGuard => formatter.write_str(
+                "no server is named: write its command after `--`, or use `--listen` and `--to` for a server over HTTP",
             ),
             Failure::Start(error) => write!(formatter, "the server cannot be started: {error}"),
             Failure::NoSession(why, written) => {

@@ -10,6 +10,8 @@ mod commands;
 mod crate_name;
 mod end;
 mod files;
+mod framed;
+mod guard;
 mod json_schema;
 mod print;
 mod probe;
@@ -39,6 +41,7 @@ fn main() -> ExitCode {
         Command::Schema(arguments) => commands::schema::run(&arguments),
         Command::Shapes(arguments) => commands::shapes::run(&arguments),
         Command::Probe(arguments) => commands::probe::run(&arguments),
+        Command::Guard(arguments) => commands::guard::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Compat(arguments) => commands::compat::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),
@@ -50,6 +53,7 @@ fn main() -> ExitCode {
     match result {
         Ok(End::Clean) => ExitCode::SUCCESS,
         Ok(End::Findings) => ExitCode::from(1),
+        Ok(End::Exited(code)) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("sessionc: {failure}");
             ExitCode::from(2)
