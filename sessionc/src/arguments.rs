@@ -1,5 +1,6 @@
 //! The command line of `sessionc`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
@@ -379,6 +380,12 @@ pub(crate) struct Guard {
     /// The command that starts the server, with its arguments; the client is at the standard streams
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
+    /// The address at which the guard listens for clients over HTTP, in place of a command
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "command", requires = "to")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The address of the server over HTTP; with a path, only messages to this path are judged
+    #[arg(long, value_name = "URL", requires = "listen")]
+    pub(crate) to: Option<String>,
     /// Stop what breaks a rule of this level or of a worse one, and answer its sender with an error
     #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "must")]
     pub(crate) enforce: Option<Level>,
@@ -392,7 +399,7 @@ pub(crate) struct Guard {
     #[arg(long)]
     pub(crate) payloads: bool,
     /// How messages are separated on the standard streams, if not as the protocol has it
-    #[arg(long, value_enum, value_name = "FRAMING")]
+    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "listen")]
     pub(crate) framing: Option<MessageFraming>,
     /// How many bytes a message may have that is judged
     #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]

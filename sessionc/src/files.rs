@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -56,6 +57,12 @@ pub(crate) enum Failure {
     Samples(PathBuf, serde_json::Error),
     /// Neither a command nor an address is given.
     NoServer,
+    /// This is not the address of a server over HTTP.
+    NotAnAddress(String),
+    /// The server at this address is reached over TLS.
+    Encrypted(String),
+    /// The guard cannot listen at this address.
+    Listen(SocketAddr, io::Error),
     /// The command line names nothing to guard.
     NothingToGuard,
     /// The server cannot be started.
@@ -150,6 +157,15 @@ impl fmt::Display for Failure {
             Failure::NoServer => formatter.write_str(
                 "no server is named: write its command after `--`, or give its address with `--url`",
             ),
+            Failure::NotAnAddress(to) => {
+                write!(formatter, "`{to}` is not the address of a server: write `http://HOST:PORT/PATH`")
+            }
+            Failure::Encrypted(to) => write!(
+                formatter,
+                "`https` is not supported, which `{to}` needs: put a program that speaks TLS in front of the server, and \
+                 give its `http` address"
+            ),
+            Failure::Listen(address, error) => write!(formatter, "cannot listen on {address}: {error}"),
             Failure::NothingToGuard => formatter.write_str(
                 "no server is named: write its command after `--`, or use `--listen` and `--to` for a server over HTTP",
             ),

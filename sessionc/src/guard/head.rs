@@ -20,6 +20,15 @@ impl Head {
     }
 }
 
+/// The ids of the requests in a text: a message, or a batch.
+pub(super) fn requests_in(text: &[u8]) -> Vec<RequestId> {
+    let heads = match text.trim_ascii_start().first() {
+        Some(b'[') => serde_json::from_slice(text).unwrap_or_default(),
+        _ => vec![Head::of(text)],
+    };
+    heads.into_iter().filter(|head: &Head| head.method.is_some()).filter_map(|head| head.id).collect()
+}
+
 /// The id in the beginning of a message, if it stands there. Of a frame with a header the header is skipped.
 pub(super) fn id_in(beginning: &[u8]) -> Option<RequestId> {
     struct Seeker<'a>(&'a mut Option<RequestId>);

@@ -133,6 +133,21 @@ impl Judge {
         judgement
     }
 
+    /// Takes note of messages that another session began with, as if this one had begun with them. What else has happened
+    /// in it is not known.
+    pub(crate) fn follow<'a>(&mut self, messages: impl IntoIterator<Item = (Side, &'a [u8])>) {
+        for (sender, message) in messages {
+            drop(self.observer(sender, message).observe(sender, message));
+        }
+        self.missed();
+    }
+
+    /// Messages have passed that were not judged.
+    fn missed(&mut self) {
+        self.with_handshake.missed_messages();
+        self.stateless.iter_mut().for_each(Observer::missed_messages);
+    }
+
     /// Takes note of an error that answers a request without having been sent as a message.
     pub(crate) fn settle(&mut self, sender: Side, answer: &[u8]) {
         drop(self.observer(sender, answer).observe(sender, answer));
@@ -142,8 +157,7 @@ impl Judge {
     /// it: forwarded, it may be any message.
     pub(crate) fn unjudged(&mut self, sender: Side, beginning: &[u8], problem: &str) -> Judgement {
         if self.policy == Policy::Observe {
-            self.with_handshake.missed_messages();
-            self.stateless.iter_mut().for_each(Observer::missed_messages);
+            self.missed();
             return Judgement::default();
         }
         let mut judgement = Judgement { forward: Forward::Nothing, ..Judgement::default() };

@@ -7,10 +7,12 @@
 //! - `record.rs`, `report.rs`: what is written down. `session.rs`: judging, recording and reporting together.
 //! - `frames.rs`: messages in a stream, with their bytes. `outlet.rs`: the way to a side. `streams.rs`: the standard
 //!   streams of this process. `child.rs`: the server, its signals and its exit code. `stdio.rs`: all of these.
+//! - `http/`: the same for a server over HTTP.
 
 mod child;
 mod frames;
 mod head;
+pub(crate) mod http;
 pub(crate) mod judge;
 mod outlet;
 pub(crate) mod record;

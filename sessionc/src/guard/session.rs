@@ -25,6 +25,12 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
+    /// Records and reports what concerns no session.
+    pub(super) fn event(&self, what: &str) {
+        self.record(None, Recorded::Note(what));
+        self.reporter.event(None, what);
+    }
+
     fn record(&self, session: Option<u64>, recorded: Recorded<'_>) {
         let Some(recorder) = &self.recorder else { return };
         if let Err(problem) = recorder.write(session, recorded) {
@@ -44,13 +50,13 @@ impl Session {
             return Judgement::default();
         }
         self.outputs.record(self.number, Recorded::Message(sender, text));
-        let mut judgement = self.judge.judge(sender, text);
+        let judgement = self.judge.judge(sender, text);
         if judgement.forward != Forward::Whole {
             self.note("not passed on");
         }
         self.record_errors(sender, &judgement);
-        for remark in judgement.remarks.drain(..) {
-            self.outputs.reporter.remark(self.number, remark);
+        for remark in &judgement.remarks {
+            self.outputs.reporter.remark(self.number, remark.clone());
         }
         judgement
     }
@@ -66,7 +72,7 @@ impl Session {
 
     /// Takes the beginning of what cannot be judged, and says what becomes of it.
     pub(super) fn unjudged(&mut self, sender: Side, beginning: &[u8], problem: &str) -> Judgement {
-        let judgement = self.judge.unjudged(sender, beginning, problem);
+        let mut judgement = self.judge.unjudged(sender, beginning, problem);
         self.note(problem);
         let treatment =
             match (&judgement.forward, judgement.answers.is_empty(), judgement.replacements.is_empty()) {
@@ -78,9 +84,16 @@ impl Session {
         let severity = Severity::Rule(Strictness::Must);
         let text = problem.to_owned();
         let remark = Remark { sender, severity, treatment, method: None, id: None, rule: None, text };
-        self.outputs.reporter.remark(self.number, remark);
+        self.outputs.reporter.remark(self.number, remark.clone());
         self.record_errors(sender, &judgement);
+        judgement.remarks.push(remark);
         judgement
+    }
+
+    /// Records and judges an error that answers a request without having been sent as a message.
+    pub(super) fn settle(&mut self, sender: Side, answer: &[u8]) {
+        self.outputs.record(self.number, Recorded::Message(sender, answer));
+        self.judge.settle(sender, answer);
     }
 
     /// Records what happened.

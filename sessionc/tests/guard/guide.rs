@@ -10,6 +10,7 @@ use serde_json::Value;
 
 use super::Test;
 use super::client::{feed, guard, record};
+use super::http::Guard;
 
 pub(crate) const TESTS: [Test; 1] = [("the_page_shows_what_happens", the_page_shows_what_happens)];
 
@@ -44,6 +45,17 @@ fn the_page_shows_what_happens() {
                 for line in text.lines() {
                     let words = line.replace("your-protocol.session", "examples/counter/counter.session");
                     let words: Vec<&str> = words.split_whitespace().skip(2).collect();
+                    if words.contains(&"--listen") {
+                        let words = words.iter().map(|word| word.replace(":8080", ":0"));
+                        assert!(
+                            Guard::run(guard(
+                                &words.collect::<Vec<_>>().iter().map(String::as_str).collect::<Vec<_>>()
+                            ))
+                            .stop()
+                            .is_empty()
+                        );
+                        continue;
+                    }
                     let own = words.iter().position(|word| *word == "--").unwrap();
                     let run = feed(guard(&[&words[..own], &["--", "true"]].concat()), b"");
                     assert!(run.status.success(), "{line}: {}", printed(&run.stderr));

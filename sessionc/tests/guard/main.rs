@@ -7,6 +7,10 @@
 mod client;
 #[cfg(unix)]
 mod guide;
+#[cfg(unix)]
+mod http;
+#[cfg(unix)]
+mod http_server;
 mod server;
 #[cfg(unix)]
 mod stdio;
@@ -32,7 +36,7 @@ fn run(arguments: &[String]) {
     let filter = arguments.iter().find(|argument| !argument.starts_with('-')).map_or("", String::as_str);
     let tests: Vec<Test> = match needs_peers {
         true => Vec::new(),
-        false => [&stdio::TESTS[..], &guide::TESTS].concat(),
+        false => [&stdio::TESTS[..], &http::TESTS, &guide::TESTS].concat(),
     };
     for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(filter)) {
         println!("test {name} …");
