@@ -33,12 +33,12 @@ fn run(test: impl Future<Output = ()>) {
 pub(crate) struct Guard {
     child: Child,
     reports: BufReader<std::process::ChildStderr>,
-    url: String,
+    pub(crate) url: String,
     client: Client,
 }
 
 impl Guard {
-    fn start(to: &str, more: &[&str]) -> Guard {
+    pub(crate) fn start(to: &str, more: &[&str]) -> Guard {
         let arguments = [&["--protocol", "mcp", "--listen", "127.0.0.1:0", "--to", to], more].concat();
         Guard::run(guard(&arguments))
     }
@@ -80,6 +80,14 @@ impl Guard {
         self.reports.read_to_string(&mut reports).unwrap();
         assert_eq!(self.child.wait().unwrap().code(), Some(0));
         reports
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // A test that fails leaves no process behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 

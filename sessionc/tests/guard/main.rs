@@ -11,6 +11,8 @@ mod guide;
 mod http;
 #[cfg(unix)]
 mod http_server;
+#[cfg(unix)]
+mod peers;
 mod server;
 #[cfg(unix)]
 mod stdio;
@@ -35,7 +37,7 @@ fn run(arguments: &[String]) {
     let needs_peers = arguments.iter().any(|argument| argument == "--ignored");
     let filter = arguments.iter().find(|argument| !argument.starts_with('-')).map_or("", String::as_str);
     let tests: Vec<Test> = match needs_peers {
-        true => Vec::new(),
+        true => peers::TESTS.to_vec(),
         false => [&stdio::TESTS[..], &http::TESTS, &guide::TESTS].concat(),
     };
     for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(filter)) {
