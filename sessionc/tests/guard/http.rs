@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 12] = [
+pub(crate) const TESTS: [Test; 13] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -22,6 +22,10 @@ pub(crate) const TESTS: [Test; 12] = [
     ("a_server_may_be_gone", || run(a_server_may_be_gone())),
     ("a_session_may_be_unknown", || run(a_session_may_be_unknown())),
     ("events_that_are_sent_again_are_judged_once", || run(events_that_are_sent_again_are_judged_once())),
+    (
+        "what_is_permitted_of_a_batch_over_http_passes",
+        || run(what_is_permitted_of_a_batch_over_http_passes()),
+    ),
     ("what_is_not_a_message_passes", || run(what_is_not_a_message_passes())),
 ];
 
@@ -367,6 +371,21 @@ async fn events_that_are_sent_again_are_judged_once() {
     assert_eq!(first, again);
     let reports = guard.stop();
     assert_eq!(reports.lines().count(), 1, "{reports}");
+}
+
+async fn what_is_permitted_of_a_batch_over_http_passes() {
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should"]);
+    let begun = guard.post(None, &INITIALIZE.replace("2025-11-25", "2025-03-26")).send().await.unwrap();
+    let session = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    assert_eq!(guard.ask(Some(&session), INITIALIZED).await.0, 202);
+    let (ping, list) =
+        (json!({ "jsonrpc": "2.0", "id": 6, "method": "ping" }), CALL.replace("tools/call", "prompts/list"));
+    // The server accepts batches and answers none.
+    let (status, refused) = guard.ask(Some(&session), &format!("[{list},{ping}]")).await;
+    assert_eq!((status, &refused["id"]), (200, &json!(2)));
+    assert_eq!(server.seen().pop(), Some(json!([ping])));
+    assert_eq!(guard.stop().lines().count(), 1);
 }
 
 async fn what_is_not_a_message_passes() {

@@ -165,7 +165,8 @@ async fn judge(reply: Reply, response: Response<Body>) -> Response<Body> {
             unreadable(reply, response, &guarded.too_long())
         }
         Collected::Whole(bytes)
-            if status.is_success() && content != Content::Other || !reply.errors.is_empty() =>
+            if content == Content::Message && (status.is_success() || reply.is_answered_by(&bytes))
+                || !reply.errors.is_empty() =>
         {
             let (status, bytes) = reply.message(status, bytes);
             parts.status = status;

@@ -15,6 +15,7 @@ use super::events::{Event, EventCutter, Piece};
 use super::guarded::Guarded;
 use super::refusal::body_of;
 use super::sessions::HttpSession;
+use crate::guard::head::Head;
 use crate::guard::judge::{Forward, Judgement, answer};
 
 /// The answer to one request, while it is judged.
@@ -56,10 +57,15 @@ impl Reply {
             let headers = request.headers_mut();
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
             headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-            let upstream = self.guarded.upstream.clone();
-            // Whether the server accepts an error is its own business.
-            tokio::spawn(async move { drop(upstream.send(request).await) });
+            if !self.guarded.answer_server(request) {
+                self.session.lock().session.event("an error was dropped, because its receiver does not read");
+            }
         }
+    }
+
+    /// Whether a body that comes with a status of failure answers one of the requests as a reply does.
+    pub(super) fn is_answered_by(&self, body: &[u8]) -> bool {
+        Head::of(body).id.is_some_and(|id| self.asked.contains(&id))
     }
 
     /// Judges a body that is one message or a batch. Returns what is passed on, with its status.
@@ -82,7 +88,8 @@ impl Reply {
                 self.fail("the answer of the server does not follow the protocol").into(),
             );
         }
-        (StatusCode::OK, body_of(messages).into())
+        let status = if status.is_success() { StatusCode::OK } else { status };
+        (status, body_of(messages).into())
     }
 
     /// Answers the requests with an error in place of the server.
