@@ -115,3 +115,12 @@ fn a_refused_request_leads_back() {
     assert_eq!(observer.state(), "Closed");
     assert_eq!(observer.permitted(Side::Client), [OPEN]);
 }
+
+#[test]
+fn a_reply_to_a_message_that_was_missed_is_not_reported() {
+    let reply = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+    let mut observer = observer();
+    assert!(!said(&mut observer, Side::Server, reply).is_empty());
+    observer.missed_messages();
+    assert_eq!(said(&mut observer, Side::Server, reply), "");
+}

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Test;
 use super::client::{CALL, Client, INITIALIZE, feed, guard, guard_of, record, recorded};
 
-pub(crate) const TESTS: [Test; 18] = [
+pub(crate) const TESTS: [Test; 19] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -25,6 +25,7 @@ pub(crate) const TESTS: [Test; 18] = [
     ("signals_are_passed_on", signals_are_passed_on),
     ("a_server_that_dies_leaves_its_requests", a_server_that_dies_leaves_its_requests),
     ("streams_that_close_are_closed", streams_that_close_are_closed),
+    ("reports_do_not_hold_up_the_traffic", reports_do_not_hold_up_the_traffic),
     ("reports_have_three_formats", reports_have_three_formats),
 ];
 
@@ -311,6 +312,25 @@ fn streams_that_close_are_closed() {
     assert!(Command::new("kill").arg(pid.trim()).status().unwrap().success());
     assert!(Command::new("kill").arg(client.id().to_string()).status().unwrap().success());
     client.wait();
+}
+
+fn reports_do_not_hold_up_the_traffic() {
+    let text = "not JSON\n".repeat(20_000);
+    let mut client = Client::start(guard(&["--protocol", "mcp", "--", "cat"]));
+    for piece in text.as_bytes().chunks(900) {
+        client.write(std::str::from_utf8(piece).unwrap());
+        for _ in 0..100 {
+            client.read();
+        }
+    }
+    // Nothing of standard error was read until here.
+    let (code, _, reports) = client.close();
+    assert_eq!(code, 0);
+    assert!(
+        reports.contains(" reports were dropped: standard error was not read fast enough"),
+        "{}",
+        reports.len()
+    );
 }
 
 fn reports_have_three_formats() {
