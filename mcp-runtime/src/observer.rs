@@ -127,6 +127,12 @@ impl Observer {
         }
     }
 
+    /// Messages have passed that were not observed, because they were too long for instance. What may belong to them is
+    /// not reported from here on: a reply to no request, or what ends what does not run.
+    pub fn missed_messages(&mut self) {
+        self.in_the_middle = true;
+    }
+
     /// The states that a session can be in, in the order of the tables.
     fn states(&self) -> Vec<(StateIndex, &str)> {
         let states = self.rules.role().map(|role| &*role.states).unwrap_or_default();

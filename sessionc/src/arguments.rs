@@ -1,9 +1,11 @@
 //! The command line of `sessionc`.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use mcp_runtime::driver::Framing;
 
 /// Compiles session types for two-party JSON-RPC protocols
 ///
@@ -41,6 +43,8 @@ pub(crate) enum Command {
     Lsp(Lsp),
     /// Judges recorded traffic, and names each message that breaks the protocol
     Trace(Trace),
+    /// Stands between a client and a server, and reports or stops what the protocol forbids
+    Guard(Guard),
     /// Explains a code, with a wrong and a right example
     Explain(Explain),
     /// Compares two versions of a protocol, and exits 1 if the clients and servers of the two cannot talk
@@ -345,6 +349,15 @@ pub(crate) enum MessageFraming {
     ContentLength,
 }
 
+impl From<MessageFraming> for Framing {
+    fn from(framing: MessageFraming) -> Framing {
+        match framing {
+            MessageFraming::Lines => Framing::Lines,
+            MessageFraming::ContentLength => Framing::ContentLength,
+        }
+    }
+}
+
 /// The output format of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProbeFormat {
@@ -388,4 +401,61 @@ pub(crate) enum FailOn {
     Should,
     /// None
     Never,
+}
+
+#[derive(Args)]
+pub(crate) struct Guard {
+    /// The file of the protocol that the two sides speak
+    #[arg(value_name = "FILE")]
+    pub(crate) file: Option<PathBuf>,
+    /// A shipped protocol in place of a file
+    #[arg(long, value_enum, value_name = "NAME")]
+    pub(crate) protocol: Option<Shipped>,
+    /// The command that starts the server, with its arguments; the client is at the standard streams
+    #[arg(last = true, value_name = "COMMAND")]
+    pub(crate) command: Vec<String>,
+    /// The address at which the guard listens for clients over HTTP, in place of a command
+    #[arg(long, value_name = "HOST:PORT", conflicts_with = "command", requires = "to")]
+    pub(crate) listen: Option<SocketAddr>,
+    /// The address of the server over HTTP; with a path, only messages to this path are judged
+    #[arg(long, value_name = "URL", requires = "listen")]
+    pub(crate) to: Option<String>,
+    /// Stop what breaks a rule of this level or of a worse one, and answer its sender with an error
+    #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "must")]
+    pub(crate) enforce: Option<Level>,
+    /// Write what passes into this file, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// The format of the reports on standard error
+    #[arg(long, value_enum, value_name = "FORMAT", default_value = "text")]
+    pub(crate) reports: ReportFormat,
+    /// Judge payloads by their shapes, too
+    #[arg(long)]
+    pub(crate) payloads: bool,
+    /// How messages are separated on the standard streams, if not as the protocol has it
+    #[arg(long, value_enum, value_name = "FRAMING", conflicts_with = "listen")]
+    pub(crate) framing: Option<MessageFraming>,
+    /// How many bytes a message may have that is judged
+    #[arg(long, value_name = "BYTES", default_value_t = 16 << 20)]
+    pub(crate) max_message: usize,
+}
+
+/// How strict a rule is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Level {
+    /// What the protocol demands
+    Must,
+    /// Also what it advises
+    Should,
+}
+
+/// The format of the reports of a guard.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ReportFormat {
+    /// One sentence per line
+    Text,
+    /// One JSON object per line
+    Json,
+    /// Events of `tracing` as JSON, with fields named as OpenTelemetry names them
+    Tracing,
 }

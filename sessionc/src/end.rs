@@ -6,4 +6,6 @@ pub(crate) enum End {
     Clean,
     /// Something was found and has been printed.
     Findings,
+    /// A program that was run in the name of the user has exited with this code.
+    Exited(u8),
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -60,6 +61,14 @@ pub(crate) enum Failure {
     NoMessages(PathBuf),
     /// Neither a command nor an address is given.
     NoServer,
+    /// This is not the address of a server over HTTP.
+    NotAnAddress(String),
+    /// The server at this address is reached over TLS.
+    Encrypted(String),
+    /// The guard cannot listen at this address.
+    Listen(SocketAddr, io::Error),
+    /// The command line names nothing to guard.
+    NothingToGuard,
     /// The server cannot be started.
     Start(io::Error),
     /// No session with the server comes to any state: why, and what the server has written on its standard error.
@@ -161,6 +170,18 @@ impl fmt::Display for Failure {
             ),
             Failure::NoServer => formatter.write_str(
                 "no server is named: write its command after `--`, or give its address with `--url`",
+            ),
+            Failure::NotAnAddress(to) => {
+                write!(formatter, "`{to}` is not the address of a server: write `http://HOST:PORT/PATH`")
+            }
+            Failure::Encrypted(to) => write!(
+                formatter,
+                "`https` is not supported, which `{to}` needs: put a program that speaks TLS in front of the server, and \
+                 give its `http` address"
+            ),
+            Failure::Listen(address, error) => write!(formatter, "cannot listen on {address}: {error}"),
+            Failure::NothingToGuard => formatter.write_str(
+                "no server is named: write its command after `--`, or use `--listen` and `--to` for a server over HTTP",
             ),
             Failure::Start(error) => write!(formatter, "the server cannot be started: {error}"),
             Failure::NoSession(why, written) => {

@@ -10,6 +10,8 @@ mod commands;
 mod crate_name;
 mod end;
 mod files;
+mod framed;
+mod guard;
 mod json_schema;
 mod lsp;
 mod print;
@@ -43,6 +45,7 @@ fn main() -> ExitCode {
         Command::Probe(arguments) => commands::probe::run(&arguments),
         Command::Lsp(_) => commands::lsp::run(),
         Command::Trace(arguments) => commands::trace::run(&arguments),
+        Command::Guard(arguments) => commands::guard::run(&arguments),
         Command::Explain(arguments) => commands::explain::run(&arguments),
         Command::Compat(arguments) => commands::compat::run(&arguments),
         Command::Diff(arguments) => commands::diff::run(&arguments),
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
     match result {
         Ok(End::Clean) => ExitCode::SUCCESS,
         Ok(End::Findings) => ExitCode::from(1),
+        Ok(End::Exited(code)) => ExitCode::from(code),
         Err(failure) => {
             eprintln!("sessionc: {failure}");
             ExitCode::from(2)

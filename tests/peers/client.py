@@ -1,7 +1,7 @@
-"""The Python SDK's client: `client.py http URL` or `client.py stdio COMMAND…`.
+"""The Python SDK's client: `client.py [legacy] http URL` or `client.py [legacy] stdio COMMAND…`.
 
 It plays a session with any server that has the tools of `server.py`, and prints what it saw of it as JSON. Before
-anything else the SDK asks for `server/discover`.
+anything else the SDK asks for `server/discover`, unless it is `legacy`.
 """
 
 import asyncio
@@ -105,7 +105,8 @@ async def play(client, heard):
 
 
 async def main():
-    over, first, *rest = sys.argv[1:]
+    mode = "legacy" if sys.argv[1] == "legacy" else "auto"
+    over, first, *rest = [word for word in sys.argv[1:] if word != "legacy"]
     heard = Heard()
     if over == "http":
         transport = streamable_http_client(first)
@@ -113,6 +114,7 @@ async def main():
         transport = stdio_client(StdioServerParameters(command=first, args=rest))
     client = Client(
         transport,
+        mode=mode,
         client_info=Implementation(name="python", version="1.0.0"),
         sampling_callback=model,
         elicitation_callback=user,

@@ -182,3 +182,12 @@ fn the_members_of_an_object_stay_as_they_are() {
     assert_eq!(members, [("a", "[1, {}]"), ("b", "\"c\"")]);
     assert!(!each_member("[1]", |_, _| {}) && !each_member(r#"{"\u0061":1}"#, |_, _| {}));
 }
+
+#[test]
+fn a_reply_to_a_message_that_was_missed_is_not_reported() {
+    let reply = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
+    let mut observer = observer();
+    assert!(!said(&mut observer, Side::Server, reply).is_empty());
+    observer.missed_messages();
+    assert_eq!(said(&mut observer, Side::Server, reply), "");
+}

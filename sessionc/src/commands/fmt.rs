@@ -19,8 +19,8 @@ pub(crate) fn run(arguments: &Fmt) -> Result<End, Failure> {
     let mut report = Report::new(arguments.format, Channel::Err);
     for file in &arguments.files {
         match lay_out(file, arguments.check, &mut report) {
-            Ok(End::Clean) => {}
-            Ok(End::Findings) => end = End::Findings,
+            Ok(found @ End::Findings) => end = found,
+            Ok(_) => {}
             Err(unusable) => failure = failure.or(Some(unusable)),
         }
     }

@@ -9,6 +9,7 @@ pub(crate) mod dual;
 pub(crate) mod expand;
 pub(crate) mod explain;
 pub(crate) mod fmt;
+pub(crate) mod guard;
 pub(crate) mod init;
 pub(crate) mod lsp;
 pub(crate) mod man;

@@ -3,9 +3,8 @@
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::Strictness;
-use mcp_runtime::driver::Framing;
 
-use crate::arguments::{FailOn, MessageFraming, Probe, ProbeFormat};
+use crate::arguments::{FailOn, Probe, ProbeFormat};
 use crate::end::End;
 use crate::files::Failure;
 use crate::probe::campaign::{self, Settings};
@@ -34,11 +33,7 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         );
         return Ok(End::Clean);
     }
-    let framing = match arguments.framing {
-        Some(MessageFraming::Lines) => Framing::Lines,
-        Some(MessageFraming::ContentLength) => Framing::ContentLength,
-        None => chosen.framing(),
-    };
+    let framing = arguments.framing.map_or(chosen.framing(), Into::into);
     let address = match (&arguments.url, arguments.command.is_empty()) {
         (Some(url), _) => Address::Url(url.clone()),
         (None, false) => Address::Command { words: arguments.command.clone(), framing },

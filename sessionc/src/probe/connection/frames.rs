@@ -1,4 +1,4 @@
-//! Reads the messages of a stream, and writes them.
+//! Reads the messages of a stream.
 
 use std::io;
 
@@ -9,18 +9,6 @@ use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt};
 const LONGEST: u64 = 64 << 20;
 /// The longest line of a header, in bytes.
 const LONGEST_HEADER: u64 = 4096;
-
-/// A message as it stands in the stream.
-pub(super) fn framed(framing: Framing, message: &[u8]) -> Vec<u8> {
-    match framing {
-        Framing::ContentLength => {
-            let mut framed = format!("Content-Length: {}\r\n\r\n", message.len()).into_bytes();
-            framed.extend_from_slice(message);
-            framed
-        }
-        _ => [message, b"\n"].concat(),
-    }
-}
 
 /// Reads the next message; `None` at the end of the stream.
 ///
@@ -76,6 +64,7 @@ async fn line(reader: &mut (impl AsyncBufRead + Unpin), longest: u64) -> io::Res
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::framed::framed;
 
     async fn read(framing: Framing, mut bytes: &[u8]) -> Vec<String> {
         let mut messages = Vec::new();

@@ -12,7 +12,8 @@ use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
 use super::arrival::{Arrival, Ending};
-use super::frames::{framed, next};
+use super::frames::next;
+use crate::framed::framed;
 
 /// How many messages are read ahead.
 const READ_AHEAD: usize = 64;

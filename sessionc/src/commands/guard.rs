@@ -1,0 +1,48 @@
+//! `sessionc guard`: a proxy that judges what passes.
+
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::Strictness;
+
+use crate::arguments::{Guard, Level};
+use crate::end::End;
+use crate::files::Failure;
+use crate::guard::http::{self, Addresses};
+use crate::guard::judge::{Judge, Policy};
+use crate::guard::record::Recorder;
+use crate::guard::report::Reporter;
+use crate::guard::session::{Outputs, Session};
+use crate::guard::stdio;
+use crate::protocol::choose;
+
+/// Runs the server and ends with its exit code, or serves over HTTP.
+pub(crate) fn run(arguments: &Guard) -> Result<End, Failure> {
+    let chosen = choose(arguments.file.as_deref(), arguments.protocol)?;
+    let policy = match arguments.enforce {
+        None => Policy::Observe,
+        Some(Level::Must) => Policy::Enforce(Strictness::Must),
+        Some(Level::Should) => Policy::Enforce(Strictness::Should),
+    };
+    let addresses = match (arguments.listen, &arguments.to) {
+        (Some(listen), Some(to)) => Some(Addresses { listen, to: to.clone() }),
+        _ if arguments.command.is_empty() => return Err(Failure::NothingToGuard),
+        _ => None,
+    };
+    let recorder = arguments.record.as_deref().map(Recorder::create).transpose()?.map(Arc::new);
+    let reporter = Reporter::start(arguments.reports);
+    let outputs = Outputs { recorder, reporter: reporter.clone() };
+    let limit = arguments.max_message;
+    let end = match &addresses {
+        Some(addresses) => {
+            http::run(addresses, limit, chosen, policy, arguments.payloads, &outputs).map(|()| End::Clean)
+        }
+        None => {
+            let framing = arguments.framing.map_or(chosen.framing(), Into::into);
+            let judge = Judge::new(&chosen, policy, arguments.payloads)?;
+            let session = Session::new(None, judge, outputs);
+            stdio::run(&arguments.command, framing, limit, session).map(End::Exited).map_err(Failure::Start)
+        }
+    };
+    reporter.finish();
+    end
+}

@@ -1,0 +1,260 @@
+//! One request and its answer.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE, HeaderName};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method, Request, Response, StatusCode};
+use mcp_protocol_machine::protocol::Side;
+use mcp_runtime::RpcError;
+
+use super::body::Collected;
+use super::guarded::Guarded;
+use super::refusal::{error, json, refused};
+use super::reply::Reply;
+use super::sessions::Belongs;
+use super::upstream::{end_to_end, readable, without_length};
+use crate::guard::head::requests_in;
+use crate::guard::judge::Forward;
+
+const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
+
+/// What the body of an answer is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Message,
+    Events,
+    Other,
+}
+
+/// Answers a request of a client.
+pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request<Body>) -> Response<Body> {
+    let is_endpoint = guarded.upstream.is_endpoint(request.uri().path());
+    let (parts, body) = request.into_parts();
+    match parts.method {
+        Method::POST if is_endpoint => post(guarded, parts, body).await,
+        Method::GET if is_endpoint => get(guarded, parts, body).await,
+        Method::DELETE if is_endpoint => delete(&guarded, parts, body).await,
+        _ => {
+            let headers = end_to_end(&parts.headers);
+            pass(&guarded, parts, headers, body).await.unwrap_or_else(unreachable)
+        }
+    }
+}
+
+/// Passes a request on, and its answer back, without judging them.
+async fn pass(
+    guarded: &Guarded,
+    mut parts: Parts,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Response<Body>, String> {
+    parts.headers = headers;
+    let mut response = guarded.upstream.send(Request::from_parts(parts, body)).await?;
+    *response.headers_mut() = end_to_end(response.headers());
+    Ok(response)
+}
+
+fn unreachable(problem: String) -> Response<Body> {
+    error(StatusCode::BAD_GATEWAY, &RpcError::internal_error(problem))
+}
+
+/// The answer in a session that the guard does not know. A client begins a new one then.
+fn unknown() -> Response<Body> {
+    let problem = "the guard does not know this session: begin a new one";
+    error(StatusCode::NOT_FOUND, &RpcError::new(-32001, problem))
+}
+
+/// A message of the client.
+async fn post(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body> {
+    let collected = match Collected::read(body, guarded.limit).await {
+        Ok(collected) => collected,
+        // The client is gone, most likely.
+        Err(problem) => {
+            return error(StatusCode::BAD_REQUEST, &RpcError::parse_error(problem.to_string()));
+        }
+    };
+    let id = parts.headers.get(SESSION).map(|id| id.as_bytes().to_vec());
+    let belongs = match &id {
+        Some(id) => guarded.sessions.find(id),
+        None => match guarded.sessions.begin(collected.beginning()) {
+            Ok(begun) => begun,
+            Err(problem) => return unreachable(problem.to_string()),
+        },
+    };
+    let (session, opens, stands_alone) = match belongs {
+        Belongs::To { session, opens, stands_alone } => (session, opens, stands_alone),
+        Belongs::Unknown if guarded.enforces() => return unknown(),
+        Belongs::Unknown => {
+            let headers = end_to_end(&parts.headers);
+            return pass(&guarded, parts, headers, collected.into_body()).await.unwrap_or_else(unreachable);
+        }
+    };
+    let is_compressed = parts.headers.contains_key(CONTENT_ENCODING);
+    let problem = match &collected {
+        _ if is_compressed => Some("a compressed message is not judged: send it uncompressed".to_owned()),
+        Collected::Long(..) => Some(guarded.too_long()),
+        Collected::Whole(_) => None,
+    };
+    let judgement = match &problem {
+        Some(problem) => session.lock().session.unjudged(Side::Client, collected.beginning(), problem),
+        None => session.lock().session.take(Side::Client, collected.beginning()),
+    };
+    let opens = opens && judgement.remarks.is_empty();
+    let opening = opens.then(|| collected.beginning().to_vec());
+    let asked = requests_in(collected.beginning());
+    let mut headers = readable(&parts.headers);
+    let body = match judgement.forward {
+        Forward::Nothing => return refused(judgement, stands_alone, problem.is_some()),
+        Forward::Whole => collected.into_body(),
+        Forward::Part(batch) => {
+            headers = without_length(headers);
+            Body::from(batch)
+        }
+    };
+    let reply = Reply {
+        guarded: Arc::clone(&guarded),
+        session: session.clone(),
+        asked,
+        opening,
+        errors: judgement.answers,
+        uri: parts.uri.clone(),
+        headers: without_length(headers.clone()),
+    };
+    let response = match pass(&guarded, parts, headers, body).await {
+        Ok(response) => response,
+        Err(problem) => return json(StatusCode::BAD_GATEWAY, reply.fail(&problem)),
+    };
+    match (&id, response.headers().get(SESSION)) {
+        (None, Some(given)) if response.status().is_success() => {
+            guarded.sessions.insert(given.as_bytes().to_vec(), session);
+            judge(Reply { opening: None, ..reply }, response).await
+        }
+        (Some(id), _) if response.status() == StatusCode::NOT_FOUND => {
+            guarded.sessions.remove(id);
+            judge(reply, response).await
+        }
+        _ => judge(reply, response).await,
+    }
+}
+
+/// Judges the answer to a message of the client.
+async fn judge(reply: Reply, response: Response<Body>) -> Response<Body> {
+    let (content, status) = (content(response.headers()), response.status());
+    let guarded = Arc::clone(&reply.guarded);
+    if is_compressed(response.headers()) {
+        return unreadable(reply, response, "a compressed answer is not judged");
+    }
+    if content == Content::Events && status.is_success() {
+        return stream(reply, response);
+    }
+    let (mut parts, body) = response.into_parts();
+    let collected = match Collected::read(body, guarded.limit).await {
+        Ok(collected) => collected,
+        Err(problem) => {
+            let problem = format!("the server broke off its answer: {problem}");
+            return json(StatusCode::BAD_GATEWAY, reply.fail(&problem));
+        }
+    };
+    match collected {
+        Collected::Long(..) if content == Content::Message => {
+            let response = Response::from_parts(parts, collected.into_body());
+            unreadable(reply, response, &guarded.too_long())
+        }
+        Collected::Whole(bytes)
+            if content == Content::Message && (status.is_success() || reply.is_answered_by(&bytes))
+                || !reply.errors.is_empty() =>
+        {
+            let (status, bytes) = reply.message(status, bytes);
+            parts.status = status;
+            parts.headers = without_length(parts.headers);
+            Response::from_parts(parts, Body::from(bytes))
+        }
+        collected => {
+            if !status.is_success() {
+                // The status answers the requests, whatever the body says.
+                drop(reply.fail(&format!("the server has answered with the status {status}")));
+            }
+            Response::from_parts(parts, collected.into_body())
+        }
+    }
+}
+
+/// An answer that cannot be judged passes, or is replaced by an error.
+fn unreadable(reply: Reply, response: Response<Body>, problem: &str) -> Response<Body> {
+    let judgement = reply.session.lock().session.unjudged(Side::Server, b"", problem);
+    match judgement.forward {
+        Forward::Whole => response,
+        _ => json(StatusCode::BAD_GATEWAY, reply.fail(problem)),
+    }
+}
+
+/// A stream of messages that the server sends of its own accord, or a stream that is resumed.
+async fn get(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body> {
+    let belongs = match parts.headers.get(SESSION) {
+        Some(id) => guarded.sessions.find(id.as_bytes()),
+        None => match guarded.sessions.begin(b"") {
+            Ok(begun) => begun,
+            Err(problem) => return unreachable(problem.to_string()),
+        },
+    };
+    let mut headers = readable(&parts.headers);
+    let Belongs::To { session, .. } = belongs else {
+        if guarded.enforces() {
+            return unknown();
+        }
+        return pass(&guarded, parts, headers, body).await.unwrap_or_else(unreachable);
+    };
+    let uri = parts.uri.clone();
+    let response = match pass(&guarded, parts, headers.clone(), body).await {
+        Ok(response) => response,
+        Err(problem) => return unreachable(problem),
+    };
+    if content(response.headers()) != Content::Events || !response.status().is_success() {
+        return response;
+    }
+    headers.remove(LAST_EVENT);
+    let headers = without_length(headers);
+    let reply =
+        Reply { guarded, session, asked: Vec::new(), opening: None, errors: Vec::new(), uri, headers };
+    if is_compressed(response.headers()) {
+        return unreadable(reply, response, "a compressed answer is not judged");
+    }
+    stream(reply, response)
+}
+
+/// An answer that is judged event by event. What is stopped changes its length.
+fn stream(reply: Reply, mut response: Response<Body>) -> Response<Body> {
+    if reply.guarded.enforces() {
+        response.headers_mut().remove(CONTENT_LENGTH);
+    }
+    response.map(|body| reply.stream(body))
+}
+
+/// The client ends its session.
+async fn delete(guarded: &Guarded, parts: Parts, body: Body) -> Response<Body> {
+    let id = parts.headers.get(SESSION).map(|id| id.as_bytes().to_vec());
+    let headers = end_to_end(&parts.headers);
+    let response = pass(guarded, parts, headers, body).await.unwrap_or_else(unreachable);
+    let is_gone = response.status().is_success() || response.status() == StatusCode::NOT_FOUND;
+    if let Some(id) = id.filter(|_| is_gone) {
+        guarded.sessions.remove(&id);
+    }
+    response
+}
+
+fn content(headers: &HeaderMap) -> Content {
+    let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
+        "application/json" => Content::Message,
+        "text/event-stream" => Content::Events,
+        _ => Content::Other,
+    }
+}
+
+fn is_compressed(headers: &HeaderMap) -> bool {
+    headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity")
+}

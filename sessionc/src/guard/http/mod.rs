@@ -1,0 +1,95 @@
+//! A guard in front of a server over HTTP.
+//!
+//! - `events.rs`: server-sent events, with their bytes. `upstream.rs`: the server, and which headers it gets.
+//! - `sessions.rs`: the sessions by their ids. `guarded.rs`: both. `body.rs`: bodies that are read to a
+//!   limit.
+//! - `exchange.rs`: one request and its answer. `reply.rs`: judges an answer. `refusal.rs`: answers of the guard itself.
+
+mod body;
+mod events;
+mod exchange;
+mod guarded;
+mod refusal;
+mod reply;
+mod sessions;
+mod upstream;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use axum::Router;
+use axum::serve::ListenerExt;
+use tokio::net::TcpListener;
+
+use super::judge::Policy;
+use super::session::Outputs;
+use crate::files::Failure;
+use crate::protocol::Chosen;
+use guarded::Guarded;
+use sessions::Sessions;
+use upstream::Upstream;
+
+/// Where the guard listens, and which server it guards.
+#[derive(Clone, Debug)]
+pub(crate) struct Addresses {
+    pub(crate) listen: SocketAddr,
+    pub(crate) to: String,
+}
+
+/// Serves until a signal asks to stop.
+///
+/// # Errors
+/// If the address of the server is none, or the guard cannot listen.
+pub(crate) fn run(
+    addresses: &Addresses,
+    limit: usize,
+    chosen: Chosen,
+    policy: Policy,
+    payloads: bool,
+    outputs: &Outputs,
+) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::Start)?;
+    runtime.block_on(async {
+        let refused = |error| Failure::Listen(addresses.listen, error);
+        let listener = TcpListener::bind(addresses.listen).await.map_err(refused)?;
+        let own = listener.local_addr().map_err(refused)?;
+        let upstream = Upstream::new(&addresses.to, own)?;
+        let sessions = Sessions::new(chosen, policy, payloads, outputs.clone());
+        let guarded = Arc::new(Guarded::new(sessions, upstream, limit));
+        outputs.event(&format!("listens on http://{own}, in front of {}", addresses.to));
+        let router = Router::new().fallback(exchange::handle).with_state(guarded);
+        // Without it a small answer would wait for the acknowledgement of the one before.
+        let listener = listener.tap_io(|stream| drop(stream.set_nodelay(true)));
+        let server = axum::serve(listener, router);
+        tokio::select! {
+            served = async { server.await } => served.map_err(refused),
+            () = asked_to_stop() => Ok(()),
+        }
+    })
+}
+
+/// Waits for the signal with which a user or a supervisor stops a program. Streams that are open are cut, as they would be
+/// if the server stopped.
+async fn asked_to_stop() {
+    tokio::select! {
+        _ = tokio::signal::ctrl_c() => {}
+        () = terminated() => {}
+    }
+}
+
+/// Waits for the signal TERM.
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    match signal(SignalKind::terminate()) {
+        Ok(mut signal) => drop(signal.recv().await),
+        Err(_) => std::future::pending().await,
+    }
+}
+
+/// There is no such signal.
+#[cfg(not(unix))]
+async fn terminated() {
+    std::future::pending().await
+}

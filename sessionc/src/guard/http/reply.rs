@@ -1,0 +1,181 @@
+//! Judges the answer to a request: one message, or a stream of events.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use axum::body::{Body, Bytes};
+use axum::http::header::{ACCEPT, CONTENT_TYPE};
+use axum::http::uri::Uri;
+use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
+use futures_util::{StreamExt, stream};
+use mcp_protocol_machine::protocol::Side;
+use mcp_runtime::{RequestId, RpcError};
+
+use super::events::{Event, EventCutter, Piece};
+use super::guarded::Guarded;
+use super::refusal::body_of;
+use super::sessions::HttpSession;
+use crate::guard::head::Head;
+use crate::guard::judge::{Forward, Judgement, answer};
+
+/// The answer to one request, while it is judged.
+#[derive(Debug)]
+pub(super) struct Reply {
+    pub(super) guarded: Arc<Guarded>,
+    pub(super) session: HttpSession,
+    /// The ids of the requests that it may answer.
+    pub(super) asked: Vec<RequestId>,
+    /// The request, if it may begin a session without an id.
+    pub(super) opening: Option<Vec<u8>>,
+    /// Errors that answer what was not passed on of a batch.
+    pub(super) errors: Vec<Vec<u8>>,
+    /// With which the server can be sent something else in the same session.
+    pub(super) uri: Uri,
+    pub(super) headers: HeaderMap,
+}
+
+impl Reply {
+    /// Judges one message of the server, and sends it the errors for what is stopped.
+    fn judge(&mut self, message: &[u8]) -> Judgement {
+        let judgement = self.session.lock().session.take(Side::Server, message);
+        if judgement.forward == Forward::Whole
+            && let Some(opening) = &self.opening
+            && self.guarded.sessions.remember(opening, message)
+        {
+            self.opening = None;
+        }
+        self.answer_server(&judgement.answers);
+        judgement
+    }
+
+    fn answer_server(&self, answers: &[Vec<u8>]) {
+        for answer in answers {
+            let mut request = Request::new(Body::from(answer.clone()));
+            *request.method_mut() = Method::POST;
+            *request.uri_mut() = self.uri.clone();
+            *request.headers_mut() = self.headers.clone();
+            let headers = request.headers_mut();
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
+            if !self.guarded.answer_server(request) {
+                self.session.lock().session.event("an error was dropped, because its receiver does not read");
+            }
+        }
+    }
+
+    /// Whether a body that comes with a status of failure answers one of the requests as a reply does.
+    pub(super) fn is_answered_by(&self, body: &[u8]) -> bool {
+        Head::of(body).id.is_some_and(|id| self.asked.contains(&id))
+    }
+
+    /// Judges a body that is one message or a batch. Returns what is passed on, with its status.
+    pub(super) fn message(mut self, status: StatusCode, body: Bytes) -> (StatusCode, Bytes) {
+        if body.trim_ascii().is_empty() && self.errors.is_empty() {
+            return (status, body);
+        }
+        let judgement = self.judge(&body);
+        let passed: Vec<Vec<u8>> = match judgement.forward {
+            Forward::Whole if self.errors.is_empty() => return (status, body),
+            Forward::Whole if body.trim_ascii().is_empty() => Vec::new(),
+            Forward::Whole => vec![body.to_vec()],
+            Forward::Part(batch) => vec![batch],
+            Forward::Nothing => Vec::new(),
+        };
+        let messages = [passed, judgement.replacements, self.errors.clone()].concat();
+        if messages.is_empty() {
+            return (
+                StatusCode::BAD_GATEWAY,
+                self.fail("the answer of the server does not follow the protocol").into(),
+            );
+        }
+        let status = if status.is_success() { StatusCode::OK } else { status };
+        (status, body_of(messages).into())
+    }
+
+    /// Answers the requests with an error in place of the server.
+    pub(super) fn fail(&self, problem: &str) -> Vec<u8> {
+        let error = RpcError::internal_error(problem);
+        let mut session = self.session.lock();
+        let answers: Vec<Vec<u8>> = self.asked.iter().map(|id| answer(Some(id), &error)).collect();
+        answers.iter().for_each(|answer| session.session.settle(Side::Server, answer));
+        match answers.is_empty() {
+            true => answer(None, &error),
+            false => body_of([answers, self.errors.clone()].concat()),
+        }
+    }
+
+    /// Judges a body that is a stream of events, while it comes.
+    pub(super) fn stream(self, body: Body) -> Body {
+        let limit = self.guarded.limit;
+        let errors = self.errors.iter().map(|error| Event::default().with(error).into()).collect();
+        let events =
+            Events { reply: self, cutter: EventCutter::new(limit), ready: errors, long_passes: false };
+        let rest = Some((events, body.into_data_stream()));
+        Body::from_stream(stream::try_unfold(rest, async |rest| {
+            let Some((mut events, mut body)) = rest else { return Ok(None) };
+            loop {
+                if let Some(bytes) = events.ready.pop_front() {
+                    return Ok(Some((bytes, Some((events, body)))));
+                }
+                match body.next().await {
+                    // A client gets no part of an event that the server has not completed.
+                    Some(bytes) => events.take(&bytes?),
+                    None => {
+                        let last = Bytes::from(events.cutter.finish());
+                        return Ok::<_, axum::Error>((!last.is_empty()).then_some((last, None)));
+                    }
+                }
+            }
+        }))
+    }
+}
+
+/// The events of an answer.
+#[derive(Debug)]
+struct Events {
+    reply: Reply,
+    cutter: EventCutter,
+    /// What is to be passed on.
+    ready: VecDeque<Bytes>,
+    /// The long event at hand is passed on.
+    long_passes: bool,
+}
+
+impl Events {
+    fn take(&mut self, bytes: &[u8]) {
+        for piece in self.cutter.feed(bytes) {
+            match piece {
+                Piece::Event { bytes, event } => {
+                    let is_known = event.id.as_deref().is_some_and(|id| self.reply.session.lock().knows(id));
+                    let Some(message) = event.message().filter(|_| !is_known) else {
+                        self.ready.push_back(bytes.into());
+                        continue;
+                    };
+                    let judgement = self.reply.judge(message);
+                    match judgement.forward {
+                        Forward::Whole => self.ready.push_back(bytes.into()),
+                        Forward::Part(batch) => self.ready.push_back(event.with(&batch).into()),
+                        Forward::Nothing => {}
+                    }
+                    let replaced = judgement.replacements.iter().map(|error| event.with(error).into());
+                    self.ready.extend(replaced);
+                }
+                Piece::Long { bytes, begins } => {
+                    if begins {
+                        let problem = self.reply.guarded.too_long();
+                        let judgement =
+                            self.reply.session.lock().session.unjudged(Side::Server, &bytes, &problem);
+                        self.long_passes = judgement.forward == Forward::Whole;
+                        self.reply.answer_server(&judgement.answers);
+                        let event = Event::default();
+                        self.ready
+                            .extend(judgement.replacements.iter().map(|error| event.with(error).into()));
+                    }
+                    if self.long_passes {
+                        self.ready.push_back(bytes.into());
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+//! The sessions of a server over HTTP, by their ids.
+
+use std::collections::hash_map::DefaultHasher;
+use std::collections::{HashMap, VecDeque};
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use mcp_protocol_machine::protocol::Side;
+use serde_json::Value;
+
+use crate::files::Failure;
+use crate::guard::judge::{Judge, Policy};
+use crate::guard::session::{Outputs, Session};
+use crate::protocol::Chosen;
+
+/// How many sessions are kept: of more, those that were used the longest time ago are forgotten.
+const KEPT: usize = 10_000;
+/// How many events of a session are known again when they are sent once more.
+const KNOWN_EVENTS: usize = 1024;
+
+/// All sessions.
+#[derive(Debug)]
+pub(super) struct Sessions {
+    chosen: Chosen,
+    policy: Policy,
+    payloads: bool,
+    outputs: Outputs,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// How many sessions there were.
+    count: u64,
+    /// How often sessions were looked up.
+    turn: u64,
+    by_id: HashMap<Vec<u8>, Entry>,
+    /// Ids that the guard does not know and has reported.
+    unknown: VecDeque<Vec<u8>>,
+    /// How a session began with a server that gives its sessions no ids.
+    handshake: Option<Handshake>,
+}
+
+/// The first request of a session, and its result.
+#[derive(Clone, Debug)]
+struct Handshake {
+    request: Vec<u8>,
+    result: Vec<u8>,
+}
+
+#[derive(Debug)]
+struct Entry {
+    session: HttpSession,
+    used: u64,
+}
+
+/// A session that several requests share.
+#[derive(Clone, Debug)]
+pub(super) struct HttpSession(Arc<Mutex<Judged>>);
+
+/// A session, and the events of it that were judged.
+#[derive(Debug)]
+pub(super) struct Judged {
+    pub(super) session: Session,
+    events: VecDeque<u64>,
+}
+
+/// Where a message belongs.
+#[derive(Debug)]
+pub(super) enum Belongs {
+    /// To a session that is known, or that the message may begin, or to one of its own.
+    To { session: HttpSession, opens: bool, stands_alone: bool },
+    /// To a session that began before the guard, or was forgotten.
+    Unknown,
+}
+
+impl HttpSession {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Judged> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Judged {
+    /// Whether an event with this id was judged already: a stream that is resumed repeats it. From here on it was.
+    pub(super) fn knows(&mut self, id: &[u8]) -> bool {
+        let mut hasher = DefaultHasher::new();
+        id.hash(&mut hasher);
+        let hash = hasher.finish();
+        if id.is_empty() || self.events.contains(&hash) {
+            return !id.is_empty();
+        }
+        if self.events.len() >= KNOWN_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(hash);
+        false
+    }
+}
+
+impl Sessions {
+    pub(super) fn new(chosen: Chosen, policy: Policy, payloads: bool, outputs: Outputs) -> Sessions {
+        Sessions { chosen, policy, payloads, outputs, state: Mutex::default() }
+    }
+
+    pub(super) fn policy(&self) -> Policy {
+        self.policy
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Finds the session of a request by its id.
+    pub(super) fn find(&self, id: &[u8]) -> Belongs {
+        let mut state = self.lock();
+        state.turn += 1;
+        let turn = state.turn;
+        match state.by_id.get_mut(id) {
+            Some(entry) => {
+                entry.used = turn;
+                Belongs::To { session: entry.session.clone(), opens: false, stands_alone: false }
+            }
+            None => {
+                if !state.unknown.iter().any(|known| known == id) {
+                    if state.unknown.len() >= KNOWN_EVENTS {
+                        state.unknown.pop_front();
+                    }
+                    state.unknown.push_back(id.to_vec());
+                    let what = "a session is not judged, because it began before the guard or was forgotten";
+                    self.outputs.event(what);
+                }
+                Belongs::Unknown
+            }
+        }
+    }
+
+    /// A session for a message that names none: it stands for itself, or begins one, or the server gives no ids.
+    ///
+    /// # Errors
+    /// If the tables of the protocol cannot be followed.
+    pub(super) fn begin(&self, message: &[u8]) -> Result<Belongs, Failure> {
+        let mut judge = Judge::new(&self.chosen, self.policy, self.payloads)?;
+        let mut state = self.lock();
+        state.count += 1;
+        let stands_alone = judge.stands_alone(message);
+        let follows = state.handshake.as_ref().filter(|it| !stands_alone && !it.begins(message));
+        if let Some(handshake) = follows {
+            judge.follow([(Side::Client, &*handshake.request), (Side::Server, &*handshake.result)]);
+        }
+        let opens = !stands_alone && follows.is_none();
+        let session = Session::new(Some(state.count), judge, self.outputs.clone());
+        let session = HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new() })));
+        Ok(Belongs::To { session, opens, stands_alone })
+    }
+
+    /// The server has given a session its id.
+    pub(super) fn insert(&self, id: Vec<u8>, session: HttpSession) {
+        let mut state = self.lock();
+        state.turn += 1;
+        let used = state.turn;
+        state.by_id.insert(id, Entry { session, used });
+        if state.by_id.len() > KEPT {
+            let oldest = state.by_id.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
+            oldest.and_then(|id| state.by_id.remove(&id));
+        }
+    }
+
+    /// The session is over.
+    pub(super) fn remove(&self, id: &[u8]) {
+        self.lock().by_id.remove(id);
+    }
+
+    /// The server has begun a session without an id: later messages of such sessions are judged as if they followed.
+    /// Returns whether these were a request and its result.
+    pub(super) fn remember(&self, request: &[u8], result: &[u8]) -> bool {
+        let handshake = Handshake::of(request, result);
+        let is_one = handshake.is_some();
+        if is_one {
+            self.lock().handshake = handshake;
+        }
+        is_one
+    }
+}
+
+impl Handshake {
+    /// Keeps a request and its result, if they are. The id is one that no client uses, because others may use theirs.
+    fn of(request: &[u8], result: &[u8]) -> Option<Handshake> {
+        const ID: &str = "sessionc guard: the handshake of another session";
+        let with_id = |message: &[u8], member: &str| {
+            let mut message: Value = serde_json::from_slice(message).ok()?;
+            message.get(member)?;
+            *message.get_mut("id")? = ID.into();
+            Some(message.to_string().into_bytes())
+        };
+        Some(Handshake { request: with_id(request, "method")?, result: with_id(result, "result")? })
+    }
+
+    /// Whether a message begins a session in the same way.
+    fn begins(&self, message: &[u8]) -> bool {
+        let method = |message: &[u8]| crate::guard::head::Head::of(message).method;
+        method(message) == method(&self.request)
+    }
+}

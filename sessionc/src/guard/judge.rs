@@ -1,0 +1,321 @@
+//! Judges the messages of one session, and decides which of them are passed on.
+
+use mcp_protocol_machine::protocol::{Side, Strictness};
+use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::{Options, Report, RequestId, RpcError};
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::head::{Head, id_in};
+use crate::files::Failure;
+use crate::protocol::Chosen;
+
+/// What is done with messages that the protocol does not permit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// They are passed on.
+    Observe,
+    /// Those that break a rule of this level, or of a worse one, are refused.
+    Enforce(Strictness),
+}
+
+/// How bad it is what a remark is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Severity {
+    /// It breaks a rule.
+    Rule(Strictness),
+    /// It is worth knowing.
+    Note,
+}
+
+/// What was done with a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// It was passed on.
+    Forwarded,
+    /// It was not passed on, and its sender was answered with an error.
+    Refused,
+    /// It was not passed on, and an error was sent in its place.
+    Replaced,
+    /// It was not passed on.
+    Dropped,
+}
+
+/// What there is to say about a message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Remark {
+    pub(crate) sender: Side,
+    pub(crate) severity: Severity,
+    pub(crate) treatment: Treatment,
+    /// The method of the message, of a reply that of its request.
+    pub(crate) method: Option<String>,
+    pub(crate) id: Option<RequestId>,
+    pub(crate) rule: Option<String>,
+    pub(crate) text: String,
+}
+
+/// What becomes of a text that one side has sent.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Judgement {
+    pub(crate) forward: Forward,
+    /// Errors for the sender.
+    pub(crate) answers: Vec<Vec<u8>>,
+    /// Errors for the receiver, in place of replies.
+    pub(crate) replacements: Vec<Vec<u8>>,
+    pub(crate) remarks: Vec<Remark>,
+}
+
+/// How much of a text is passed on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Forward {
+    /// All of it, byte for byte.
+    #[default]
+    Whole,
+    /// Those messages of a batch that are permitted, as a batch.
+    Part(Vec<u8>),
+    Nothing,
+}
+
+/// Judges one session: of a connection over standard streams, of an HTTP session, or of one request that stands for
+/// itself.
+///
+/// Invariant: the observers know of every message that was passed on, except of those that were
+/// passed on [unjudged](Judge::unjudged), and of every error that stands for one that was not.
+#[derive(Debug)]
+pub(crate) struct Judge {
+    policy: Policy,
+    /// Judges sessions that begin with a handshake.
+    with_handshake: Observer,
+    has_handshake: bool,
+    /// Judges requests that stand for themselves, if the protocol has a revision of this kind.
+    stateless: Option<Observer>,
+    is_stateless: bool,
+}
+
+impl Judge {
+    /// A judge of a session from its first message on.
+    ///
+    /// # Errors
+    /// If the tables of the protocol cannot be followed.
+    pub(crate) fn new(chosen: &Chosen, policy: Policy, payloads: bool) -> Result<Judge, Failure> {
+        let options = Options::new().judge_payloads(payloads);
+        let refusing = |observer: Observer| match policy {
+            Policy::Observe => observer,
+            Policy::Enforce(_) => observer.refuse_misshapen(),
+        };
+        Ok(Judge {
+            policy,
+            with_handshake: refusing(chosen.observer(options.clone())?),
+            has_handshake: false,
+            stateless: chosen.stateless_observer(options)?.map(refusing),
+            is_stateless: false,
+        })
+    }
+
+    /// Judges what one side has sent, and takes note of what becomes of it.
+    pub(crate) fn judge(&mut self, sender: Side, text: &[u8]) -> Judgement {
+        let policy = self.policy;
+        let observer = self.observer(sender, text);
+        let observed = observer.observe(sender, text);
+        let mut judgement = Judgement::default();
+        let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
+        for (one, refused) in observed.iter().zip(&refused) {
+            let treatment = match refused {
+                true => refuse(observer, one, text, &mut judgement),
+                false => Treatment::Forwarded,
+            };
+            remark(observer, one, treatment, &mut judgement.remarks);
+        }
+        judgement.forward = remaining(text, &refused);
+        // What the observer says of these is known: they are errors that answer what was refused.
+        judgement.answers.iter().for_each(|answer| drop(observer.observe(sender.other(), answer)));
+        judgement.replacements.iter().for_each(|error| drop(observer.observe(sender, error)));
+        judgement
+    }
+
+    /// Takes note of messages that another session began with, as if this one had begun with them. What else has happened
+    /// in it is not known.
+    pub(crate) fn follow<'a>(&mut self, messages: impl IntoIterator<Item = (Side, &'a [u8])>) {
+        for (sender, message) in messages {
+            drop(self.observer(sender, message).observe(sender, message));
+        }
+        self.missed();
+    }
+
+    /// Messages have passed that were not judged.
+    fn missed(&mut self) {
+        self.with_handshake.missed_messages();
+        self.stateless.iter_mut().for_each(Observer::missed_messages);
+    }
+
+    /// Takes note of an error that answers a request without having been sent as a message.
+    pub(crate) fn settle(&mut self, sender: Side, answer: &[u8]) {
+        drop(self.observer(sender, answer).observe(sender, answer));
+    }
+
+    /// Takes a message that cannot be judged, because it is too long for instance, by its beginning. Says what becomes of
+    /// it: forwarded, it may be any message.
+    pub(crate) fn unjudged(&mut self, sender: Side, beginning: &[u8], problem: &str) -> Judgement {
+        if self.policy == Policy::Observe {
+            self.missed();
+            return Judgement::default();
+        }
+        let mut judgement = Judgement { forward: Forward::Nothing, ..Judgement::default() };
+        let id = id_in(beginning);
+        let error = answer(id.as_ref(), &RpcError::invalid_request(problem));
+        let observers = [Some(&self.with_handshake), self.stateless.as_ref()].into_iter().flatten();
+        let is_reply =
+            id.as_ref().is_some_and(|id| observers.into_iter().any(|it| is_awaited(it, sender, id)));
+        if is_reply {
+            self.settle(sender, &error);
+            judgement.replacements.push(error);
+        } else if id.is_some() || sender == Side::Client {
+            judgement.answers.push(error);
+        }
+        judgement
+    }
+
+    /// The methods and ids of the requests of a side that have no reply.
+    pub(crate) fn unanswered(&self, side: Side) -> Vec<(String, RequestId)> {
+        let of = |observer: &Observer| -> Vec<(String, RequestId)> {
+            let requests = observer.unanswered().into_iter().filter(|request| request.sender == side);
+            let named = requests.filter_map(|request| {
+                let message = observer.protocol().message(request.message)?;
+                Some((message.method.to_string(), request.id))
+            });
+            named.collect()
+        };
+        [Some(&self.with_handshake), self.stateless.as_ref()].into_iter().flatten().flat_map(of).collect()
+    }
+
+    /// Whether a message of the client is a request that stands for itself.
+    pub(crate) fn stands_alone(&self, text: &[u8]) -> bool {
+        self.stateless.as_ref().is_some_and(|observer| observer.announces_itself(Side::Client, text))
+    }
+
+    /// The observer that a message belongs to. Over one connection a client may find out which era a server speaks, so
+    /// both may have been used.
+    fn observer(&mut self, sender: Side, text: &[u8]) -> &mut Observer {
+        let stands_alone = match (sender, self.is_stateless, self.has_handshake) {
+            _ if self.stateless.is_none() => false,
+            (Side::Client, _, _) if self.stands_alone(text) => true,
+            (_, false, _) => false,
+            (Side::Client, true, false) => Head::of(text).method.as_deref() != Some("initialize"),
+            (Side::Server, true, false) => true,
+            (Side::Client, true, true) => false,
+            (Side::Server, true, true) => {
+                let head = Head::of(text);
+                let is_answer = |observer: &Observer| match &head {
+                    Head { id: Some(id), method: None } => is_awaited(observer, Side::Server, id),
+                    _ => false,
+                };
+                self.stateless.as_ref().is_some_and(is_answer)
+            }
+        };
+        if sender == Side::Client {
+            self.is_stateless |= stands_alone;
+            self.has_handshake |= !stands_alone;
+        }
+        match &mut self.stateless {
+            Some(stateless) if stands_alone => stateless,
+            _ => &mut self.with_handshake,
+        }
+    }
+}
+
+/// Whether a request of the other side waits for a reply with this id.
+fn is_awaited(observer: &Observer, replier: Side, id: &RequestId) -> bool {
+    observer.unanswered().iter().any(|request| request.sender == replier.other() && request.id == *id)
+}
+
+fn severity(report: &Report) -> Severity {
+    match report {
+        Report::Violation(violation) => Severity::Rule(violation.strictness),
+        Report::Malformed { .. } => Severity::Rule(Strictness::Must),
+        _ => Severity::Note,
+    }
+}
+
+fn is_refused(policy: Policy, observed: &Observed) -> bool {
+    let Policy::Enforce(level) = policy else { return false };
+    let is_refused = |severity| matches!(severity, Severity::Rule(strictness) if strictness >= level);
+    observed.reports.iter().map(severity).any(is_refused)
+}
+
+/// Writes the error that stands for a message which is not passed on, so that no peer waits in vain.
+fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut Judgement) -> Treatment {
+    let sender = observed.sender;
+    let error =
+        observed.refusal().unwrap_or_else(|| RpcError::invalid_request("the message is not permitted"));
+    let is_reply = match observed.kind {
+        ObservedKind::Result | ObservedKind::Error => true,
+        ObservedKind::Malformed => Head::of(text).method.is_none(),
+        _ => false,
+    };
+    match &observed.id {
+        Some(id) if is_reply && is_awaited(observer, sender, id) => {
+            let what = format!("the reply of the peer was stopped by a guard: {}", error.message);
+            judgement.replacements.push(answer(Some(id), &RpcError::internal_error(what)));
+            Treatment::Replaced
+        }
+        _ if matches!(
+            observed.kind,
+            ObservedKind::Notification | ObservedKind::Result | ObservedKind::Error
+        ) =>
+        {
+            Treatment::Dropped
+        }
+        // The answer would be taken for that to another request.
+        _ if observed.violation().is_some_and(|violation| !violation.answerable) => Treatment::Dropped,
+        // A server that writes something else between its messages does not expect an answer.
+        None if sender == Side::Server => Treatment::Dropped,
+        id => {
+            judgement.answers.push(answer(id.as_ref(), &error));
+            Treatment::Refused
+        }
+    }
+}
+
+/// An error as it stands on the wire, without its frame.
+pub(crate) fn answer(id: Option<&RequestId>, error: &RpcError) -> Vec<u8> {
+    json!({ "jsonrpc": "2.0", "id": id.map_or(Value::Null, |id| json!(id)), "error": error })
+        .to_string()
+        .into_bytes()
+}
+
+fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: &mut Vec<Remark>) {
+    let method = observed.message.and_then(|message| observer.protocol().message(message));
+    for report in &observed.reports {
+        let violation = match report {
+            Report::Violation(violation) | Report::Advice(violation) => Some(violation),
+            _ => None,
+        };
+        let method = method.map(|message| message.method.to_string());
+        into.push(Remark {
+            sender: observed.sender,
+            severity: severity(report),
+            treatment,
+            method: violation
+                .map(|violation| violation.got.method.to_string())
+                .or(method)
+                .filter(|it| !it.is_empty()),
+            id: observed.id.clone(),
+            rule: violation.and_then(|violation| violation.rule()).map(str::to_owned),
+            text: report.to_string(),
+        });
+    }
+}
+
+/// What is left of a text without the messages that are refused.
+fn remaining(text: &[u8], refused: &[bool]) -> Forward {
+    if !refused.contains(&true) {
+        return Forward::Whole;
+    }
+    let messages: Vec<&RawValue> = serde_json::from_slice(text).unwrap_or_default();
+    let permitted = messages.iter().zip(refused).filter(|(_, refused)| !**refused);
+    let permitted: Vec<&str> = permitted.map(|(message, _)| message.get()).collect();
+    match permitted.is_empty() || messages.len() != refused.len() {
+        true => Forward::Nothing,
+        false => Forward::Part(format!("[{}]", permitted.join(",")).into_bytes()),
+    }
+}

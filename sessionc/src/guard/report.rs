@@ -1,0 +1,195 @@
+//! Reports on standard error: as text, as JSON lines or as events of `tracing`.
+
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use mcp_protocol_machine::protocol::{Side, Strictness};
+use serde_json::{Value, json};
+
+use super::judge::{Remark, Severity, Treatment};
+use crate::arguments::ReportFormat;
+
+/// How many reports wait for the thread that writes them.
+const WAITING: usize = 1024;
+/// How long the program waits at its end for a standard error that is not read.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Hands reports to a thread that writes them. The traffic never waits for it: reports that find no room are counted, and
+/// their number is reported.
+#[derive(Clone, Debug)]
+pub(crate) struct Reporter {
+    /// Nothing, when the program is about to end.
+    lines: Arc<Mutex<Option<SyncSender<Line>>>>,
+    lost: Arc<AtomicU64>,
+    written: Arc<Mutex<Receiver<()>>>,
+}
+
+#[derive(Debug)]
+struct Line {
+    session: Option<u64>,
+    content: Content,
+}
+
+#[derive(Debug)]
+enum Content {
+    Remark(Remark),
+    /// Something that concerns no single message.
+    Event(String),
+}
+
+impl Reporter {
+    /// Starts the thread.
+    pub(crate) fn start(format: ReportFormat) -> Reporter {
+        let (lines, waiting) = sync_channel::<Line>(WAITING);
+        let (last, written) = channel();
+        let lost = Arc::new(AtomicU64::new(0));
+        let counted = Arc::clone(&lost);
+        thread::spawn(move || {
+            if format == ReportFormat::Tracing {
+                let subscriber = tracing_subscriber::fmt().json().with_writer(io::stderr);
+                // No other part of the program installs one.
+                let _ = subscriber.try_init();
+            }
+            for line in waiting {
+                write(format, &line);
+                let lost = counted.swap(0, Ordering::Relaxed);
+                if lost > 0 {
+                    let what =
+                        format!("{lost} reports were dropped: standard error was not read fast enough");
+                    write(format, &Line { session: None, content: Content::Event(what) });
+                }
+            }
+            // Nothing waits for it, if the program has ended.
+            let _ = last.send(());
+        });
+        Reporter { lines: Arc::new(Mutex::new(Some(lines))), lost, written: Arc::new(Mutex::new(written)) }
+    }
+
+    pub(super) fn remark(&self, session: Option<u64>, remark: Remark) {
+        self.send(Line { session, content: Content::Remark(remark) });
+    }
+
+    pub(super) fn event(&self, session: Option<u64>, what: impl Into<String>) {
+        self.send(Line { session, content: Content::Event(what.into()) });
+    }
+
+    fn send(&self, line: Line) {
+        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(lines) = lines.as_ref() else { return };
+        if let Err(TrySendError::Full(_)) = lines.try_send(line) {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until what there was to report is written, or is not being read. Nothing is reported afterwards.
+    pub(crate) fn finish(&self) {
+        drop(self.lines.lock().unwrap_or_else(PoisonError::into_inner).take());
+        let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
+        let _ = written.recv_timeout(GRACE);
+    }
+}
+
+fn write(format: ReportFormat, line: &Line) {
+    let text = match format {
+        ReportFormat::Text => text(line),
+        ReportFormat::Json => json(line).to_string(),
+        ReportFormat::Tracing => return trace(line),
+    };
+    // Where standard error is closed, the traffic goes on without reports.
+    let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
+}
+
+fn side(side: Side) -> &'static str {
+    match side {
+        Side::Client => "client",
+        Side::Server => "server",
+    }
+}
+
+fn level(severity: Severity) -> &'static str {
+    match severity {
+        Severity::Rule(Strictness::Must) => "must",
+        Severity::Rule(Strictness::Should) => "should",
+        Severity::Note => "note",
+    }
+}
+
+fn treatment(treatment: Treatment) -> &'static str {
+    match treatment {
+        Treatment::Forwarded => "forwarded",
+        Treatment::Refused => "refused",
+        Treatment::Replaced => "replaced",
+        Treatment::Dropped => "dropped",
+    }
+}
+
+/// `guard: client: refused: …`
+fn text(line: &Line) -> String {
+    let session = line.session.map(|number| format!("session {number}: ")).unwrap_or_default();
+    match &line.content {
+        Content::Event(what) => format!("guard: {session}{what}"),
+        Content::Remark(remark) => {
+            let treated = match remark.treatment {
+                Treatment::Forwarded => String::new(),
+                other => format!("{}: ", treatment(other)),
+            };
+            format!("guard: {session}{}: {treated}{}", side(remark.sender), remark.text)
+        }
+    }
+}
+
+fn json(line: &Line) -> Value {
+    let mut object = match &line.content {
+        Content::Event(what) => json!({ "kind": "event", "report": what }),
+        Content::Remark(remark) => json!({
+            "kind": "message",
+            "sender": side(remark.sender),
+            "level": level(remark.severity),
+            "rule": remark.rule,
+            "method": remark.method,
+            "id": remark.id,
+            "treatment": treatment(remark.treatment),
+            "report": remark.text,
+        }),
+    };
+    if let (Some(session), Some(object)) = (line.session, object.as_object_mut()) {
+        object.insert("session".to_owned(), session.into());
+    }
+    object
+}
+
+/// The names of the fields are those of OpenTelemetry's conventions, where it has them.
+fn trace(line: &Line) {
+    let session = line.session;
+    match &line.content {
+        Content::Event(what) => tracing::info!(guard.session = session, "{what}"),
+        Content::Remark(remark) => {
+            macro_rules! event {
+                ($level:expr) => {
+                    tracing::event!(
+                        $level,
+                        rpc.system.name = "jsonrpc",
+                        rpc.method = remark.method,
+                        jsonrpc.request.id = remark.id.as_ref().map(tracing::field::display),
+                        guard.session = session,
+                        guard.sender = side(remark.sender),
+                        guard.level = level(remark.severity),
+                        guard.rule = remark.rule,
+                        guard.treatment = treatment(remark.treatment),
+                        "{}",
+                        remark.text
+                    )
+                };
+            }
+            match remark.severity {
+                Severity::Note => event!(tracing::Level::INFO),
+                Severity::Rule(Strictness::Should) => event!(tracing::Level::WARN),
+                Severity::Rule(Strictness::Must) => event!(tracing::Level::ERROR),
+            }
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! A guarded session: what passes is recorded, judged and reported, in this order and under one lock.
+
+use std::sync::Arc;
+
+use mcp_protocol_machine::protocol::{Side, Strictness};
+
+use super::judge::{Forward, Judge, Judgement, Remark, Severity, Treatment};
+use super::record::{Recorded, Recorder};
+use super::report::Reporter;
+
+/// One session, with where it is recorded and reported.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// Where there are several, the number of this one.
+    number: Option<u64>,
+    judge: Judge,
+    outputs: Outputs,
+}
+
+/// Where sessions are recorded and reported.
+#[derive(Clone, Debug)]
+pub(crate) struct Outputs {
+    pub(crate) recorder: Option<Arc<Recorder>>,
+    pub(crate) reporter: Reporter,
+}
+
+impl Outputs {
+    /// Records and reports what concerns no session.
+    pub(super) fn event(&self, what: &str) {
+        self.record(None, Recorded::Note(what));
+        self.reporter.event(None, what);
+    }
+
+    fn record(&self, session: Option<u64>, recorded: Recorded<'_>) {
+        let Some(recorder) = &self.recorder else { return };
+        if let Err(problem) = recorder.write(session, recorded) {
+            self.reporter.event(None, problem);
+        }
+    }
+}
+
+impl Session {
+    pub(crate) fn new(number: Option<u64>, judge: Judge, outputs: Outputs) -> Session {
+        Session { number, judge, outputs }
+    }
+
+    /// Takes what one side has sent, and says what becomes of it. Blank text has no message in it.
+    pub(super) fn take(&mut self, sender: Side, text: &[u8]) -> Judgement {
+        if text.trim_ascii().is_empty() {
+            return Judgement::default();
+        }
+        self.outputs.record(self.number, Recorded::Message(sender, text));
+        let judgement = self.judge.judge(sender, text);
+        if judgement.forward != Forward::Whole {
+            self.note("not passed on");
+        }
+        self.record_errors(sender, &judgement);
+        for remark in &judgement.remarks {
+            self.outputs.reporter.remark(self.number, remark.clone());
+        }
+        judgement
+    }
+
+    /// Records the errors that the guard sends, in the name of the side that they stand for.
+    fn record_errors(&self, sender: Side, judgement: &Judgement) {
+        let answers = judgement.answers.iter().map(|answer| (sender.other(), answer));
+        let replacements = judgement.replacements.iter().map(|error| (sender, error));
+        for (side, error) in answers.chain(replacements) {
+            self.outputs.record(self.number, Recorded::Message(side, error));
+        }
+    }
+
+    /// Takes the beginning of what cannot be judged, and says what becomes of it.
+    pub(super) fn unjudged(&mut self, sender: Side, beginning: &[u8], problem: &str) -> Judgement {
+        let mut judgement = self.judge.unjudged(sender, beginning, problem);
+        self.note(problem);
+        let treatment =
+            match (&judgement.forward, judgement.answers.is_empty(), judgement.replacements.is_empty()) {
+                (Forward::Whole, ..) => Treatment::Forwarded,
+                (_, false, _) => Treatment::Refused,
+                (_, _, false) => Treatment::Replaced,
+                _ => Treatment::Dropped,
+            };
+        let severity = Severity::Rule(Strictness::Must);
+        let text = problem.to_owned();
+        let remark = Remark { sender, severity, treatment, method: None, id: None, rule: None, text };
+        self.outputs.reporter.remark(self.number, remark.clone());
+        self.record_errors(sender, &judgement);
+        judgement.remarks.push(remark);
+        judgement
+    }
+
+    /// Records and judges an error that answers a request without having been sent as a message.
+    pub(super) fn settle(&mut self, sender: Side, answer: &[u8]) {
+        self.outputs.record(self.number, Recorded::Message(sender, answer));
+        self.judge.settle(sender, answer);
+    }
+
+    /// Records what happened.
+    pub(super) fn note(&mut self, what: &str) {
+        self.outputs.record(self.number, Recorded::Note(what));
+    }
+
+    /// Records and reports what happened.
+    pub(super) fn event(&mut self, what: &str) {
+        self.note(what);
+        self.outputs.reporter.event(self.number, what);
+    }
+
+    /// The client's requests that have no reply, as `tools/call` (id 5) and so on; nothing if there are none.
+    pub(super) fn unanswered(&self) -> Option<String> {
+        const SHOWN: usize = 5;
+        let requests = self.judge.unanswered(Side::Client);
+        let shown: Vec<String> =
+            requests.iter().take(SHOWN).map(|(method, id)| format!("`{method}` (id {id})")).collect();
+        let more = requests.len().saturating_sub(SHOWN);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        (!shown.is_empty()).then(|| shown.join(", ") + &more)
+    }
+}

@@ -1,0 +1,272 @@
+//! A guard between the standard streams of a client and a server.
+
+use std::io::{self, Read};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
+
+use mcp_protocol_machine::protocol::Side;
+use mcp_runtime::driver::Framing;
+
+use super::child::Server;
+use super::frames::{Cut, FrameCutter};
+use super::judge::{Forward, Judgement};
+use super::outlet::Outlet;
+use super::session::Session;
+use super::streams;
+use crate::framed::framed;
+
+/// How many bytes are read at once.
+const PIECE: usize = 64 * 1024;
+/// How long a process that a server has left behind may hold its output open without writing to it.
+const GRACE: Duration = Duration::from_millis(500);
+
+/// Starts the server, and passes on what the two sides write until the server has exited. Returns its exit code.
+///
+/// # Errors
+/// If the server cannot be started.
+pub(crate) fn run(words: &[String], framing: Framing, limit: usize, session: Session) -> io::Result<u8> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let (mut server, to_server, from_server) = Server::start(words)?;
+        let (from_client, to_client) = streams::take()?;
+        let guarded = Arc::new(Guarded {
+            session: Mutex::new(session),
+            to_client: Outlet::new(to_client),
+            to_server: Outlet::new(to_server),
+            client_has_closed: AtomicBool::new(false),
+        });
+        // Nothing waits for the client: it may stay silent when the server has exited.
+        drop(guarded.pump(Side::Client, from_client, framing, limit));
+        let from_server = guarded.pump(Side::Server, from_server, framing, limit);
+        let code = server.exit_code().await?;
+        from_server.finish();
+        guarded.server_has_exited(code);
+        Ok(code)
+    })
+}
+
+/// The two sides, and what is known of their session.
+#[derive(Debug)]
+struct Guarded {
+    session: Mutex<Session>,
+    to_client: Outlet,
+    to_server: Outlet,
+    client_has_closed: AtomicBool,
+}
+
+/// A thread that reads what one side writes.
+#[derive(Debug)]
+struct Pump {
+    /// It waits for that side.
+    is_reading: Arc<AtomicBool>,
+    finished: Receiver<()>,
+}
+
+impl Guarded {
+    fn session(&self) -> MutexGuard<'_, Session> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The ways to the side that receives, and back to the sender.
+    fn outlets(&self, sender: Side) -> (&Outlet, &Outlet) {
+        match sender {
+            Side::Client => (&self.to_server, &self.to_client),
+            Side::Server => (&self.to_client, &self.to_server),
+        }
+    }
+
+    /// Starts to read what one side writes.
+    fn pump(
+        self: &Arc<Self>,
+        sender: Side,
+        input: impl Read + Send + 'static,
+        framing: Framing,
+        limit: usize,
+    ) -> Pump {
+        let is_reading = Arc::new(AtomicBool::new(false));
+        let (finish, finished): (Sender<()>, _) = channel();
+        let (guarded, reading) = (Arc::clone(self), Arc::clone(&is_reading));
+        thread::spawn(move || {
+            let mut passing = Passing {
+                guarded: &guarded,
+                sender,
+                framing,
+                limit,
+                piece: Vec::new(),
+                is_within: false,
+                long_passes: false,
+                is_over: false,
+            };
+            let closed = passing.run(input, &reading);
+            guarded.side_has_closed(sender, closed);
+            // Nothing waits for the pump of the client.
+            let _ = finish.send(());
+        });
+        Pump { is_reading, finished }
+    }
+
+    fn side_has_closed(&self, sender: Side, closed: Closed) {
+        match (sender, closed) {
+            (Side::Client, Closed::Sender) => {
+                self.client_has_closed.store(true, Ordering::Relaxed);
+                self.session().note("client closes stdin");
+            }
+            (Side::Server, Closed::Sender) => self.session().note("server stdout EOF"),
+            // The side that does not read any more shows in its other stream, or exits.
+            (_, Closed::Receiver) => {}
+        }
+        let (forward, _) = self.outlets(sender);
+        forward.close();
+    }
+
+    fn server_has_exited(&self, code: u8) {
+        let mut session = self.session();
+        session.note(&format!("server exited rc={code}"));
+        if self.client_has_closed.load(Ordering::Relaxed) {
+            return;
+        }
+        if let Some(requests) = session.unanswered() {
+            session.event(&format!("the server exited with {code} and has not answered {requests}"));
+        }
+    }
+}
+
+impl Pump {
+    /// Waits until everything is passed on.
+    fn finish(&self) {
+        while let Err(RecvTimeoutError::Timeout) = self.finished.recv_timeout(GRACE) {
+            if self.is_reading.load(Ordering::Relaxed) {
+                return;
+            }
+        }
+    }
+}
+
+/// Why a pump has ended.
+#[derive(Clone, Copy, Debug)]
+enum Closed {
+    /// The side has closed its stream.
+    Sender,
+    /// The other side does not read any more, or nothing more may pass.
+    Receiver,
+}
+
+/// What one side writes, on its way to the other.
+struct Passing<'a> {
+    guarded: &'a Guarded,
+    sender: Side,
+    framing: Framing,
+    limit: usize,
+    /// What is to be written next.
+    piece: Vec<u8>,
+    /// It ends within a message.
+    is_within: bool,
+    /// What is not judged, and goes by, is passed on.
+    long_passes: bool,
+    /// Where the next message begins is not known, and nothing more may pass.
+    is_over: bool,
+}
+
+impl Passing<'_> {
+    /// Passes on until one side has closed.
+    fn run(&mut self, mut input: impl Read, is_reading: &AtomicBool) -> Closed {
+        let mut cutter = FrameCutter::new(self.framing, self.limit);
+        let mut buffer = vec![0; PIECE];
+        loop {
+            is_reading.store(true, Ordering::Relaxed);
+            let read = input.read(&mut buffer);
+            is_reading.store(false, Ordering::Relaxed);
+            let read = match read {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) | Err(_) => break,
+                Ok(read) => read,
+            };
+            let guarded = self.guarded;
+            let mut session = guarded.session();
+            cutter.feed(buffer.get(..read).unwrap_or_default(), |cut| self.take(&mut session, cut));
+            drop(session);
+            if self.write().is_err() || self.is_over {
+                return Closed::Receiver;
+            }
+        }
+        let guarded = self.guarded;
+        let mut session = guarded.session();
+        cutter.finish(|cut| self.take(&mut session, cut));
+        drop(session);
+        // The side has closed, whether or not this can be written.
+        let _ = self.write();
+        Closed::Sender
+    }
+
+    /// Writes what was passed, after it was judged: no answer can come before that.
+    fn write(&mut self) -> io::Result<()> {
+        if self.piece.is_empty() {
+            return Ok(());
+        }
+        let (forward, _) = self.guarded.outlets(self.sender);
+        let written = forward.pass(&self.piece, self.is_within);
+        self.piece.clear();
+        self.piece.shrink_to(PIECE);
+        written
+    }
+
+    fn take(&mut self, session: &mut Session, cut: Cut<'_>) {
+        match cut {
+            Cut::Frame { bytes, message } => {
+                let judgement = session.take(self.sender, message);
+                self.pass(session, bytes, judgement);
+            }
+            Cut::Long { bytes, begins, ends } => {
+                if begins {
+                    let problem = format!(
+                        "a message is longer than {} bytes and is not judged: allow more with `--max-message`",
+                        self.limit
+                    );
+                    let judgement = session.unjudged(self.sender, bytes, &problem);
+                    self.long_passes = judgement.forward == Forward::Whole;
+                    self.pass(session, &[], judgement);
+                }
+                self.go_by(bytes, !ends);
+            }
+            Cut::Unframed { bytes, problem } => {
+                if let Some(problem) = problem {
+                    let problem = format!("{problem}; nothing more of this side is judged");
+                    let judgement = session.unjudged(self.sender, &[], &problem);
+                    self.long_passes = judgement.forward == Forward::Whole;
+                    self.is_over = !self.long_passes;
+                    self.pass(session, &[], judgement);
+                }
+                self.go_by(bytes, true);
+            }
+        }
+    }
+
+    /// Passes on what a judgement permits, and the errors that stand for the rest.
+    fn pass(&mut self, session: &mut Session, bytes: &[u8], judgement: Judgement) {
+        match judgement.forward {
+            Forward::Whole => self.piece.extend_from_slice(bytes),
+            Forward::Part(batch) => self.piece.extend(framed(self.framing, &batch)),
+            Forward::Nothing => {}
+        }
+        for replacement in judgement.replacements {
+            self.piece.extend(framed(self.framing, &replacement));
+        }
+        let (_, back) = self.guarded.outlets(self.sender);
+        for answer in judgement.answers {
+            if !back.answer(framed(self.framing, &answer)) {
+                session.event("an error was dropped, because its receiver does not read");
+            }
+        }
+    }
+
+    /// Lets bytes go by that are not judged.
+    fn go_by(&mut self, bytes: &[u8], is_within: bool) {
+        if self.long_passes {
+            self.piece.extend_from_slice(bytes);
+            self.is_within = is_within;
+        }
+    }
+}

@@ -1,0 +1,404 @@
+//! A guard over HTTP.
+
+use std::io::{BufRead, BufReader, Read};
+use std::process::{Child, Command};
+
+use reqwest::{Client, RequestBuilder, Response};
+use serde_json::{Value, json};
+
+use super::Test;
+use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded};
+use super::http_server::Server;
+
+pub(crate) const TESTS: [Test; 13] = [
+    ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
+    ("events_pass_as_they_come", || run(events_pass_as_they_come())),
+    ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
+    ("notifications_over_http_are_stopped", || run(notifications_over_http_are_stopped())),
+    ("what_a_server_sends_over_http_is_stopped", || run(what_a_server_sends_over_http_is_stopped())),
+    ("sixty_four_sessions_run_at_once", || run(sixty_four_sessions_run_at_once())),
+    ("requests_over_http_stand_for_themselves", || run(requests_over_http_stand_for_themselves())),
+    ("a_server_may_have_no_sessions", || run(a_server_may_have_no_sessions())),
+    ("a_server_may_be_gone", || run(a_server_may_be_gone())),
+    ("a_session_may_be_unknown", || run(a_session_may_be_unknown())),
+    ("events_that_are_sent_again_are_judged_once", || run(events_that_are_sent_again_are_judged_once())),
+    (
+        "what_is_permitted_of_a_batch_over_http_passes",
+        || run(what_is_permitted_of_a_batch_over_http_passes()),
+    ),
+    ("what_is_not_a_message_passes", || run(what_is_not_a_message_passes())),
+];
+
+fn run(test: impl Future<Output = ()>) {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap().block_on(test);
+}
+
+/// A guard that listens.
+pub(crate) struct Guard {
+    child: Child,
+    reports: BufReader<std::process::ChildStderr>,
+    pub(crate) url: String,
+    client: Client,
+}
+
+impl Guard {
+    pub(crate) fn start(to: &str, more: &[&str]) -> Guard {
+        let arguments = [&["--protocol", "mcp", "--listen", "127.0.0.1:0", "--to", to], more].concat();
+        Guard::run(guard(&arguments))
+    }
+
+    /// Starts a command, and waits until it listens.
+    pub(crate) fn run(mut command: Command) -> Guard {
+        let mut child = command.spawn().unwrap();
+        let mut reports = BufReader::new(child.stderr.take().unwrap());
+        let mut line = String::new();
+        reports.read_line(&mut line).unwrap();
+        let own = line.split("http://").nth(1).unwrap().split(',').next().unwrap();
+        let url = format!("http://{own}/mcp");
+        Guard { child, reports, url, client: Client::builder().no_proxy().build().unwrap() }
+    }
+
+    fn post(&self, session: Option<&str>, message: &str) -> RequestBuilder {
+        post(&self.client, &self.url, session, message)
+    }
+
+    /// Sends a message, and returns the status and the message that answers it.
+    async fn ask(&self, session: Option<&str>, message: &str) -> (u16, Value) {
+        let response = self.post(session, message).send().await.unwrap();
+        (response.status().as_u16(), message_of(&response.text().await.unwrap()))
+    }
+
+    /// Goes through the handshake. Returns the session's id.
+    async fn initialize(&self) -> String {
+        let response = self.post(None, INITIALIZE).send().await.unwrap();
+        let id = response.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+        assert_eq!(self.ask(Some(&id), INITIALIZED).await.0, 202);
+        id
+    }
+
+    /// Stops the guard, and returns its reports.
+    pub(crate) fn stop(mut self) -> String {
+        let id = self.child.id().to_string();
+        assert!(Command::new("kill").arg(id).status().unwrap().success());
+        let mut reports = String::new();
+        self.reports.read_to_string(&mut reports).unwrap();
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+        reports
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        // A test that fails leaves no process behind.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+fn post(client: &Client, url: &str, session: Option<&str>, message: &str) -> RequestBuilder {
+    let request = client
+        .post(url)
+        .header("content-type", "application/json")
+        .header("accept", "application/json, text/event-stream")
+        .body(message.to_owned());
+    match session {
+        Some(id) => request.header("mcp-session-id", id),
+        None => request,
+    }
+}
+
+/// The last message of a body.
+fn message_of(body: &str) -> Value {
+    let line = body
+        .lines()
+        .map(|line| line.strip_prefix("data: ").unwrap_or(line))
+        .rfind(|line| line.trim().starts_with('{'));
+    line.map_or(Value::Null, |line| serde_json::from_str(line).unwrap())
+}
+
+async fn parts(response: Response) -> (u16, Vec<String>, Vec<u8>) {
+    let status = response.status().as_u16();
+    let headers = response.headers().iter().filter(|(name, _)| *name != "date");
+    let mut headers: Vec<String> =
+        headers.map(|(name, value)| format!("{name}: {}", value.to_str().unwrap())).collect();
+    headers.sort();
+    (status, headers, response.bytes().await.unwrap().to_vec())
+}
+
+async fn a_session_over_http_passes_as_it_is() {
+    let path = record("http");
+    let (direct, guarded) = (Server::start("correct").await, Server::start("correct").await);
+    let guard = Guard::start(&guarded.url, &["--enforce", "should", "--record", path.to_str().unwrap()]);
+    let mut session = None;
+    for message in [INITIALIZE, INITIALIZED, CALL, r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#] {
+        let own = parts(guard.post(session.as_deref(), message).send().await.unwrap()).await;
+        let mut other =
+            parts(post(&guard.client, &direct.url, session.as_deref(), message).send().await.unwrap()).await;
+        // The servers say by what name they were called: each by its own.
+        let host = |url: &str| url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
+        for header in &mut other.1 {
+            *header = header.replace(&host(&direct.url), &host(&guarded.url));
+        }
+        assert_eq!(own, other, "{message}");
+        session = Some("session 1".to_owned());
+    }
+    let deleted = guard.client.delete(&guard.url).header("mcp-session-id", "session 1").send().await.unwrap();
+    assert_eq!(deleted.status().as_u16(), 204);
+    assert_eq!(guard.stop(), "");
+    assert_eq!(guarded.seen(), direct.seen());
+    assert_eq!(recorded(&path).len(), 7);
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert_eq!(text.matches("\"session\": 1}").count(), 7, "{text}");
+}
+
+async fn events_pass_as_they_come() {
+    let server = Server::start("slow").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let session = guard.initialize().await;
+    let call = CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}");
+    let mut response = guard.post(Some(&session), &call).send().await.unwrap();
+    let first = response.chunk().await.unwrap().unwrap();
+    assert!(first.ends_with(b"}\r\n\r\n"), "{first:?}");
+    // Only now the server may go on.
+    server.go();
+    let rest = response.text().await.unwrap();
+    assert!(rest.contains("called"), "{rest}");
+    assert_eq!(guard.stop(), "");
+}
+
+async fn a_tool_call_without_a_session_is_stopped() {
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should"]);
+    let (status, refused) = guard.ask(None, CALL).await;
+    assert_eq!((status, &refused["id"], &refused["error"]["code"]), (200, &json!(2), &json!(-32600)));
+    assert_eq!(guard.ask(None, "not JSON").await.0, 400);
+    assert!(server.seen().is_empty(), "nothing was passed on");
+    let session = guard.initialize().await;
+    assert_eq!(guard.ask(Some(&session), CALL).await.1["result"]["content"][0]["text"], "called");
+    let reports = guard.stop();
+    assert!(
+        reports.starts_with("guard: session 1: client: refused: `tools/call` is not permitted"),
+        "{reports}"
+    );
+    assert_eq!(reports.lines().count(), 2, "{reports}");
+}
+
+async fn notifications_over_http_are_stopped() {
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let session = guard.initialize().await;
+    let (status, refused) =
+        guard.ask(Some(&session), r#"{"jsonrpc":"2.0","method":"notifications/message"}"#).await;
+    assert_eq!((status, &refused["id"]), (400, &Value::Null));
+    assert_eq!(server.seen().len(), 2);
+    let long = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}",
+        "x".repeat(70_000)
+    );
+    assert_eq!(guard.ask(Some(&session), &long).await.1["result"], json!({}));
+    guard.stop();
+
+    let guard = Guard::start(&server.url, &["--enforce", "--max-message", "5000"]);
+    let session = guard.initialize().await;
+    let (status, refused) = guard.ask(Some(&session), &long).await;
+    assert_eq!((status, &refused["id"]), (413, &json!(9)));
+    guard.stop();
+
+    let guard = Guard::start(&server.url, &["--max-message", "5000"]);
+    let session = guard.initialize().await;
+    assert_eq!(guard.ask(Some(&session), &long).await.1["result"], json!({}));
+    assert!(guard.stop().contains("a message is longer than 5000 bytes"));
+}
+
+async fn what_a_server_sends_over_http_is_stopped() {
+    let server = Server::start("notifies").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let session = guard.initialize().await;
+    let answer = guard.post(Some(&session), CALL).send().await.unwrap().text().await.unwrap();
+    assert_eq!(answer.matches("data: ").count(), 1, "{answer}");
+    assert_eq!(message_of(&answer)["id"], 2);
+    assert!(guard.stop().starts_with("guard: session 1: server: dropped: "));
+
+    let server = Server::start("strays").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let session = guard.initialize().await;
+    let (status, error) = guard.ask(Some(&session), CALL).await;
+    assert_eq!((status, &error["id"], &error["error"]["code"]), (502, &json!(2), &json!(-32603)));
+    guard.stop();
+
+    // The request of the server is answered in the name of the client.
+    let server = Server::start("asks").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let session = guard.initialize().await;
+    let answer = guard.post(Some(&session), CALL).send().await.unwrap().text().await.unwrap();
+    assert_eq!(answer, "");
+    while server.seen().len() < 4 {
+        tokio::task::yield_now().await;
+    }
+    let answered = server.seen().pop().unwrap();
+    assert_eq!((&answered["id"], &answered["error"]["code"]), (&json!("from the server"), &json!(-32600)));
+    guard.stop();
+}
+
+async fn sixty_four_sessions_run_at_once() {
+    let path = record("many");
+    let server = Server::start("correct").await;
+    let guard = std::sync::Arc::new(Guard::start(
+        &server.url,
+        &["--enforce", "should", "--record", path.to_str().unwrap()],
+    ));
+    let begun = std::sync::Arc::new(tokio::sync::Barrier::new(64));
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..64 {
+        let (guard, begun) = (guard.clone(), begun.clone());
+        clients.spawn(async move {
+            let session = guard.initialize().await;
+            // All sessions are open, with the same ids in each.
+            begun.wait().await;
+            for id in 2..12 {
+                let call = CALL.replace("\"id\":2", &format!("\"id\":{id}"));
+                let answer = guard.ask(Some(&session), &call).await.1;
+                assert_eq!(
+                    (&answer["id"], &answer["result"]["content"][0]["text"]),
+                    (&json!(id), &json!("called"))
+                );
+            }
+        });
+    }
+    while let Some(client) = clients.join_next().await {
+        client.unwrap();
+    }
+    let guard = std::sync::Arc::into_inner(guard).unwrap();
+    assert_eq!(guard.stop(), "");
+    let text = std::fs::read_to_string(&path).unwrap();
+    for session in 1..=64 {
+        assert_eq!(text.matches(&format!("\"session\": {session}}}")).count(), 23, "{session}");
+    }
+}
+
+async fn requests_over_http_stand_for_themselves() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let request =
+        |method: &str| format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{{{meta}}}}}"#);
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should"]);
+    for _ in 0..3 {
+        // The same id, because each stands for itself.
+        assert_eq!(guard.ask(None, &request("tools/list")).await.1["result"]["tools"], json!([]));
+    }
+    let (status, refused) = guard.ask(None, &request("resources/subscribe")).await;
+    assert_eq!((status, &refused["error"]["code"]), (404, &json!(-32601)));
+    assert_eq!(server.seen().len(), 3);
+    assert_eq!(guard.stop().lines().count(), 1);
+}
+
+async fn a_server_may_have_no_sessions() {
+    let server = Server::start("sessionless").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should"]);
+    assert_eq!(guard.ask(None, CALL).await.1["error"]["code"], -32600);
+    for _ in 0..2 {
+        assert_eq!(guard.ask(None, INITIALIZE).await.1["id"], 1);
+        assert_eq!(guard.ask(None, INITIALIZED).await.0, 202);
+        assert_eq!(guard.ask(None, CALL).await.1["result"]["content"][0]["text"], "called");
+        assert_eq!(
+            guard.ask(None, &CALL.replace("tools/call", "prompts/list")).await.1["error"]["code"],
+            -32601
+        );
+    }
+    let reports = guard.stop();
+    assert_eq!(reports.lines().count(), 3, "{reports}");
+}
+
+async fn a_server_may_be_gone() {
+    let gone = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", gone.local_addr().unwrap());
+    drop(gone);
+    let guard = Guard::start(&url, &[]);
+    let (status, error) = guard.ask(None, INITIALIZE).await;
+    assert_eq!((status, &error["id"], &error["error"]["code"]), (502, &json!(1), &json!(-32603)));
+    let message = error["error"]["message"].as_str().unwrap();
+    assert!(
+        message.contains("cannot be reached") && message.ends_with("start it, or correct `--to`"),
+        "{message}"
+    );
+    guard.stop();
+
+    let server = Server::start("breaks").await;
+    let guard = Guard::start(&server.url, &[]);
+    let session = guard.initialize().await;
+    let mut response = guard
+        .post(Some(&session), &CALL.replace("\"x\"", "\"x\",\"_meta\":{\"progressToken\":7}"))
+        .send()
+        .await
+        .unwrap();
+    assert!(response.chunk().await.unwrap().is_some());
+    server.go();
+    assert!(response.bytes().await.is_err(), "the stream breaks as it would without a guard");
+    // The session is as it was.
+    assert_eq!(guard.ask(Some(&session), r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#).await.1["id"], 3);
+    guard.stop();
+}
+
+async fn a_session_may_be_unknown() {
+    let server = Server::start("correct").await;
+    let first = Guard::start(&server.url, &[]);
+    let session = first.initialize().await;
+    first.stop();
+    let guard = Guard::start(&server.url, &[]);
+    for _ in 0..2 {
+        assert_eq!(guard.ask(Some(&session), CALL).await.1["id"], 2);
+    }
+    let reports = guard.stop();
+    assert_eq!(reports.matches("a session is not judged").count(), 1, "{reports}");
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    assert_eq!(guard.ask(Some(&session), CALL).await.0, 404);
+    assert_eq!(
+        guard.client.get(&guard.url).header("mcp-session-id", &session).send().await.unwrap().status(),
+        404
+    );
+    guard.stop();
+}
+
+async fn events_that_are_sent_again_are_judged_once() {
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &[]);
+    let session = guard.initialize().await;
+    let listen = || {
+        guard.client.get(&guard.url).header("accept", "text/event-stream").header("mcp-session-id", &session)
+    };
+    let first = listen().send().await.unwrap().text().await.unwrap();
+    let again = listen().header("last-event-id", "0").send().await.unwrap().text().await.unwrap();
+    assert_eq!(first, again);
+    let reports = guard.stop();
+    assert_eq!(reports.lines().count(), 1, "{reports}");
+}
+
+async fn what_is_permitted_of_a_batch_over_http_passes() {
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should"]);
+    let begun = guard.post(None, &INITIALIZE.replace("2025-11-25", "2025-03-26")).send().await.unwrap();
+    let session = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    assert_eq!(guard.ask(Some(&session), INITIALIZED).await.0, 202);
+    let (ping, list) =
+        (json!({ "jsonrpc": "2.0", "id": 6, "method": "ping" }), CALL.replace("tools/call", "prompts/list"));
+    // The server accepts batches and answers none.
+    let (status, refused) = guard.ask(Some(&session), &format!("[{list},{ping}]")).await;
+    assert_eq!((status, &refused["id"]), (200, &json!(2)));
+    assert_eq!(server.seen().pop(), Some(json!([ping])));
+    assert_eq!(guard.stop().lines().count(), 1);
+}
+
+async fn what_is_not_a_message_passes() {
+    let server = Server::start("correct").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should"]);
+    let other = guard.url.replace("/mcp", "/register");
+    let response = guard.client.post(&other).body("{\"client_name\":\"x\"}").send().await.unwrap();
+    assert_eq!(response.text().await.unwrap(), "something else at /register");
+    // Another spelling of the endpoint is the endpoint.
+    let other = guard.url.replace("/mcp", "//mcp/");
+    assert_eq!(guard.client.post(&other).body("{}").send().await.unwrap().status(), 400);
+    // A name that is not the guard's reaches the server, which can refuse it.
+    let foreign = guard.post(None, INITIALIZE).header("host", "evil.example").send().await.unwrap();
+    assert_eq!(foreign.headers()["x-host"], "evil.example");
+    guard.stop();
+}

@@ -1,0 +1,63 @@
+//! A small MCP server that accepts everything at any time, and does one thing wrong by its manner.
+
+use std::io::{BufRead, stdin};
+
+use serde_json::{Value, json};
+
+/// Serves on the standard streams until the input ends.
+pub(crate) fn serve(manner: &str) {
+    let mut input = stdin().lock();
+    let mut line = Vec::new();
+    if manner == "chatty" {
+        say("Listening");
+    }
+    while input.read_until(b'\n', &mut line).unwrap() > 0 {
+        if let Ok(message) = serde_json::from_slice::<Value>(&line) {
+            for answer in answers(manner, &message) {
+                say(&answer.to_string());
+            }
+        }
+        line.clear();
+    }
+}
+
+fn say(text: &str) {
+    println!("{text}");
+}
+
+/// What the server writes after a message.
+pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
+    let result = |result: Value| json!({ "jsonrpc": "2.0", "id": message["id"], "result": result });
+    let text = |text: String| result(json!({ "content": [{ "type": "text", "text": text }] }));
+    match message["method"].as_str() {
+        Some("initialize") => vec![result(json!({
+            "protocolVersion": message["params"]["protocolVersion"],
+            "capabilities": { "tools": {} },
+            "serverInfo": { "name": "small", "version": "1" },
+        }))],
+        Some("ping") => vec![result(json!({}))],
+        Some("tools/list") if manner == "misshapen" => vec![result(json!({ "tools": "none" }))],
+        Some("tools/list") => vec![result(json!({ "tools": [] }))],
+        Some("tools/call") => match manner {
+            // The call is answered when the answer to this request has come.
+            "asks" => vec![json!({ "jsonrpc": "2.0", "id": "from the server", "method": "tools/list" })],
+            "notifies" => {
+                vec![json!({ "jsonrpc": "2.0", "method": "notifications/unheard-of" }), text("called".into())]
+            }
+            "strays" => vec![json!({ "jsonrpc": "2.0", "id": 777, "result": {} }), text("called".into())],
+            "garbles" => vec![json!({ "jsonrpc": "2.0", "id": message["id"], "result": {}, "error": {} })],
+            "dies" => std::process::exit(3),
+            _ => vec![text("called".into())],
+        },
+        Some(_) if !message["id"].is_null() => {
+            let error = json!({ "code": -32601, "message": "no such method" });
+            vec![json!({ "jsonrpc": "2.0", "id": message["id"], "error": error })]
+        }
+        None if message["id"] == "from the server" => {
+            let code = message["error"]["code"].clone();
+            let content = json!([{ "type": "text", "text": format!("the client said {code}") }]);
+            vec![json!({ "jsonrpc": "2.0", "id": 2, "result": { "content": content } })]
+        }
+        _ => Vec::new(),
+    }
+}

@@ -1,0 +1,349 @@
+//! A guard over standard streams: what passes, what is stopped, and how it ends.
+
+use std::process::Command;
+
+use serde_json::{Value, json};
+
+use super::Test;
+use super::client::{CALL, Client, INITIALIZE, feed, guard, guard_of, record, recorded};
+
+pub(crate) const TESTS: [Test; 19] = [
+    ("bytes_pass_as_they_are", bytes_pass_as_they_are),
+    ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
+    ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
+    ("mistakes_are_reported_and_pass", mistakes_are_reported_and_pass),
+    ("a_tool_call_before_initialize_is_stopped", a_tool_call_before_initialize_is_stopped),
+    ("the_level_says_what_is_stopped", the_level_says_what_is_stopped),
+    ("text_that_is_not_a_message_is_stopped", text_that_is_not_a_message_is_stopped),
+    ("requests_of_a_server_are_answered", requests_of_a_server_are_answered),
+    ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
+    ("replies_are_replaced", replies_are_replaced),
+    ("what_is_permitted_of_a_batch_passes", what_is_permitted_of_a_batch_passes),
+    ("requests_that_stand_for_themselves_are_judged", requests_that_stand_for_themselves_are_judged),
+    ("long_messages_go_by_or_are_refused", long_messages_go_by_or_are_refused),
+    ("exit_codes_are_passed_on", exit_codes_are_passed_on),
+    ("signals_are_passed_on", signals_are_passed_on),
+    ("a_server_that_dies_leaves_its_requests", a_server_that_dies_leaves_its_requests),
+    ("streams_that_close_are_closed", streams_that_close_are_closed),
+    ("reports_do_not_hold_up_the_traffic", reports_do_not_hold_up_the_traffic),
+    ("reports_have_three_formats", reports_have_three_formats),
+];
+
+/// A server that returns what it reads, before which the guard has to let everything pass.
+fn through_cat(arguments: &[&str], input: &[u8]) -> (i32, Vec<u8>) {
+    let output = feed(guard(&[arguments, &["--", "cat"]].concat()), input);
+    (output.status.code().unwrap(), output.stdout)
+}
+
+fn bytes_pass_as_they_are() {
+    let odd: Vec<u8> = (0..=255).cycle().take(70_000).collect();
+    for text in [
+        &b""[..],
+        b"\n\n \r\n\t\n",
+        b" {\"jsonrpc\" : \"2.0\",\t\"id\":1.0}\r\n\r\n[]\nnull\n\xff\xfe\0\n",
+        b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n{\"half",
+        &odd,
+    ] {
+        let (code, passed) = through_cat(&["--protocol", "mcp"], text);
+        assert_eq!(code, 0);
+        assert!(passed == text, "{:?}", String::from_utf8_lossy(text));
+    }
+}
+
+fn messages_with_a_length_pass_as_they_are() {
+    let ping = "Content-Length: 44\r\n\r\n{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"shutdown\"}\n";
+    for text in [
+        ping.to_owned(),
+        ping.repeat(3),
+        format!("content-length:  2\r\nContent-Type: x\r\n\r\n{{}}{ping}"),
+        format!("{ping}no header\r\n\r\nContent-Length: 2\r\n\r\n{{}}"),
+        format!("{ping}Content-Length: 2000\r\n\r\n{{}}"),
+    ] {
+        let (code, passed) = through_cat(&["--protocol", "lsp"], text.as_bytes());
+        assert_eq!((code, String::from_utf8(passed).unwrap()), (0, text));
+    }
+}
+
+fn a_good_session_is_recorded_and_nothing_is_said() {
+    let path = record("good");
+    let mut client =
+        Client::start(guard_of("correct", &["--enforce", "should", "--record", path.to_str().unwrap()]));
+    client.initialize();
+    let called = client.ask(CALL);
+    assert_eq!(called["result"]["content"][0]["text"], "called");
+    assert_eq!(client.close(), (0, String::new(), String::new()));
+    let recorded = recorded(&path);
+    let writers: Vec<&str> = recorded.iter().map(|(writer, _)| writer.as_str()).collect();
+    assert_eq!(writers, ["c2s", "s2c", "c2s", "c2s", "s2c"]);
+    assert_eq!(recorded[0].1, serde_json::from_str::<Value>(INITIALIZE).unwrap());
+    assert_eq!(recorded[4].1, called);
+}
+
+fn mistakes_are_reported_and_pass() {
+    let mut client = Client::start(guard_of("correct", &[]));
+    assert_eq!(client.ask(CALL)["result"]["content"][0]["text"], "called");
+    client.initialize();
+    assert_eq!(client.ask(r#"{"jsonrpc":"2.0","id":2,"method":"prompts/list"}"#)["error"]["code"], -32601);
+    let (code, rest, reports) = client.close();
+    assert_eq!((code, rest.as_str()), (0, ""));
+    let reports: Vec<&str> = reports.lines().collect();
+    let expected =
+        ["guard: client: `tools/call` is not permitted in `Uninit`", "guard: client: `prompts/list`"];
+    assert_eq!(reports.len(), expected.len(), "{reports:#?}");
+    for (report, expected) in reports.iter().zip(expected) {
+        assert!(report.starts_with(expected), "{report}");
+    }
+}
+
+fn a_tool_call_before_initialize_is_stopped() {
+    let path = record("early");
+    let mut client =
+        Client::start(guard_of("correct", &["--enforce", "should", "--record", path.to_str().unwrap()]));
+    let refused = client.ask(CALL);
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32600)));
+    assert_eq!(refused["error"]["data"]["state"], "Uninit");
+    // The session goes on.
+    client.initialize();
+    assert_eq!(client.ask(&CALL.replace("2,", "3,"))["result"]["content"][0]["text"], "called");
+    let (code, rest, reports) = client.close();
+    assert_eq!((code, rest.as_str()), (0, ""));
+    assert!(
+        reports.starts_with("guard: client: refused: `tools/call` is not permitted in `Uninit`"),
+        "{reports}"
+    );
+    assert_eq!(reports.lines().count(), 1, "{reports}");
+    assert_eq!(recorded(&path)[1], ("s2c".to_owned(), refused));
+}
+
+fn the_level_says_what_is_stopped() {
+    let mut client = Client::start(guard_of("correct", &["--enforce"]));
+    // The specification only advises against it.
+    assert_eq!(client.ask(CALL)["result"]["content"][0]["text"], "called");
+    client.initialize();
+    // A server without the capability must not be asked.
+    let refused = client.ask(r#"{"jsonrpc":"2.0","id":3,"method":"prompts/list"}"#);
+    assert!(refused["error"]["message"].as_str().unwrap().contains("must"), "{refused}");
+    let (code, _, reports) = client.close();
+    assert_eq!(code, 0);
+    assert_eq!(reports.matches("refused").count(), 1, "{reports}");
+}
+
+fn text_that_is_not_a_message_is_stopped() {
+    let mut client = Client::start(guard_of("chatty", &["--enforce"]));
+    assert_eq!(client.ask("not JSON")["error"]["code"], -32700);
+    assert_eq!(client.ask(r#"{"jsonrpc":"2.0","id":7}"#)["id"], 7);
+    client.initialize();
+    let (code, rest, reports) = client.close();
+    assert_eq!((code, rest.as_str()), (0, ""), "what the server says between its messages does not pass");
+    assert!(reports.contains("guard: server: dropped: malformed message"), "{reports}");
+    let mut client = Client::start(guard_of("chatty", &[]));
+    assert_eq!(client.read(), json!("Listening\n"));
+    client.initialize();
+    assert_eq!(client.close().0, 0);
+}
+
+fn requests_of_a_server_are_answered() {
+    let mut client = Client::start(guard_of("asks", &["--enforce"]));
+    client.initialize();
+    // The server has got the error, and the client has seen nothing of its request.
+    assert_eq!(client.ask(CALL)["result"]["content"][0]["text"], "the client said -32600");
+    let (_, rest, reports) = client.close();
+    assert_eq!(rest, "");
+    assert!(reports.starts_with("guard: server: refused: `tools/list`"), "{reports}");
+    assert_eq!(reports.lines().count(), 1, "{reports}");
+}
+
+fn notifications_and_stray_replies_are_dropped() {
+    for manner in ["notifies", "strays"] {
+        let mut client = Client::start(guard_of(manner, &["--enforce"]));
+        client.initialize();
+        assert_eq!(client.ask(CALL)["result"]["content"][0]["text"], "called", "{manner}");
+        let (_, rest, reports) = client.close();
+        assert_eq!(rest, "");
+        assert!(reports.starts_with("guard: server: dropped: "), "{reports}");
+        assert_eq!(reports.lines().count(), 1, "{reports}");
+    }
+}
+
+fn replies_are_replaced() {
+    let mut client = Client::start(guard_of("garbles", &["--enforce"]));
+    client.initialize();
+    let replaced = client.ask(CALL);
+    assert_eq!((&replaced["id"], &replaced["error"]["code"]), (&json!(2), &json!(-32603)));
+    let (_, _, reports) = client.close();
+    assert!(reports.starts_with("guard: server: replaced: malformed message with the id 2"), "{reports}");
+
+    let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
+    let mut client = Client::start(guard_of("misshapen", &["--enforce", "--payloads"]));
+    client.initialize();
+    let replaced = client.ask(list);
+    assert_eq!((&replaced["id"], &replaced["error"]["code"]), (&json!(3), &json!(-32603)));
+    // The id is free of the request that had it.
+    assert_eq!(client.ask(&list.replace('3', "4"))["id"], 4);
+    let (_, rest, reports) = client.close();
+    assert_eq!(rest, "");
+    assert_eq!(reports.lines().count(), 2, "{reports}");
+    let mut client = Client::start(guard_of("misshapen", &["--payloads"]));
+    client.initialize();
+    assert_eq!(client.ask(list)["result"]["tools"], "none");
+    assert!(client.close().2.contains("does not have its shape"));
+}
+
+fn what_is_permitted_of_a_batch_passes() {
+    let batch = |guard: Command| {
+        let mut client = Client::start(guard);
+        client.ask(&INITIALIZE.replace("2025-11-25", "2025-03-26"));
+        client.write("{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}\n");
+        client.write("[{\"jsonrpc\":\"2.0\",\"id\":5,\"method\":\"prompts/list\"}, {\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}]\n");
+        client.close()
+    };
+    let server = "read x; echo '{\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{\"protocolVersion\":\"2025-03-26\",\"capabilities\":{},\"serverInfo\":{\"name\":\"s\",\"version\":\"1\"}}}'; read x; cat >&2";
+    let command =
+        |enforce: &[&str]| guard(&[&["--protocol", "mcp"], enforce, &["--", "sh", "-c", server]].concat());
+    let (_, answers, passed) = batch(command(&["--enforce", "should"]));
+    assert!(passed.contains("[{\"jsonrpc\":\"2.0\",\"id\":6,\"method\":\"ping\"}]\n"), "{passed}");
+    let answer: Value = serde_json::from_str(answers.trim()).unwrap();
+    assert_eq!(answer["id"], 5);
+    let (_, answers, passed) = batch(command(&[]));
+    assert!(passed.contains("\"prompts/list\"}, {"), "{passed}");
+    assert_eq!(answers, "");
+}
+
+fn requests_that_stand_for_themselves_are_judged() {
+    let meta = r#""_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}"#;
+    let request = |id: u8, method: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"{method}","params":{{{meta}}}}}"#)
+    };
+    let mut client = Client::start(guard_of("correct", &["--enforce", "should"]));
+    // This server does not know it, as one of the revisions with a handshake.
+    assert_eq!(client.ask(&request(1, "server/discover"))["error"]["code"], -32601);
+    assert_eq!(client.ask(&request(2, "tools/list"))["result"]["tools"], json!([]));
+    let refused = client.ask(&request(3, "resources/subscribe"));
+    assert_eq!(refused["error"]["code"], -32601, "it is not a method of this revision: {refused}");
+    client.ask(&INITIALIZE.replace("\"id\":1", "\"id\":4"));
+    assert_eq!(client.ask(r#"{"jsonrpc":"2.0","id":5,"method":"ping"}"#)["result"], json!({}));
+    let (_, _, reports) = client.close();
+    assert_eq!(reports.lines().count(), 1, "{reports}");
+    assert!(reports.starts_with("guard: client: refused: `resources/subscribe`"), "{reports}");
+}
+
+fn long_messages_go_by_or_are_refused() {
+    let long = |id: &str| {
+        format!(
+            "{{\"jsonrpc\":\"2.0\",{id}\"method\":\"ping\",\"params\":{{\"x\":\"{}\"}}}}",
+            "x".repeat(300_000)
+        )
+    };
+    let text = format!("{}\n{}\n", long("\"id\":8,"), long(""));
+    let (code, passed) = through_cat(&["--protocol", "mcp", "--max-message", "1000"], text.as_bytes());
+    assert!((code, String::from_utf8(passed).unwrap()) == (0, text.clone()));
+    let output = feed(guard_of("correct", &["--enforce", "--max-message", "1000"]), text.as_bytes());
+    let answers = String::from_utf8(output.stdout).unwrap();
+    let ids: Vec<Value> =
+        answers.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()["id"].take()).collect();
+    assert_eq!(ids, [json!(8), Value::Null], "{answers}");
+    let reports = String::from_utf8(output.stderr).unwrap();
+    assert!(reports.contains("refused: a message is longer than 1000 bytes"), "{reports}");
+}
+
+fn exit_codes_are_passed_on() {
+    let code =
+        |script: &str| feed(guard(&["--protocol", "mcp", "--", "sh", "-c", script]), b"").status.code();
+    assert_eq!(code("exit 0"), Some(0));
+    assert_eq!(code("exit 7"), Some(7));
+    assert_eq!(code("kill -9 $$"), Some(137));
+    let missing = feed(guard(&["--protocol", "mcp", "--", "no such program"]), b"");
+    assert_eq!(missing.status.code(), Some(2));
+    let reported = String::from_utf8(missing.stderr).unwrap();
+    assert!(reported.starts_with("sessionc: the server cannot be started: "), "{reported}");
+}
+
+fn signals_are_passed_on() {
+    for (signal, code) in [("TERM", 143), ("INT", 130), ("HUP", 129), ("USR1", 138)] {
+        let mut client =
+            Client::start(guard(&["--protocol", "mcp", "--", "sh", "-c", "echo ready; exec sleep 1000"]));
+        assert_eq!(client.read(), json!("ready\n"));
+        let killed = Command::new("kill").args([&format!("-{signal}"), &client.id().to_string()]).status();
+        assert!(killed.unwrap().success());
+        assert_eq!(client.wait().0, code, "{signal}");
+    }
+    // A server may have its own way.
+    let trap = "trap 'echo bye; exit 5' TERM; echo ready; while :; do read x; done";
+    let mut client = Client::start(guard(&["--protocol", "mcp", "--", "sh", "-c", trap]));
+    client.read();
+    assert!(Command::new("kill").arg(client.id().to_string()).status().unwrap().success());
+    // Some shells run their traps only when `read` returns.
+    let _ = client.try_write("\n");
+    let (code, rest, _) = client.wait();
+    assert_eq!((code, rest.as_str()), (5, "bye\n"));
+}
+
+fn a_server_that_dies_leaves_its_requests() {
+    let mut client = Client::start(guard_of("dies", &[]));
+    client.initialize();
+    client.write(&format!("{CALL}\n"));
+    let (code, rest, reports) = client.wait();
+    assert_eq!((code, rest.as_str()), (3, ""));
+    assert_eq!(reports, "guard: the server exited with 3 and has not answered `tools/call` (id 2)\n");
+}
+
+fn streams_that_close_are_closed() {
+    // The server has closed its output and goes on until its input ends.
+    let mut client =
+        Client::start(guard(&["--protocol", "mcp", "--", "sh", "-c", "exec >&-; cat >/dev/null; exit 4"]));
+    assert_eq!(client.read(), json!(""), "the output ends");
+    assert_eq!(client.close().0, 4);
+    // The server has closed its input: the client learns it as it would from the server.
+    let mut client = Client::start(guard(&[
+        "--protocol",
+        "mcp",
+        "--",
+        "sh",
+        "-c",
+        "exec <&-; echo closed; read x; exec sleep 1000",
+    ]));
+    assert_eq!(client.read(), json!("closed\n"));
+    while client.try_write("{}\n").is_ok() {}
+    // A process that the server leaves behind holds its output open.
+    let left =
+        feed(guard(&["--protocol", "mcp", "--", "sh", "-c", "sleep 1000 2>&- & echo $!; exit 6"]), b"");
+    assert_eq!(left.status.code(), Some(6));
+    let pid = String::from_utf8(left.stdout).unwrap();
+    assert!(Command::new("kill").arg(pid.trim()).status().unwrap().success());
+    assert!(Command::new("kill").arg(client.id().to_string()).status().unwrap().success());
+    client.wait();
+}
+
+fn reports_do_not_hold_up_the_traffic() {
+    let text = "not JSON\n".repeat(20_000);
+    let mut client = Client::start(guard(&["--protocol", "mcp", "--", "cat"]));
+    for piece in text.as_bytes().chunks(900) {
+        client.write(std::str::from_utf8(piece).unwrap());
+        for _ in 0..100 {
+            client.read();
+        }
+    }
+    // Nothing of standard error was read until here.
+    let (code, _, reports) = client.close();
+    assert_eq!(code, 0);
+    assert!(
+        reports.contains(" reports were dropped: standard error was not read fast enough"),
+        "{}",
+        reports.len()
+    );
+}
+
+fn reports_have_three_formats() {
+    let reports = |format: &str| {
+        let arguments = ["--protocol", "mcp", "--enforce", "--reports", format, "--", "cat"];
+        String::from_utf8(feed(guard(&arguments), b"nothing\n").stderr).unwrap()
+    };
+    assert!(reports("text").starts_with("guard: client: refused: malformed message: "));
+    let json: Value = serde_json::from_str(&reports("json")).unwrap();
+    assert_eq!(
+        (&json["kind"], &json["sender"], &json["level"], &json["treatment"]),
+        (&json!("message"), &json!("client"), &json!("must"), &json!("refused"))
+    );
+    let event: Value = serde_json::from_str(&reports("tracing")).unwrap();
+    assert_eq!((&event["level"], &event["fields"]["guard.sender"]), (&json!("ERROR"), &json!("client")));
+}
