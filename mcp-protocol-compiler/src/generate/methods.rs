@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol::StateIndex;
+use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
 
 use crate::compiled::Compiled;
-use crate::plan::{RolePlan, role_module};
+use crate::plan::{MethodKind, RolePlan, role_module};
 use crate::source::Span;
 
 /// A method of a value of a session or sub-session, or of the trait of its handlers.
@@ -20,6 +20,8 @@ pub struct TypedMethod {
     pub states: Vec<String>,
     /// The step in the text, or the state for what is not a step, such as `close`.
     pub step: Span,
+    /// The message that it sends, receives or refuses; nothing for `next` and `close`.
+    pub message: Option<String>,
     /// The method in Rust, on one line.
     pub signature: String,
 }
@@ -68,6 +70,7 @@ impl Finder<'_> {
                     handles: false,
                     states: names(state.index).collect(),
                     step: method.span,
+                    message: message_of(&method.what).map(|message| self.name(message)),
                     signature: (*signature).to_owned(),
                 });
             }
@@ -81,9 +84,31 @@ impl Finder<'_> {
                 handles: true,
                 states: input.states.iter().flat_map(|index| names(*index)).collect(),
                 step: input.span,
+                message: Some(self.name(input.message)),
                 signature: (*signature).to_owned(),
             });
         }
+    }
+
+    fn name(&self, message: MessageIndex) -> String {
+        self.compiled.plan.message_name(message).to_owned()
+    }
+}
+
+/// The message that a method is about.
+fn message_of(what: &MethodKind) -> Option<MessageIndex> {
+    match what {
+        MethodKind::Send { message, .. }
+        | MethodKind::Receive { message, .. }
+        | MethodKind::Notify { message }
+        | MethodKind::Open { message, .. } => Some(*message),
+        MethodKind::Exchange { request, .. }
+        | MethodKind::Choose { request, .. }
+        | MethodKind::Refuse { request, .. }
+        | MethodKind::Cancelled { request }
+        | MethodKind::OpenExchange { request, .. } => Some(*request),
+        MethodKind::Call(call) | MethodKind::Pages(call) => Some(call.request),
+        MethodKind::Next(_) | MethodKind::Split { .. } | MethodKind::Close => None,
     }
 }
 

@@ -1,5 +1,7 @@
 //! What the text at a position may go on with.
 
+use std::path::Path;
+
 use lsp_protocols::types::{
     CompletionItem, CompletionItemKind, CompletionParams, CompletionResponse, CompletionTextEdit,
     Documentation, MarkupContent, MarkupKind, TextEdit,
@@ -46,6 +48,9 @@ pub(super) fn complete(
         asked.symbols.all().iter().filter(|symbol| !symbol.declarations.is_empty() && is_shown(symbol));
     let mut items: Vec<CompletionItem> = names.map(item).collect();
     items.extend(context.place.words().map(word));
+    if context.place == Place::Import {
+        items.extend(importable(snapshot, &asked.path));
+    }
     for item in &mut items {
         item.text_edit = Some(CompletionTextEdit::Edit(TextEdit::new(range, item.label.clone())));
     }
@@ -87,4 +92,19 @@ fn word(word: &str) -> CompletionItem {
         sort_text: Some(format!("~{word}")),
         ..CompletionItem::default()
     }
+}
+
+/// The files of the workspace in the folder of a file and below.
+fn importable(snapshot: &Snapshot, path: &Path) -> impl Iterator<Item = CompletionItem> {
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let others = snapshot.files.iter().filter(move |other| *other != path);
+    others.filter_map(move |other| {
+        let parts: Option<Vec<&str>> =
+            other.strip_prefix(folder).ok()?.iter().map(|part| part.to_str()).collect();
+        Some(CompletionItem {
+            label: parts?.join("/"),
+            kind: Some(CompletionItemKind::FILE),
+            ..CompletionItem::default()
+        })
+    })
 }

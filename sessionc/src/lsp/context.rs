@@ -26,6 +26,8 @@ pub(super) enum Place {
     Shape,
     /// What may follow a declared message.
     Modifier,
+    /// The path of a file, in its quotes.
+    Import,
     /// A new name, text, a comment: nothing can be proposed.
     Nothing,
 }
@@ -47,7 +49,7 @@ impl Place {
             Place::Payload => &["null"],
             Place::Shape => &BUILT_IN,
             Place::Modifier => &words::MODIFIERS,
-            Place::Dual | Place::Nothing => &[],
+            Place::Dual | Place::Import | Place::Nothing => &[],
         };
         // A declaration may end anywhere, and another item begin.
         let more: &[&str] = if self == Place::Modifier { &words::ITEMS } else { &[] };
@@ -84,7 +86,19 @@ impl Context {
         let item = Item::around(&before, text);
         let in_text =
             here.is_some_and(|token| matches!(token.kind, Kind::Text | Kind::Number | Kind::Unknown));
-        let place = if in_comment || in_text { Place::Nothing } else { item.place(&before, text) };
+        let place = match (in_comment, here.filter(|_| in_text)) {
+            (true, _) => Place::Nothing,
+            (false, Some(token)) => {
+                let is_import =
+                    before.iter().rfind(|other| other.end <= token.start).map(text) == Some("import");
+                let start = token.start + 1;
+                if is_import && sources.slice(token.span(file)).starts_with('"') {
+                    return Context { place: Place::Import, start, item: item.start };
+                }
+                Place::Nothing
+            }
+            (false, None) => item.place(&before, text),
+        };
         Context { place, start, item: item.start }
     }
 }

@@ -30,7 +30,9 @@ pub(super) fn session_files(folders: &[PathBuf]) -> Vec<PathBuf> {
             let Ok(kind) = entry.file_type() else { continue };
             if kind.is_dir() && depth < DEEPEST && !is_skipped(&path) {
                 waiting.push((path, depth + 1));
-            } else if !kind.is_dir() && path.extension().is_some_and(|end| end == "session") {
+            } else if (kind.is_file() || kind.is_symlink())
+                && path.extension().is_some_and(|end| end == "session")
+            {
                 found.push(path);
             }
         }

@@ -5,7 +5,7 @@ use std::path::Path;
 use lsp_protocols::types::{Hover, HoverContents, HoverParams, MarkupContent, MarkupKind};
 use mcp_protocol_compiler::dual::dual;
 use mcp_protocol_compiler::generate::TypedMethod;
-use mcp_protocol_compiler::source::{SourceMap, Span};
+use mcp_protocol_compiler::source::Span;
 use mcp_protocol_compiler::symbols::{Symbol, SymbolKind, symbols};
 use mcp_runtime::RpcError;
 
@@ -43,6 +43,7 @@ pub(super) fn hover(snapshot: &Snapshot, params: &HoverParams) -> Result<Option<
                 }
                 rust_of_state(&mut page, symbol, &analysis);
             }
+            SymbolKind::Protocol | SymbolKind::Key | SymbolKind::Shape | SymbolKind::Loop => {}
             _ => rust_of_message(&mut page, &asked, symbol, &analysis),
         }
     }
@@ -77,21 +78,18 @@ fn rust_of_state(page: &mut Page, symbol: &Symbol, analysis: &Analysis) {
     page.methods(all.iter().filter(|method| method.states.contains(&symbol.name) || is_start(method)));
 }
 
-/// The methods that send or receive a message: those of one step, or of all.
+/// The methods that send or receive a message: those of the step that was asked about, or all.
 fn rust_of_message(page: &mut Page, asked: &Asked, symbol: &Symbol, analysis: &Analysis) {
-    let sources: &SourceMap = &analysis.compilation().sources;
-    let file = file_at(sources, &asked.path);
-    let is_here =
-        |step: Span| Some(step.file) == file && step.start <= asked.offset && asked.offset <= step.end;
-    let is_step = |method: &&TypedMethod| sources.slice(method.step).starts_with(['!', '?']);
-    let steps = || analysis.methods().iter().filter(is_step);
-    if steps().any(|method| is_here(method.step)) {
-        return page.methods(steps().filter(|method| is_here(method.step)));
-    }
-    let of_message = |method: &&TypedMethod| {
-        sources.slice(method.step).trim_start_matches(['!', '?']).trim_start() == symbol.name
+    let file = file_at(&analysis.compilation().sources, &asked.path);
+    let is_here = |method: &&TypedMethod| {
+        let Span { start, end, .. } = method.step;
+        method.message.is_some() && Some(method.step.file) == file && (start..=end).contains(&asked.offset)
     };
-    page.methods(steps().filter(of_message));
+    let all = || analysis.methods().iter();
+    if all().any(|method| is_here(&method)) {
+        return page.methods(all().filter(is_here));
+    }
+    page.methods(all().filter(|method| method.message.as_ref() == Some(&symbol.name)));
 }
 
 /// Markdown, part by part.

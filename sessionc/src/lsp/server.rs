@@ -74,7 +74,7 @@ fn folders(params: &InitializeParams) -> Vec<PathBuf> {
 }
 
 fn capabilities(editor: Editor) -> ServerCapabilities {
-    let typed = ["!", "?", ".", "(", ":", "="];
+    let typed = ["!", "?", ".", "(", ":", "=", "\""];
     ServerCapabilities {
         position_encoding: Some(editor.encoding.kind()),
         text_document_sync: Some(TextDocumentSyncKind::FULL.into()),

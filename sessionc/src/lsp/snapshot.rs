@@ -1,6 +1,6 @@
 //! Everything that an answer is made from, as it was when the question came.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -38,11 +38,12 @@ pub(super) struct Asked {
 }
 
 impl Snapshot {
-    /// The bytes of a file: those of the editor, or else those on disk.
+    /// The bytes of a file: those of the editor, or else those on disk. Opening what is not a file might wait indefinitely.
     pub(super) fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         match self.documents.get(&normal(path)) {
             Some(document) => Ok(document.text.as_bytes().to_vec()),
-            None => bytes_of(File::open(path)?),
+            None if fs::metadata(path)?.is_file() => bytes_of(File::open(path)?),
+            None => Err(io::Error::other("it is not a file")),
         }
     }
 

@@ -259,6 +259,33 @@ async fn what_fits_is_proposed() {
     editor.end().await;
 }
 
+/// Behind `import` the files in the folder and below are proposed.
+#[tokio::test]
+async fn files_to_import_are_proposed() {
+    let files = [("a.session", ""), ("parts/b.session", ""), ("target/c.session", "")];
+    let editor = Editor::new("importing", &files).await;
+    for (text, typed) in [("import \"", 8), ("import \"par\"\nclient C\n", 11)] {
+        let document = editor.open("main.session", text).await;
+        let params = CompletionParams {
+            text_document_position: editor.at("main.session", position(text, typed)),
+            work_done_progress_params: Default::default(),
+            partial_result_params: Default::default(),
+            context: None,
+        };
+        match document.completion(params).await.unwrap().unwrap() {
+            CompletionResponse::Array(items) => {
+                let labels: Vec<_> = items.iter().map(|item| item.label.as_str()).collect();
+                assert_eq!(labels, ["a.session", "parts/b.session"]);
+                let Some(CompletionTextEdit::Edit(edit)) = &items[0].text_edit else { panic!("{items:?}") };
+                assert_eq!(slice(text, edit.range), &text[8..typed]);
+            }
+            other => panic!("{other:?}"),
+        }
+        editor.close(document, "main.session").await;
+    }
+    editor.end().await;
+}
+
 async fn diagram(editor: &Editor, argument: Value) -> Result<Value, String> {
     let params = ExecuteCommandParams {
         command: "sessionc.diagram".to_owned(),

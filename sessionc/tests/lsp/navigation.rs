@@ -186,16 +186,20 @@ async fn a_hover_shows_a_state_its_dual_and_its_methods() {
     editor.end().await;
 }
 
-/// What comes at any time is handled by a trait.
+/// What comes at any time is handled by a trait. A step with a group is a step of each of its messages.
 #[tokio::test]
 async fn a_hover_shows_the_method_of_a_handler() {
     let editor = Editor::with("handler", &[], markdown()).await;
-    let text =
-        COUNTER.replace("Teller = Ready", "notification News \"news\"\nTeller = (Ready, *( ?News . End ))");
+    let more = "notification News \"news\"\nnotification Late \"late\"\ngroup Fresh = News | Late\n\
+                Teller = (Ready, *( ?Fresh . End ))";
+    let text = COUNTER.replace("Teller = Ready", more);
     let document = editor.open("a.session", &text).await;
-    let offset = text.find("?News").unwrap() + 1;
-    let (news, _) = hovered_in(&editor, &document, &text, offset).await.unwrap();
+    let (news, _) = hovered_in(&editor, &document, &text, text.find("News").unwrap()).await.unwrap();
     insta::assert_snapshot!("hover_handler", news);
+    let (fresh, _) = hovered_in(&editor, &document, &text, text.find("?Fresh").unwrap() + 1).await.unwrap();
+    for method in ["fn news(", "fn late(", "fn send_news(", "fn send_late("] {
+        assert!(fresh.contains(method), "{fresh}");
+    }
     drop(document);
     editor.end().await;
 }

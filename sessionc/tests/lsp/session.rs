@@ -75,6 +75,21 @@ async fn a_document_may_be_opened_again_at_once() {
     editor.end().await;
 }
 
+/// A pipe that nobody writes to is an import that cannot be read, and the server does not wait for it.
+#[tokio::test]
+#[cfg(unix)]
+async fn what_is_not_a_file_is_not_opened() {
+    let main = "import \"pipe.session\"\nimport \".\"\nimport \"/dev/zero\"\nclient One\nOne = !M . End\n";
+    let mut editor = Editor::new("pipe", &[]).await;
+    assert!(Command::new("mkfifo").arg(editor.path("pipe.session")).status().unwrap().success());
+    let document = editor.open("main.session", main).await;
+    let found = editor.diagnostics("main.session", Some(1)).await;
+    let unreadable = found.iter().filter(|found| found.message.contains("it is not a file"));
+    assert_eq!(unreadable.count(), 3, "{found:?}");
+    drop(document);
+    editor.end().await;
+}
+
 /// Runs the server with these messages, and returns its exit code and what it wrote on its two streams.
 fn run(messages: &[&str]) -> (i32, String, String) {
     let mut server = Command::new(env!("CARGO_BIN_EXE_sessionc"))
