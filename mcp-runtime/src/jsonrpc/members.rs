@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::path::JsonKey;
+use super::key::JsonKey;
 
 /// The members of an envelope, each raw.
 #[derive(Debug, Default, PartialEq, Eq)]

@@ -10,6 +10,7 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
+use super::key::JsonKey;
 use super::recognise::each_member;
 
 /// The raw value at a path, if it is there.
@@ -112,33 +113,6 @@ impl<'de> Visitor<'de> for Seek<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
         while list.next_element::<IgnoredAny>()?.is_some() {}
         Ok(None)
-    }
-}
-
-/// A key, borrowed where it has no escapes.
-pub(crate) struct JsonKey<'a>(pub(crate) Cow<'a, str>);
-
-impl<'de> Deserialize<'de> for JsonKey<'de> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonKey<'de>, D::Error> {
-        struct Either;
-
-        impl<'de> Visitor<'de> for Either {
-            type Value = JsonKey<'de>;
-
-            fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-                formatter.write_str("a key")
-            }
-
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<JsonKey<'de>, E> {
-                Ok(JsonKey(Cow::Borrowed(text)))
-            }
-
-            fn visit_str<E>(self, text: &str) -> Result<JsonKey<'de>, E> {
-                Ok(JsonKey(Cow::Owned(text.to_owned())))
-            }
-        }
-
-        deserializer.deserialize_str(Either)
     }
 }
 

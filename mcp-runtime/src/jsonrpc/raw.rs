@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use mcp_protocol_machine::shape::{Json, JsonView};
 use memchr::memchr;
 
-use super::path::JsonKey;
+use super::key::JsonKey;
 use super::recognise::after_text;
 
 /// JSON that was read or written as such before, so nothing in it is checked here.
