@@ -65,7 +65,9 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl Reader) -> Resul
     };
     // Other directions are those of remarks, such as what a server writes on its standard error.
     let Some(sender) = text(direction).and_then(|direction| sender(&direction)) else { return Ok(()) };
-    let session = parts.session.and_then(text);
+    // Some programs number their sessions.
+    let named = parts.session.filter(|session| *session != "null");
+    let session = named.map(|session| text(session).unwrap_or(Cow::Borrowed(session)));
     let record = Record { place, sender, session: session.as_deref(), message: message.as_bytes() };
     match text(message) {
         // What was not JSON, or was recorded without a look at it.
@@ -118,7 +120,7 @@ mod tests {
         let log = r#"{"t":1,"dir":"c2s","msg":{"jsonrpc":"2.0","method":"a"}}
 {"dir":"stderr","msg":"listening"}
 {"direction":"out","message":{"jsonrpc":"2.0","method":"b"},"sessionId":"s1"}
-{"msg":"not \"JSON\"","t":2,"dir":"s2c-raw"}
+{"msg":"not \"JSON\"","t":2,"dir":"s2c-raw","session":7}
 {"jsonrpc":"2.0","id":1,"result":{}}
 [{"jsonrpc":"2.0","method":"c"}]
 "#;
@@ -131,7 +133,7 @@ mod tests {
             (6, Sender::Unsaid, r#"[{"jsonrpc":"2.0","method":"c"}]"#),
         ];
         assert_eq!(notes.messages, expected.map(|(line, sender, text)| (line, sender, text.to_owned())));
-        assert_eq!(notes.sessions[1].as_deref(), Some("s1"));
+        assert_eq!(notes.sessions[..3], [None, Some("s1".to_owned()), Some("7".to_owned())]);
         assert!(notes.broken.is_empty());
     }
 
