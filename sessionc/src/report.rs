@@ -12,7 +12,7 @@ use crate::arguments::FindingFormat;
 use crate::color::style;
 use crate::files::{Failure, print_diagnostics};
 use crate::print::print;
-use crate::sarif::{self, Finding, Level, Place, Point, Region, Rule};
+use crate::sarif::{self, LogLevel, LogPlace, LogResult, Point, Region, Rule};
 
 /// Where findings go as text. In other formats they always go to standard output.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,7 @@ pub(crate) struct Report {
     channel: Channel,
     /// What the log will have; empty in other formats.
     rules: Vec<Rule>,
-    findings: Vec<Finding>,
+    findings: Vec<LogResult>,
 }
 
 impl Report {
@@ -93,7 +93,7 @@ impl Report {
         match self.format {
             FindingFormat::Text => {}
             FindingFormat::Json => {
-                let line = serde_json::to_string(&Line {
+                let line = serde_json::to_string(&FindingLine {
                     code: stale.code,
                     severity: json::severity(Severity::Error),
                     message: &stale.message,
@@ -107,11 +107,11 @@ impl Report {
             FindingFormat::Sarif => {
                 self.add_rule(stale.code, || (stale.title.to_owned(), stale.title.to_owned()));
                 let region = Region { start: Point { line: stale.line, column: 1 }, end: None };
-                self.findings.push(Finding {
+                self.findings.push(LogResult {
                     rule: stale.code.to_owned(),
-                    level: Level::Error,
+                    level: LogLevel::Error,
                     message: format!("{}\nhelp: {}", stale.message, stale.help),
-                    places: vec![Place { file: stale.file, region, message: String::new() }],
+                    places: vec![LogPlace { file: stale.file, region, message: String::new() }],
                     fixes: Vec::new(),
                 });
             }
@@ -137,7 +137,7 @@ impl Report {
 
 /// The keys that [`json::line`] has, in its order.
 #[derive(Serialize)]
-struct Line<'a> {
+struct FindingLine<'a> {
     code: &'a str,
     severity: &'a str,
     message: &'a str,
@@ -154,10 +154,10 @@ pub(crate) fn first_difference(old: &str, new: &str) -> u32 {
 }
 
 /// A finding of the compiler as SARIF has it.
-fn finding(sources: &SourceMap, diagnostic: &Diagnostic) -> Finding {
+fn finding(sources: &SourceMap, diagnostic: &Diagnostic) -> LogResult {
     let notes = diagnostic.notes.iter().map(|note| format!("\nnote: {note}"));
     let helps = diagnostic.helps.iter().map(|help| format!("\nhelp: {}", help.text()));
-    let place = |label: &Label| Place {
+    let place = |label: &Label| LogPlace {
         file: file(sources, label.span).to_owned(),
         region: region(sources, label.span),
         message: label.text.clone(),
@@ -171,12 +171,12 @@ fn finding(sources: &SourceMap, diagnostic: &Diagnostic) -> Finding {
         description: help.text().to_owned(),
         edits: help.edits().iter().map(edit).collect(),
     });
-    Finding {
+    LogResult {
         rule: diagnostic.code.0.to_owned(),
         level: match diagnostic.severity {
-            Severity::Error => Level::Error,
-            Severity::Warning => Level::Warning,
-            _ => Level::Note,
+            Severity::Error => LogLevel::Error,
+            Severity::Warning => LogLevel::Warning,
+            _ => LogLevel::Note,
         },
         message: diagnostic.message.clone() + &notes.chain(helps).collect::<String>(),
         places: diagnostic.labels.iter().map(place).collect(),

@@ -20,7 +20,7 @@ pub(crate) struct Rule {
 
 /// How bad a finding is.
 #[derive(Clone, Copy)]
-pub(crate) enum Level {
+pub(crate) enum LogLevel {
     /// Something worth knowing.
     Note,
     /// Probably not what was meant.
@@ -30,21 +30,21 @@ pub(crate) enum Level {
 }
 
 /// One finding.
-pub(crate) struct Finding {
+pub(crate) struct LogResult {
     /// The id of its rule.
     pub(crate) rule: String,
     /// How bad it is.
-    pub(crate) level: Level,
+    pub(crate) level: LogLevel,
     /// What is wrong and what to do.
     pub(crate) message: String,
     /// Where; the first is the place of the finding, the others help to understand it.
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<LogPlace>,
     /// Each mends the finding by itself.
     pub(crate) fixes: Vec<Fix>,
 }
 
 /// A place in a file.
-pub(crate) struct Place {
+pub(crate) struct LogPlace {
     /// The file.
     pub(crate) file: PathBuf,
     /// Which part of it.
@@ -90,7 +90,7 @@ pub(crate) struct Edit {
 }
 
 /// The log of one run. Rules that no finding names are left out.
-pub(crate) fn log(rules: &[Rule], findings: &[Finding]) -> String {
+pub(crate) fn log(rules: &[Rule], findings: &[LogResult]) -> String {
     let named: Vec<&Rule> =
         rules.iter().filter(|rule| findings.iter().any(|finding| finding.rule == rule.id)).collect();
     let results: Vec<Value> = findings.iter().map(|finding| result(finding, &named)).collect();
@@ -119,11 +119,11 @@ fn descriptor(rule: &Rule) -> Value {
     })
 }
 
-fn result(finding: &Finding, rules: &[&Rule]) -> Value {
+fn result(finding: &LogResult, rules: &[&Rule]) -> Value {
     let level = match finding.level {
-        Level::Note => "note",
-        Level::Warning => "warning",
-        Level::Error => "error",
+        LogLevel::Note => "note",
+        LogLevel::Warning => "warning",
+        LogLevel::Error => "error",
     };
     let mut result = json!({
         "ruleId": finding.rule,
@@ -147,7 +147,7 @@ fn result(finding: &Finding, rules: &[&Rule]) -> Value {
     result
 }
 
-fn location(place: &Place) -> Value {
+fn location(place: &LogPlace) -> Value {
     let physical = json!({ "artifactLocation": artifact(&place.file), "region": region(place.region) });
     match place.message.as_str() {
         "" => json!({ "physicalLocation": physical }),
@@ -210,9 +210,9 @@ mod tests {
         Point { line, column }
     }
 
-    fn place(file: &str, message: &str) -> Place {
+    fn place(file: &str, message: &str) -> LogPlace {
         let region = Region { start: at(2, 3), end: Some(at(2, 7)) };
-        Place { file: PathBuf::from(file), region, message: message.to_owned() }
+        LogPlace { file: PathBuf::from(file), region, message: message.to_owned() }
     }
 
     fn rule(id: &str) -> Rule {
@@ -226,9 +226,9 @@ mod tests {
             region: Region { start: at(1, 1), end: Some(at(1, 1)) },
             text: "-- ".to_owned(),
         };
-        let finding = Finding {
+        let finding = LogResult {
             rule: "b".to_owned(),
-            level: Level::Warning,
+            level: LogLevel::Warning,
             message: "wrong".to_owned(),
             places: vec![place("one.session", ""), place("two.session", "also here")],
             fixes: vec![Fix {

@@ -34,14 +34,14 @@ fn list() -> String {
 
 /// A page for programs.
 #[derive(Serialize)]
-struct Line<'a> {
+struct PageLine<'a> {
     code: &'a str,
     title: &'a str,
     text: String,
 }
 
 fn print_json(page: &Page) -> Result<(), Failure> {
-    let line = Line { code: page.code.0, title: page.title, text: page.readable() };
+    let line = PageLine { code: page.code.0, title: page.title, text: page.readable() };
     let line = serde_json::to_string(&line);
     print(line.map_err(|error| Failure::Write(PathBuf::from("<stdout>"), error.into()))? + "\n")
 }

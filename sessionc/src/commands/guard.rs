@@ -11,7 +11,7 @@ use crate::guard::http::{self, Addresses};
 use crate::guard::judge::{Judge, Policy};
 use crate::guard::record::Recorder;
 use crate::guard::report::Reporter;
-use crate::guard::session::{Outputs, Session};
+use crate::guard::session::{GuardedSession, Outputs};
 use crate::guard::stdio;
 use crate::protocol::choose;
 
@@ -39,7 +39,7 @@ pub(crate) fn run(arguments: &Guard) -> Result<End, Failure> {
         None => {
             let framing = arguments.framing.map_or(chosen.framing(), Into::into);
             let judge = Judge::new(&chosen, policy, arguments.payloads)?;
-            let session = Session::new(None, judge, outputs);
+            let session = GuardedSession::new(None, judge, outputs);
             stdio::run(&arguments.command, framing, limit, session).map(End::Exited).map_err(Failure::Start)
         }
     };

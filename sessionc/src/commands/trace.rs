@@ -7,7 +7,7 @@ use crate::end::End;
 use crate::files::{Failure, open};
 use crate::protocol::choose;
 use crate::trace::log;
-use crate::trace::report::Report;
+use crate::trace::report::TraceReport;
 use crate::trace::summary::Summary;
 
 /// Judges all logs, also after one that cannot be read. A finding of the level that `--fail-on` names fails the trace.
@@ -17,7 +17,7 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
     if logs.is_empty() {
         return Err(Failure::NoLog);
     }
-    let mut report = Report::new(arguments.format);
+    let mut report = TraceReport::new(arguments.format);
     let (mut all, mut failure) = (Summary::default(), None);
     for path in logs {
         match judge(path, &chosen, arguments.from.as_deref(), &mut report) {
@@ -43,7 +43,7 @@ fn judge(
     path: &Path,
     chosen: &crate::protocol::Chosen,
     from: Option<&str>,
-    report: &mut Report,
+    report: &mut TraceReport,
 ) -> Result<Summary, Failure> {
     let unreadable = |error| Failure::Read(path.to_path_buf(), error);
     let log = open(path).map_err(unreadable)?;

@@ -23,19 +23,19 @@ const GRACE: Duration = Duration::from_secs(1);
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     /// Nothing, when the program is about to end.
-    lines: Arc<Mutex<Option<SyncSender<Line>>>>,
+    lines: Arc<Mutex<Option<SyncSender<ReportLine>>>>,
     lost: Arc<AtomicU64>,
     written: Arc<Mutex<Receiver<()>>>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct ReportLine {
     session: Option<u64>,
-    content: Content,
+    content: LineContent,
 }
 
 #[derive(Debug)]
-enum Content {
+enum LineContent {
     Remark(Remark),
     /// Something that concerns no single message.
     Event(String),
@@ -44,7 +44,7 @@ enum Content {
 impl Reporter {
     /// Starts the thread.
     pub(crate) fn start(format: ReportFormat) -> Reporter {
-        let (lines, waiting) = sync_channel::<Line>(WAITING);
+        let (lines, waiting) = sync_channel::<ReportLine>(WAITING);
         let (last, written) = channel();
         let lost = Arc::new(AtomicU64::new(0));
         let counted = Arc::clone(&lost);
@@ -60,7 +60,7 @@ impl Reporter {
                 if lost > 0 {
                     let what =
                         format!("{lost} reports were dropped: standard error was not read fast enough");
-                    write(format, &Line { session: None, content: Content::Event(what) });
+                    write(format, &ReportLine { session: None, content: LineContent::Event(what) });
                 }
             }
             // Nothing waits for it, if the program has ended.
@@ -70,14 +70,14 @@ impl Reporter {
     }
 
     pub(super) fn remark(&self, session: Option<u64>, remark: Remark) {
-        self.send(Line { session, content: Content::Remark(remark) });
+        self.send(ReportLine { session, content: LineContent::Remark(remark) });
     }
 
     pub(super) fn event(&self, session: Option<u64>, what: impl Into<String>) {
-        self.send(Line { session, content: Content::Event(what.into()) });
+        self.send(ReportLine { session, content: LineContent::Event(what.into()) });
     }
 
-    fn send(&self, line: Line) {
+    fn send(&self, line: ReportLine) {
         let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lines) = lines.as_ref() else { return };
         if let Err(TrySendError::Full(_)) = lines.try_send(line) {
@@ -93,7 +93,7 @@ impl Reporter {
     }
 }
 
-fn write(format: ReportFormat, line: &Line) {
+fn write(format: ReportFormat, line: &ReportLine) {
     let text = match format {
         ReportFormat::Text => text(line),
         ReportFormat::Json => json(line).to_string(),
@@ -128,11 +128,11 @@ fn treatment(treatment: Treatment) -> &'static str {
 }
 
 /// `guard: client: refused: …`
-fn text(line: &Line) -> String {
+fn text(line: &ReportLine) -> String {
     let session = line.session.map(|number| format!("session {number}: ")).unwrap_or_default();
     match &line.content {
-        Content::Event(what) => format!("guard: {session}{what}"),
-        Content::Remark(remark) => {
+        LineContent::Event(what) => format!("guard: {session}{what}"),
+        LineContent::Remark(remark) => {
             let treated = match remark.treatment {
                 Treatment::Forwarded => String::new(),
                 other => format!("{}: ", treatment(other)),
@@ -142,10 +142,10 @@ fn text(line: &Line) -> String {
     }
 }
 
-fn json(line: &Line) -> Value {
+fn json(line: &ReportLine) -> Value {
     let mut object = match &line.content {
-        Content::Event(what) => json!({ "kind": "event", "report": what }),
-        Content::Remark(remark) => json!({
+        LineContent::Event(what) => json!({ "kind": "event", "report": what }),
+        LineContent::Remark(remark) => json!({
             "kind": "message",
             "sender": side(remark.sender),
             "level": level(remark.severity),
@@ -163,11 +163,11 @@ fn json(line: &Line) -> Value {
 }
 
 /// The names of the fields are those of OpenTelemetry's conventions, where it has them.
-fn trace(line: &Line) {
+fn trace(line: &ReportLine) {
     let session = line.session;
     match &line.content {
-        Content::Event(what) => tracing::info!(guard.session = session, "{what}"),
-        Content::Remark(remark) => {
+        LineContent::Event(what) => tracing::info!(guard.session = session, "{what}"),
+        LineContent::Remark(remark) => {
             macro_rules! event {
                 ($level:expr) => {
                     tracing::event!(

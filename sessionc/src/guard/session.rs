@@ -10,7 +10,7 @@ use super::report::Reporter;
 
 /// One session, with where it is recorded and reported.
 #[derive(Debug)]
-pub(crate) struct Session {
+pub(crate) struct GuardedSession {
     /// Where there are several, the number of this one.
     number: Option<u64>,
     judge: Judge,
@@ -39,9 +39,9 @@ impl Outputs {
     }
 }
 
-impl Session {
-    pub(crate) fn new(number: Option<u64>, judge: Judge, outputs: Outputs) -> Session {
-        Session { number, judge, outputs }
+impl GuardedSession {
+    pub(crate) fn new(number: Option<u64>, judge: Judge, outputs: Outputs) -> GuardedSession {
+        GuardedSession { number, judge, outputs }
     }
 
     /// Takes what one side has sent, and says what becomes of it. Blank text has no message in it.

@@ -14,7 +14,7 @@ use super::child::Server;
 use super::frames::{Cut, FrameCutter};
 use super::judge::{Forward, Judgement};
 use super::outlet::Outlet;
-use super::session::Session;
+use super::session::GuardedSession;
 use super::streams;
 use crate::framed::framed;
 
@@ -27,12 +27,17 @@ const GRACE: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// If the server cannot be started.
-pub(crate) fn run(words: &[String], framing: Framing, limit: usize, session: Session) -> io::Result<u8> {
+pub(crate) fn run(
+    words: &[String],
+    framing: Framing,
+    limit: usize,
+    session: GuardedSession,
+) -> io::Result<u8> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let (mut server, to_server, from_server) = Server::start(words)?;
         let (from_client, to_client) = streams::take()?;
-        let guarded = Arc::new(Guarded {
+        let guarded = Arc::new(GuardedStreams {
             session: Mutex::new(session),
             to_client: Outlet::new(to_client),
             to_server: Outlet::new(to_server),
@@ -50,8 +55,8 @@ pub(crate) fn run(words: &[String], framing: Framing, limit: usize, session: Ses
 
 /// The two sides, and what is known of their session.
 #[derive(Debug)]
-struct Guarded {
-    session: Mutex<Session>,
+struct GuardedStreams {
+    session: Mutex<GuardedSession>,
     to_client: Outlet,
     to_server: Outlet,
     client_has_closed: AtomicBool,
@@ -65,8 +70,8 @@ struct Pump {
     finished: Receiver<()>,
 }
 
-impl Guarded {
-    fn session(&self) -> MutexGuard<'_, Session> {
+impl GuardedStreams {
+    fn session(&self) -> MutexGuard<'_, GuardedSession> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -90,7 +95,7 @@ impl Guarded {
         let (finish, finished): (Sender<()>, _) = channel();
         let (guarded, reading) = (Arc::clone(self), Arc::clone(&is_reading));
         thread::spawn(move || {
-            let mut passing = Passing {
+            let mut passing = OneWay {
                 guarded: &guarded,
                 sender,
                 framing,
@@ -155,8 +160,8 @@ enum Closed {
 }
 
 /// What one side writes, on its way to the other.
-struct Passing<'a> {
-    guarded: &'a Guarded,
+struct OneWay<'a> {
+    guarded: &'a GuardedStreams,
     sender: Side,
     framing: Framing,
     limit: usize,
@@ -170,7 +175,7 @@ struct Passing<'a> {
     is_over: bool,
 }
 
-impl Passing<'_> {
+impl OneWay<'_> {
     /// Passes on until one side has closed.
     fn run(&mut self, mut input: impl Read, is_reading: &AtomicBool) -> Closed {
         let mut cutter = FrameCutter::new(self.framing, self.limit);
@@ -213,7 +218,7 @@ impl Passing<'_> {
         written
     }
 
-    fn take(&mut self, session: &mut Session, cut: Cut<'_>) {
+    fn take(&mut self, session: &mut GuardedSession, cut: Cut<'_>) {
         match cut {
             Cut::Frame { bytes, message } => {
                 let judgement = session.take(self.sender, message);
@@ -245,7 +250,7 @@ impl Passing<'_> {
     }
 
     /// Passes on what a judgement permits, and the errors that stand for the rest.
-    fn pass(&mut self, session: &mut Session, bytes: &[u8], judgement: Judgement) {
+    fn pass(&mut self, session: &mut GuardedSession, bytes: &[u8], judgement: Judgement) {
         match judgement.forward {
             Forward::Whole => self.piece.extend_from_slice(bytes),
             Forward::Part(batch) => self.piece.extend(framed(self.framing, &batch)),

@@ -12,7 +12,7 @@ use mcp_protocol_compiler::resolve::load::normal;
 use mcp_protocol_compiler::symbols::symbols;
 use mcp_protocol_compiler::{Compilation, compile};
 
-use super::imports::Head;
+use super::imports::FileHead;
 
 /// How many protocols are kept. An editor shows few at a time.
 const MOST_ANALYSES: usize = 16;
@@ -57,7 +57,7 @@ impl Analysis {
 pub(super) struct Analyses {
     kept: Mutex<Vec<(PathBuf, Arc<Analysis>)>>,
     /// By the file, with the hash of the content from which it was made.
-    heads: Mutex<HashMap<PathBuf, (u64, Arc<Head>)>>,
+    heads: Mutex<HashMap<PathBuf, (u64, Arc<FileHead>)>>,
 }
 
 impl Analyses {
@@ -93,7 +93,7 @@ impl Analyses {
     }
 
     /// What a file with this content says about others.
-    pub(super) fn head(&self, path: &Path, bytes: &[u8]) -> Option<Arc<Head>> {
+    pub(super) fn head(&self, path: &Path, bytes: &[u8]) -> Option<Arc<FileHead>> {
         let hash = hash_of(Some(bytes));
         if let Some((_, known)) = locked(&self.heads).get(path).filter(|(known, _)| *known == hash) {
             return Some(Arc::clone(known));
@@ -104,7 +104,7 @@ impl Analyses {
             false => Err(io::ErrorKind::NotFound.into()),
         });
         let own = own.ok()?;
-        let head = Arc::new(Head {
+        let head = Arc::new(FileHead {
             imports: own.imports().iter().map(|import| normal(&import.path)).collect(),
             declares_role: own.sources().files().any(|file| own.declares_role(file)),
         });

@@ -10,7 +10,7 @@ use mcp_protocol_compiler::source::Span;
 use mcp_protocol_compiler::symbols::{Symbol, SymbolKind};
 use mcp_runtime::RpcError;
 
-use super::context::{Context, Place};
+use super::context::{CompletionPlace, Context};
 use super::snapshot::Snapshot;
 
 /// The names and words that fit at a position. The editor picks those that fit what has been typed of them.
@@ -29,26 +29,28 @@ pub(super) fn complete(
             context.place.takes_messages()
         }
         SymbolKind::Definition | SymbolKind::Role => {
-            context.place == Place::SessionType
-                || context.place == Place::Dual
-                || (context.place == Place::Side && symbol.kind == SymbolKind::Role)
+            context.place == CompletionPlace::SessionType
+                || context.place == CompletionPlace::Dual
+                || (context.place == CompletionPlace::Side && symbol.kind == SymbolKind::Role)
         }
         SymbolKind::Loop => {
             // The text is not finished, so that the loop may seem to end before the position.
-            context.place == Place::SessionType
+            context.place == CompletionPlace::SessionType
                 && symbol.declarations.iter().any(|declaration| {
                     let start = declaration.name.start;
                     declaration.name.file == asked.file && (context.item..context.start).contains(&start)
                 })
         }
-        SymbolKind::Shape => context.place == Place::Shape || context.place == Place::Payload,
+        SymbolKind::Shape => {
+            context.place == CompletionPlace::Shape || context.place == CompletionPlace::Payload
+        }
         _ => false,
     };
     let names =
         asked.symbols.all().iter().filter(|symbol| !symbol.declarations.is_empty() && is_shown(symbol));
     let mut items: Vec<CompletionItem> = names.map(item).collect();
     items.extend(context.place.words().map(word));
-    if context.place == Place::Import {
+    if context.place == CompletionPlace::Import {
         items.extend(importable(snapshot, &asked.path));
     }
     for item in &mut items {

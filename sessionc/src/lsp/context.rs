@@ -7,7 +7,7 @@ use mcp_protocol_compiler::source::{FileId, SourceMap};
 
 /// What may stand at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum CompletionPlace {
     /// An item.
     Item,
     /// A message behind `!` or `?`.
@@ -32,27 +32,27 @@ pub(super) enum Place {
     Nothing,
 }
 
-impl Place {
+impl CompletionPlace {
     /// Whether messages and groups may stand here.
     pub(super) fn takes_messages(self) -> bool {
-        matches!(self, Place::Action | Place::Message)
+        matches!(self, CompletionPlace::Action | CompletionPlace::Message)
     }
 
     /// The words of the language that may stand here.
     pub(super) fn words(self) -> impl Iterator<Item = &'static str> {
         let words: &[&str] = match self {
-            Place::Item => &words::ITEMS,
-            Place::Action => &["reply"],
-            Place::Message => &["replies"],
-            Place::SessionType => &["End", "rec", "dual"],
-            Place::Side => &["client", "server", "own", "peer"],
-            Place::Payload => &["null"],
-            Place::Shape => &BUILT_IN,
-            Place::Modifier => &words::MODIFIERS,
-            Place::Dual | Place::Import | Place::Nothing => &[],
+            CompletionPlace::Item => &words::ITEMS,
+            CompletionPlace::Action => &["reply"],
+            CompletionPlace::Message => &["replies"],
+            CompletionPlace::SessionType => &["End", "rec", "dual"],
+            CompletionPlace::Side => &["client", "server", "own", "peer"],
+            CompletionPlace::Payload => &["null"],
+            CompletionPlace::Shape => &BUILT_IN,
+            CompletionPlace::Modifier => &words::MODIFIERS,
+            CompletionPlace::Dual | CompletionPlace::Import | CompletionPlace::Nothing => &[],
         };
         // A declaration may end anywhere, and another item begin.
-        let more: &[&str] = if self == Place::Modifier { &words::ITEMS } else { &[] };
+        let more: &[&str] = if self == CompletionPlace::Modifier { &words::ITEMS } else { &[] };
         words.iter().chain(more).copied()
     }
 }
@@ -60,7 +60,7 @@ impl Place {
 /// A position among the tokens.
 pub(super) struct Context {
     /// What may stand there.
-    pub(super) place: Place,
+    pub(super) place: CompletionPlace,
     /// Where the word begins that is being typed, or the position.
     pub(super) start: u32,
     /// Where the item begins that the position is in.
@@ -83,19 +83,19 @@ impl Context {
             .filter(|token| token.end <= start && token.kind != Kind::EndOfFile)
             .collect();
         let text = |token: &Token| sources.slice(token.span(file));
-        let item = Item::around(&before, text);
+        let item = CurrentItem::around(&before, text);
         let in_text =
             here.is_some_and(|token| matches!(token.kind, Kind::Text | Kind::Number | Kind::Unknown));
         let place = match (in_comment, here.filter(|_| in_text)) {
-            (true, _) => Place::Nothing,
+            (true, _) => CompletionPlace::Nothing,
             (false, Some(token)) => {
                 let is_import =
                     before.iter().rfind(|other| other.end <= token.start).map(text) == Some("import");
                 let start = token.start + 1;
                 if is_import && sources.slice(token.span(file)).starts_with('"') {
-                    return Context { place: Place::Import, start, item: item.start };
+                    return Context { place: CompletionPlace::Import, start, item: item.start };
                 }
-                Place::Nothing
+                CompletionPlace::Nothing
             }
             (false, None) => item.place(&before, text),
         };
@@ -104,7 +104,7 @@ impl Context {
 }
 
 /// The item that a position is in.
-struct Item<'t> {
+struct CurrentItem<'t> {
     kind: ItemKind<'t>,
     start: u32,
     /// Its tokens among those before the position.
@@ -120,15 +120,15 @@ enum ItemKind<'t> {
     Definition,
 }
 
-impl<'t> Item<'t> {
-    fn around(before: &[Token], text: impl Fn(&Token) -> &'t str) -> Item<'t> {
+impl<'t> CurrentItem<'t> {
+    fn around(before: &[Token], text: impl Fn(&Token) -> &'t str) -> CurrentItem<'t> {
         let found = before.iter().enumerate().rev().find_map(|(index, token)| {
             let word = text(token);
             if token.kind != Kind::Word || !token.starts_line {
                 return None;
             }
             if words::ITEMS.contains(&word) && word != "override" {
-                return Some(Item { kind: ItemKind::Word(word), start: token.start, first: index });
+                return Some(CurrentItem { kind: ItemKind::Word(word), start: token.start, first: index });
             }
             // `Name =`, `Role::Name =`, `Name only =`: nothing else that begins a line has its `=` before a `.`.
             let rest = before.get(index + 1..).unwrap_or_default();
@@ -145,76 +145,84 @@ impl<'t> Item<'t> {
                 may_be_in_header || token.kind == Kind::Equals
             });
             let is_definition = header.any(|token| token.kind == Kind::Equals);
-            is_definition.then_some(Item { kind: ItemKind::Definition, start: token.start, first: index })
+            is_definition.then_some(CurrentItem {
+                kind: ItemKind::Definition,
+                start: token.start,
+                first: index,
+            })
         });
-        found.unwrap_or(Item { kind: ItemKind::None, start: 0, first: before.len() })
+        found.unwrap_or(CurrentItem { kind: ItemKind::None, start: 0, first: before.len() })
     }
 
-    fn place(&self, before: &[Token], text: impl Fn(&Token) -> &'t str) -> Place {
+    fn place(&self, before: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
         let tokens = before.get(self.first..).unwrap_or_default();
-        let Some(last) = tokens.last() else { return Place::Item };
+        let Some(last) = tokens.last() else { return CompletionPlace::Item };
         let is_type = tokens.iter().any(|token| token.kind == Kind::Equals);
         match self.kind {
-            ItemKind::None => Place::Item,
+            ItemKind::None => CompletionPlace::Item,
             ItemKind::Definition => session_type(last.kind, text(last)),
             ItemKind::Word("client" | "server") if is_type => session_type(last.kind, text(last)),
             ItemKind::Word("request" | "notification") => message(tokens, text),
             ItemKind::Word("type") => shape(last.kind, text(last)),
             ItemKind::Word("group" | "key" | "version" | "capabilities") => match last.kind {
-                Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => Place::Message,
-                Kind::Word if text(last) == "replies" || text(last) == "of" => Place::Message,
-                Kind::Word if text(last) == "capabilities" => Place::Side,
-                Kind::Word if tokens.len() > 2 => Place::Item,
-                _ => Place::Nothing,
+                Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => CompletionPlace::Message,
+                Kind::Word if text(last) == "replies" || text(last) == "of" => CompletionPlace::Message,
+                Kind::Word if text(last) == "capabilities" => CompletionPlace::Side,
+                Kind::Word if tokens.len() > 2 => CompletionPlace::Item,
+                _ => CompletionPlace::Nothing,
             },
             // `protocol Name "1"`, `import "file"`, `types a::b`, `client Name`
-            ItemKind::Word(_) if tokens.len() > 1 && last.kind != Kind::DoubleColon => Place::Item,
-            ItemKind::Word(_) => Place::Nothing,
+            ItemKind::Word(_) if tokens.len() > 1 && last.kind != Kind::DoubleColon => CompletionPlace::Item,
+            ItemKind::Word(_) => CompletionPlace::Nothing,
         }
     }
 }
 
-fn session_type(last: Kind, word: &str) -> Place {
+fn session_type(last: Kind, word: &str) -> CompletionPlace {
     match last {
-        Kind::Exclamation | Kind::Question => Place::Action,
-        Kind::Word if word == "dual" => Place::Dual,
-        Kind::Word if word == "rec" => Place::Nothing,
-        Kind::Mu => Place::Nothing,
+        Kind::Exclamation | Kind::Question => CompletionPlace::Action,
+        Kind::Word if word == "dual" => CompletionPlace::Dual,
+        Kind::Word if word == "rec" => CompletionPlace::Nothing,
+        Kind::Mu => CompletionPlace::Nothing,
         Kind::Dot
         | Kind::Equals
         | Kind::Open
         | Kind::Comma
         | Kind::Internal
         | Kind::Ampersand
-        | Kind::Star => Place::SessionType,
+        | Kind::Star => CompletionPlace::SessionType,
         // The session type may be whole.
-        _ => Place::Item,
+        _ => CompletionPlace::Item,
     }
 }
 
-fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> Place {
-    let Some(last) = tokens.last() else { return Place::Nothing };
+fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
+    let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
     let word = text(last);
     let modifier = tokens.iter().rev().map(&text).find(|word| words::MODIFIERS.contains(word));
     match last.kind {
-        Kind::Open => Place::Payload,
-        Kind::Word if word == "requires" => Place::Side,
-        Kind::Word if word == "during" => Place::Message,
-        Kind::Bar if modifier == Some("during") => Place::Message,
-        Kind::Word if matches!(word, "request" | "notification" | "if" | "unless" | "as") => Place::Nothing,
+        Kind::Open => CompletionPlace::Payload,
+        Kind::Word if word == "requires" => CompletionPlace::Side,
+        Kind::Word if word == "during" => CompletionPlace::Message,
+        Kind::Bar if modifier == Some("during") => CompletionPlace::Message,
+        Kind::Word if matches!(word, "request" | "notification" | "if" | "unless" | "as") => {
+            CompletionPlace::Nothing
+        }
         // The name of the message: its method follows.
-        Kind::Word if tokens.len() == 2 => Place::Nothing,
-        Kind::Arrow | Kind::Bar | Kind::Dot | Kind::Less | Kind::DoubleColon | Kind::Equals => Place::Nothing,
-        _ => Place::Modifier,
+        Kind::Word if tokens.len() == 2 => CompletionPlace::Nothing,
+        Kind::Arrow | Kind::Bar | Kind::Dot | Kind::Less | Kind::DoubleColon | Kind::Equals => {
+            CompletionPlace::Nothing
+        }
+        _ => CompletionPlace::Modifier,
     }
 }
 
-fn shape(last: Kind, word: &str) -> Place {
+fn shape(last: Kind, word: &str) -> CompletionPlace {
     match last {
-        Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Dot => Place::Shape,
-        Kind::Word if word == "map" => Place::Shape,
-        Kind::OpenBrace | Kind::Comma => Place::Nothing,
-        Kind::Word if word == "type" => Place::Nothing,
-        _ => Place::Item,
+        Kind::Colon | Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Dot => CompletionPlace::Shape,
+        Kind::Word if word == "map" => CompletionPlace::Shape,
+        Kind::OpenBrace | Kind::Comma => CompletionPlace::Nothing,
+        Kind::Word if word == "type" => CompletionPlace::Nothing,
+        _ => CompletionPlace::Item,
     }
 }

@@ -10,7 +10,7 @@ use mcp_protocol_compiler::symbols::{Symbol, SymbolKind, symbols};
 use mcp_runtime::RpcError;
 
 use super::analysis::Analysis;
-use super::snapshot::{Asked, Snapshot, file_at};
+use super::snapshot::{AskedPlace, Snapshot, file_at};
 
 /// How many lines of a text are shown, and how many methods.
 const MOST_LINES: usize = 40;
@@ -79,7 +79,7 @@ fn rust_of_state(page: &mut Page, symbol: &Symbol, analysis: &Analysis) {
 }
 
 /// The methods that send or receive a message: those of the step that was asked about, or all.
-fn rust_of_message(page: &mut Page, asked: &Asked, symbol: &Symbol, analysis: &Analysis) {
+fn rust_of_message(page: &mut Page, asked: &AskedPlace, symbol: &Symbol, analysis: &Analysis) {
     let file = file_at(&analysis.compilation().sources, &asked.path);
     let is_here = |method: &&TypedMethod| {
         let Span { start, end, .. } = method.step;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 /// What a file says about others.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct FileHead {
     /// The files that it imports by itself.
     pub(super) imports: Vec<PathBuf>,
     /// Whether it declares a role, so that it is a protocol of its own.
@@ -21,7 +21,7 @@ pub(super) struct Imports {
 
 impl Imports {
     /// Follows the imports of the files, also to files that are not among them.
-    pub(super) fn from(mut files: Vec<PathBuf>, head: impl Fn(&Path) -> Option<Arc<Head>>) -> Imports {
+    pub(super) fn from(mut files: Vec<PathBuf>, head: impl Fn(&Path) -> Option<Arc<FileHead>>) -> Imports {
         let mut graph = Imports { importers: HashMap::new(), protocols: BTreeSet::new() };
         let mut seen = BTreeSet::new();
         while let Some(path) = files.pop() {
@@ -72,7 +72,7 @@ mod tests {
                 "alone" => (&[], false),
                 _ => return None,
             };
-            Some(Arc::new(Head { imports: imports.iter().map(PathBuf::from).collect(), declares_role }))
+            Some(Arc::new(FileHead { imports: imports.iter().map(PathBuf::from).collect(), declares_role }))
         };
         let files = ["one", "two", "alone"].map(PathBuf::from).to_vec();
         Imports::from(files, head).protocols_of(Path::new(path))

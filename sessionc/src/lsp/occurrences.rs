@@ -8,7 +8,7 @@ use mcp_protocol_compiler::source::{SourceMap, Span};
 use mcp_protocol_compiler::symbols::{Symbol, Symbols};
 use mcp_runtime::RpcError;
 
-use super::snapshot::{Asked, Snapshot, cannot_read, file_at};
+use super::snapshot::{AskedPlace, Snapshot, cannot_read, file_at};
 
 /// A place of a name. Offsets are the same in every protocol that has the file.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -34,7 +34,7 @@ pub(super) struct Occurrences {
 
 impl Occurrences {
     /// Finds all places of the name that was asked about; nothing if there is none.
-    pub(super) fn of(snapshot: &Snapshot, asked: &Asked) -> Result<Option<Occurrences>, RpcError> {
+    pub(super) fn of(snapshot: &Snapshot, asked: &AskedPlace) -> Result<Option<Occurrences>, RpcError> {
         let Some((span, symbol)) = asked.symbols.at(asked.file, asked.offset) else { return Ok(None) };
         let start = (normal(asked.symbols.sources().path(span.file)), span.start);
         let mut found =

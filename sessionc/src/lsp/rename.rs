@@ -15,7 +15,7 @@ use mcp_runtime::RpcError;
 
 use super::edits::workspace_edit;
 use super::occurrences::Occurrences;
-use super::snapshot::{Asked, Snapshot};
+use super::snapshot::{AskedPlace, Snapshot};
 
 /// The code of a request that is right and cannot be fulfilled.
 const REQUEST_FAILED: i64 = -32803;
@@ -61,7 +61,7 @@ fn refused(message: String) -> RpcError {
 }
 
 /// The answer where no name is.
-fn nothing(asked: &Asked) -> RpcError {
+fn nothing(asked: &AskedPlace) -> RpcError {
     let text = asked.symbols.sources().text(asked.file);
     let (before, after) = text.split_at_checked(asked.offset as usize).unwrap_or((text, ""));
     let is_part = |character: &char| character.is_alphanumeric() || *character == '_';

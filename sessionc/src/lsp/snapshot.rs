@@ -14,7 +14,7 @@ use mcp_runtime::RpcError;
 use super::analysis::{Analyses, Analysis};
 use super::documents::Documents;
 use super::editor::Editor;
-use super::imports::{Head, Imports};
+use super::imports::{FileHead, Imports};
 use super::uris::{path_of, uri_of};
 
 /// The texts of one moment. Files that are not open are read when they are needed.
@@ -28,7 +28,7 @@ pub(super) struct Snapshot {
 }
 
 /// A place in a file that was asked about, and the names of the protocol that the file belongs to.
-pub(super) struct Asked {
+pub(super) struct AskedPlace {
     /// The file of the protocol.
     pub(super) entry: PathBuf,
     pub(super) symbols: Symbols,
@@ -73,18 +73,18 @@ impl Snapshot {
         self.protocols_of(path)
     }
 
-    fn head(&self, path: &Path) -> Option<Arc<Head>> {
+    fn head(&self, path: &Path) -> Option<Arc<FileHead>> {
         self.analyses.head(path, &self.read(path).ok()?)
     }
 
     /// The place that a question is about.
-    pub(super) fn asked(&self, uri: &Uri, position: Position) -> Result<Asked, RpcError> {
+    pub(super) fn asked(&self, uri: &Uri, position: Position) -> Result<AskedPlace, RpcError> {
         let path = path_of(uri);
         let entry = self.checked_in(&path).into_iter().next().unwrap_or_else(|| path.clone());
         let symbols = self.symbols(&entry).map_err(|error| cannot_read(&path, &error))?;
         let file = file_at(symbols.sources(), &path).ok_or_else(|| cannot_read(&path, &gone()))?;
         let offset = self.editor.encoding.offset(symbols.sources().text(file), position);
-        Ok(Asked { entry, symbols, path, file, offset })
+        Ok(AskedPlace { entry, symbols, path, file, offset })
     }
 
     /// What the editor calls a file.

@@ -58,7 +58,7 @@ pub(crate) struct Parts {
 
 /// Bytes to send.
 #[derive(Clone, Debug)]
-pub(crate) struct Written {
+pub(crate) struct WrittenOffence {
     pub(crate) bytes: Vec<u8>,
     /// The id by which an answer is known.
     pub(crate) id: Option<Value>,
@@ -125,7 +125,7 @@ impl Wire {
     }
 
     /// The bytes; nothing if what they are made of is missing.
-    pub(crate) fn write(self, protocol: &Protocol, parts: &Parts) -> Option<Written> {
+    pub(crate) fn write(self, protocol: &Protocol, parts: &Parts) -> Option<WrittenOffence> {
         let id = &parts.id;
         let request = |id: &Value| {
             let carrier = parts.carrier.as_ref()?;
@@ -145,14 +145,18 @@ impl Wire {
             Some(message.to_string())
         };
         let error = json!({ "code": -32603, "message": "of nothing" });
-        let wants =
-            |text: String| Written { bytes: text.into_bytes(), id: Some(id.clone()), wants_answer: true };
-        let may = |text: String, id: &Value| Written {
+        let wants = |text: String| WrittenOffence {
+            bytes: text.into_bytes(),
+            id: Some(id.clone()),
+            wants_answer: true,
+        };
+        let may = |text: String, id: &Value| WrittenOffence {
             bytes: text.into_bytes(),
             id: Some(id.clone()),
             wants_answer: false,
         };
-        let silent = |text: String| Written { bytes: text.into_bytes(), id: None, wants_answer: false };
+        let silent =
+            |text: String| WrittenOffence { bytes: text.into_bytes(), id: None, wants_answer: false };
         Some(match self {
             Wire::NotJson => silent(request(id)?.trim_end_matches('}').to_owned() + ","),
             Wire::NotUtf8 => {
@@ -181,7 +185,11 @@ impl Wire {
             Wire::UnknownNotification => silent(written(protocol, None, "probe/unknown", Some(&json!({})))),
             Wire::UsedId => {
                 let used = parts.used.as_ref()?;
-                Written { bytes: request(used)?.into_bytes(), id: Some(used.clone()), wants_answer: true }
+                WrittenOffence {
+                    bytes: request(used)?.into_bytes(),
+                    id: Some(used.clone()),
+                    wants_answer: true,
+                }
             }
             Wire::ReplyToNothing => silent(reply(json!({ "result": {} }))?),
             Wire::ErrorToNothing => silent(reply(json!({ "error": error }))?),

@@ -19,7 +19,7 @@ const REMEMBERED: usize = 65_536;
 pub(crate) struct Directions {
     methods: HashMap<String, Method>,
     /// The sides whose requests run under an id, the one that asked first before the other.
-    running: HashMap<RequestId, Vec<Asked>>,
+    running: HashMap<RequestId, Vec<RunningRequest>>,
     /// The last number that each side used as an id.
     last: [Option<i64>; 2],
     /// The side that wrote the log, as far as that is known.
@@ -48,7 +48,7 @@ impl Method {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Asked {
+struct RunningRequest {
     by: Side,
     /// Its result is empty.
     is_empty: bool,
@@ -56,7 +56,7 @@ struct Asked {
 
 /// What a message has that says who sends it.
 #[derive(Deserialize)]
-struct Head<'a> {
+struct MessageHead<'a> {
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -88,7 +88,7 @@ impl Directions {
     pub(crate) fn sender(&mut self, said: Sender, message: &[u8]) -> Option<Side> {
         // Batches are sent by one side, and the first message says which.
         let first = message.strip_prefix(b"[").map_or(message, |rest| rest.trim_ascii_start());
-        let mut heads = serde_json::Deserializer::from_slice(first).into_iter::<Head<'_>>();
+        let mut heads = serde_json::Deserializer::from_slice(first).into_iter::<MessageHead<'_>>();
         let head = heads.next().and_then(Result::ok);
         let own = match (said, self.writer) {
             (Sender::Is(side), _) => Some(side),
@@ -169,7 +169,7 @@ impl Directions {
                 }
                 let is_new = is_short(&id) && !self.is_running(&id, sender);
                 if self.running.len() < REMEMBERED && is_new {
-                    self.running.entry(id).or_default().push(Asked { by: sender, is_empty });
+                    self.running.entry(id).or_default().push(RunningRequest { by: sender, is_empty });
                 }
             }
             None => self.forget(&id, sender.other()),

@@ -7,7 +7,7 @@ use mcp_runtime::protocol::Side;
 
 use super::finding::Finding;
 use super::formats::record::Place;
-use super::session::{Session, Taken};
+use super::session::{JudgedSession, Taken};
 use super::summary::Summary;
 use crate::files::Failure;
 use crate::protocol::Chosen;
@@ -45,7 +45,7 @@ struct Lane {
 enum Begun {
     /// Its first messages do not begin a session, and are held.
     Unknown(Held),
-    Session(Box<Session>),
+    Session(Box<JudgedSession>),
 }
 
 /// Messages before it is known where their session begins.
@@ -108,7 +108,7 @@ impl Lanes {
     /// A message of a session that has begun, or of the one that begins after it.
     fn go_on(
         &mut self,
-        mut session: Box<Session>,
+        mut session: Box<JudgedSession>,
         (place, sender, message): (Place, Side, &[u8]),
         found: &mut Vec<Finding>,
     ) -> Begun {
@@ -132,8 +132,8 @@ impl Lanes {
         Lane { name: name.map(Box::from), begun: Begun::Unknown(Held::default()) }
     }
 
-    fn session(&self) -> Session {
-        Session::new(self.handshake.clone(), self.stateless.clone())
+    fn session(&self) -> JudgedSession {
+        JudgedSession::new(self.handshake.clone(), self.stateless.clone())
     }
 
     /// A message of a session of which it is not known where it begins.
@@ -175,8 +175,8 @@ impl Lanes {
     }
 
     /// The session that fits messages best which do not begin one.
-    fn middle(&self, held: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) -> Session {
-        let played = |mut session: Session| {
+    fn middle(&self, held: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) -> JudgedSession {
+        let played = |mut session: JudgedSession| {
             let mut here = Vec::new();
             let owed = session.standing().1;
             let standing = session.standing().0;
@@ -187,7 +187,7 @@ impl Lanes {
         let middles = self
             .middles
             .iter()
-            .map(|observer| played(Session::in_the_middle(observer.clone(), self.stateless.clone())));
+            .map(|observer| played(JudgedSession::in_the_middle(observer.clone(), self.stateless.clone())));
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));
         let (mut here, _, state, mut session) = match (first, best) {
@@ -225,7 +225,7 @@ impl Lanes {
 }
 
 /// Judges messages one after another.
-fn play(session: &mut Session, messages: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) {
+fn play(session: &mut JudgedSession, messages: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) {
     for (place, sender, message) in messages {
         session.take(*place, *sender, message, found);
     }

@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::direction::Directions;
 use super::finding::Finding;
 use super::formats;
-use super::formats::record::{Broken, Reader, Record, Sender};
+use super::formats::record::{Broken, LogReader, Record, Sender};
 use super::lanes::{Lanes, protocols};
 use super::summary::Summary;
 use crate::files::Failure;
@@ -57,7 +57,7 @@ struct Log<'a, S> {
     sink: &'a mut S,
 }
 
-impl<S: Sink> Reader for Log<'_, S> {
+impl<S: Sink> LogReader for Log<'_, S> {
     fn message(&mut self, record: Record<'_>) {
         let sender = match record.sender {
             Sender::Is(side) => Some(side),

@@ -19,7 +19,7 @@ const JSON_RPC: &str = "JSON-RPC 2.0";
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
 /// tables of the one that it belongs to.
 #[derive(Clone, Debug)]
-pub(crate) struct Session {
+pub(crate) struct JudgedSession {
     handshake: Observer,
     /// The session with a handshake has left its first state, or begins elsewhere.
     has_begun: bool,
@@ -78,7 +78,7 @@ enum Era {
 
 /// The value of a report.
 #[derive(Deserialize)]
-struct Progress {
+struct ProgressReport {
     params: ProgressParams,
 }
 
@@ -87,12 +87,12 @@ struct ProgressParams {
     progress: f64,
 }
 
-impl Session {
+impl JudgedSession {
     /// A session that is seen from its beginning.
-    pub(crate) fn new(handshake: Observer, stateless: Option<Observer>) -> Session {
+    pub(crate) fn new(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
         let mut causes = Causes::default();
         causes.wait(handshake.owes().into_iter().next());
-        Session {
+        JudgedSession {
             handshake,
             has_begun: false,
             stateless,
@@ -106,8 +106,8 @@ impl Session {
     }
 
     /// A session whose beginning was not seen; the observer is in the state that it is in.
-    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> Session {
-        Session { has_begun: true, ..Session::new(handshake, stateless) }
+    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
+        JudgedSession { has_begun: true, ..JudgedSession::new(handshake, stateless) }
     }
 
     /// Whether a message would begin a session, if it were the first.
@@ -303,7 +303,7 @@ impl Session {
             ));
         }
         let about = observed.about.as_ref()?;
-        let progress = serde_json::from_slice::<Progress>(message?).ok()?.params.progress;
+        let progress = serde_json::from_slice::<ProgressReport>(message?).ok()?.params.progress;
         let step = self.requests.progress(asker, about, progress)?;
         let (level, before, how) = match step {
             Step::Decreases { before } => (Strictness::Must, before, "decreases"),

@@ -24,7 +24,7 @@ const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
 
 /// What the body of an answer is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Content {
+enum ContentKind {
     Message,
     Events,
     Other,
@@ -148,7 +148,7 @@ async fn judge(reply: Reply, response: Response<Body>) -> Response<Body> {
     if is_compressed(response.headers()) {
         return unreadable(reply, response, "a compressed answer is not judged");
     }
-    if content == Content::Events && status.is_success() {
+    if content == ContentKind::Events && status.is_success() {
         return stream(reply, response);
     }
     let (mut parts, body) = response.into_parts();
@@ -160,12 +160,12 @@ async fn judge(reply: Reply, response: Response<Body>) -> Response<Body> {
         }
     };
     match collected {
-        Collected::Long(..) if content == Content::Message => {
+        Collected::Long(..) if content == ContentKind::Message => {
             let response = Response::from_parts(parts, collected.into_body());
             unreadable(reply, response, &guarded.too_long())
         }
         Collected::Whole(bytes)
-            if content == Content::Message && (status.is_success() || reply.is_answered_by(&bytes))
+            if content == ContentKind::Message && (status.is_success() || reply.is_answered_by(&bytes))
                 || !reply.errors.is_empty() =>
         {
             let (status, bytes) = reply.message(status, bytes);
@@ -213,7 +213,7 @@ async fn get(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body> 
         Ok(response) => response,
         Err(problem) => return unreachable(problem),
     };
-    if content(response.headers()) != Content::Events || !response.status().is_success() {
+    if content(response.headers()) != ContentKind::Events || !response.status().is_success() {
         return response;
     }
     headers.remove(LAST_EVENT);
@@ -246,12 +246,12 @@ async fn delete(guarded: &Guarded, parts: Parts, body: Body) -> Response<Body> {
     response
 }
 
-fn content(headers: &HeaderMap) -> Content {
+fn content(headers: &HeaderMap) -> ContentKind {
     let kind = headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).unwrap_or_default();
     match kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase().as_str() {
-        "application/json" => Content::Message,
-        "text/event-stream" => Content::Events,
-        _ => Content::Other,
+        "application/json" => ContentKind::Message,
+        "text/event-stream" => ContentKind::Events,
+        _ => ContentKind::Other,
     }
 }
 

@@ -109,7 +109,7 @@ impl Reply {
         let limit = self.guarded.limit;
         let errors = self.errors.iter().map(|error| Event::default().with(error).into()).collect();
         let events =
-            Events { reply: self, cutter: EventCutter::new(limit), ready: errors, long_passes: false };
+            EventReply { reply: self, cutter: EventCutter::new(limit), ready: errors, long_passes: false };
         let rest = Some((events, body.into_data_stream()));
         Body::from_stream(stream::try_unfold(rest, async |rest| {
             let Some((mut events, mut body)) = rest else { return Ok(None) };
@@ -132,7 +132,7 @@ impl Reply {
 
 /// The events of an answer.
 #[derive(Debug)]
-struct Events {
+struct EventReply {
     reply: Reply,
     cutter: EventCutter,
     /// What is to be passed on.
@@ -141,7 +141,7 @@ struct Events {
     long_passes: bool,
 }
 
-impl Events {
+impl EventReply {
     fn take(&mut self, bytes: &[u8]) {
         for piece in self.cutter.feed(bytes) {
             match piece {

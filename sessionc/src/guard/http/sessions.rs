@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::files::Failure;
 use crate::guard::judge::{Judge, Policy};
-use crate::guard::session::{Outputs, Session};
+use crate::guard::session::{GuardedSession, Outputs};
 use crate::protocol::Chosen;
 
 /// How many sessions are kept: of more, those that were used the longest time ago are forgotten.
@@ -34,7 +34,7 @@ struct State {
     count: u64,
     /// How often sessions were looked up.
     turn: u64,
-    by_id: HashMap<Vec<u8>, Entry>,
+    by_id: HashMap<Vec<u8>, KnownSession>,
     /// Ids that the guard does not know and has reported.
     unknown: VecDeque<Vec<u8>>,
     /// How a session began with a server that gives its sessions no ids.
@@ -49,7 +49,7 @@ struct Handshake {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct KnownSession {
     session: HttpSession,
     used: u64,
 }
@@ -61,7 +61,7 @@ pub(super) struct HttpSession(Arc<Mutex<Judged>>);
 /// A session, and the events of it that were judged.
 #[derive(Debug)]
 pub(super) struct Judged {
-    pub(super) session: Session,
+    pub(super) session: GuardedSession,
     events: VecDeque<u64>,
 }
 
@@ -148,7 +148,7 @@ impl Sessions {
             judge.follow([(Side::Client, &*handshake.request), (Side::Server, &*handshake.result)]);
         }
         let opens = !stands_alone && follows.is_none();
-        let session = Session::new(Some(state.count), judge, self.outputs.clone());
+        let session = GuardedSession::new(Some(state.count), judge, self.outputs.clone());
         let session = HttpSession(Arc::new(Mutex::new(Judged { session, events: VecDeque::new() })));
         Ok(Belongs::To { session, opens, stands_alone })
     }
@@ -158,7 +158,7 @@ impl Sessions {
         let mut state = self.lock();
         state.turn += 1;
         let used = state.turn;
-        state.by_id.insert(id, Entry { session, used });
+        state.by_id.insert(id, KnownSession { session, used });
         if state.by_id.len() > KEPT {
             let oldest = state.by_id.iter().min_by_key(|(_, entry)| entry.used).map(|(id, _)| id.clone());
             oldest.and_then(|id| state.by_id.remove(&id));

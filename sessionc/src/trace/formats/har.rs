@@ -11,7 +11,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::record::{Broken, Place, Reader, Record, Sender};
+use super::record::{Broken, LogReader, Place, Record, Sender};
 
 /// How many bytes an entry may have.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -19,7 +19,7 @@ const LONGEST: u64 = 64 * 1024 * 1024;
 const MOST_HELD: usize = 16 * 1024 * 1024;
 
 #[derive(Deserialize)]
-struct Entry {
+struct ArchiveEntry {
     request: Request,
     response: Response,
 }
@@ -71,11 +71,11 @@ impl Body {
 }
 
 /// Reads the messages of an archive.
-pub(super) fn read(from: impl Read, reader: &mut impl Reader) -> io::Result<()> {
+pub(super) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<()> {
     let meter = Rc::new(Meter { line: Cell::new(1), left: Cell::new(LONGEST) });
     let metered = Metered { from: BufReader::new(from), meter: Rc::clone(&meter) };
     let mut json = serde_json::Deserializer::from_reader(metered);
-    let mut entries = Entries { meter: &meter, number: 0, held: Held::default(), reader };
+    let mut entries = Entries { meter: &meter, number: 0, held: HeldMessages::default(), reader };
     let read = Within("log", Within("entries", &mut entries)).deserialize(&mut json);
     entries.held.release(entries.reader);
     match read {
@@ -152,11 +152,11 @@ struct Entries<'a, R> {
     meter: &'a Meter,
     /// The number of the last entry.
     number: u64,
-    held: Held,
+    held: HeldMessages,
     reader: &'a mut R,
 }
 
-impl<'de, R: Reader> DeserializeSeed<'de> for &mut Entries<'_, R> {
+impl<'de, R: LogReader> DeserializeSeed<'de> for &mut Entries<'_, R> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -164,7 +164,7 @@ impl<'de, R: Reader> DeserializeSeed<'de> for &mut Entries<'_, R> {
     }
 }
 
-impl<'de, R: Reader> Visitor<'de> for &mut Entries<'_, R> {
+impl<'de, R: LogReader> Visitor<'de> for &mut Entries<'_, R> {
     type Value = ();
 
     fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -190,17 +190,17 @@ struct Begins<'a> {
 }
 
 impl<'de> DeserializeSeed<'de> for Begins<'_> {
-    type Value = Entry;
+    type Value = ArchiveEntry;
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Entry, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ArchiveEntry, D::Error> {
         *self.line = self.meter.line.get();
-        Entry::deserialize(deserializer)
+        ArchiveEntry::deserialize(deserializer)
     }
 }
 
-impl<R: Reader> Entries<'_, R> {
-    fn take(&mut self, place: Place, entry: &Entry) {
-        let Entry { request, response } = entry;
+impl<R: LogReader> Entries<'_, R> {
+    fn take(&mut self, place: Place, entry: &ArchiveEntry) {
+        let ArchiveEntry { request, response } = entry;
         // The answer to the first request names the session.
         let session = named(&request.headers).or_else(|| named(&response.headers));
         let mut is_reply = false;
@@ -256,18 +256,18 @@ impl<R: Reader> Entries<'_, R> {
 
 /// Messages of the server that came at some time after their stream began.
 #[derive(Default)]
-struct Held {
+struct HeldMessages {
     messages: Vec<(Place, Option<String>, Vec<u8>)>,
     bytes: usize,
 }
 
-impl Held {
+impl HeldMessages {
     fn hold(&mut self, place: Place, session: Option<&str>, message: Vec<u8>) {
         self.bytes += message.len();
         self.messages.push((place, session.map(str::to_owned), message));
     }
 
-    fn release(&mut self, reader: &mut impl Reader) {
+    fn release(&mut self, reader: &mut impl LogReader) {
         self.bytes = 0;
         for (place, session, message) in self.messages.drain(..) {
             let sender = Sender::Is(Side::Server);

@@ -7,7 +7,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::record::{Place, Reader, Record, Sender};
+use super::record::{LogReader, Place, Record, Sender};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
 #[derive(Default, Deserialize)]
@@ -22,15 +22,15 @@ struct Envelope<'a> {
 
 /// The same, each value as it is written.
 #[derive(Default)]
-struct Parts<'a> {
+struct EnvelopeParts<'a> {
     direction: Option<&'a str>,
     message: Option<&'a str>,
     session: Option<&'a str>,
 }
 
-impl<'a> Parts<'a> {
-    fn of(line: &'a str) -> Result<Parts<'a>, serde_json::Error> {
-        let mut parts = Parts::default();
+impl<'a> EnvelopeParts<'a> {
+    fn of(line: &'a str) -> Result<EnvelopeParts<'a>, serde_json::Error> {
+        let mut parts = EnvelopeParts::default();
         let is_read = each_member(line, |key, value| match key {
             "dir" | "direction" | "from" | "sender" => parts.direction = Some(value),
             "msg" | "message" | "payload" => parts.message = Some(value),
@@ -42,7 +42,11 @@ impl<'a> Parts<'a> {
         }
         let envelope: Envelope<'a> = serde_json::from_str(line)?;
         let raw = |value: Option<&'a RawValue>| value.map(RawValue::get);
-        Ok(Parts { direction: raw(envelope.dir), message: raw(envelope.msg), session: raw(envelope.session) })
+        Ok(EnvelopeParts {
+            direction: raw(envelope.dir),
+            message: raw(envelope.msg),
+            session: raw(envelope.session),
+        })
     }
 }
 
@@ -50,7 +54,7 @@ impl<'a> Parts<'a> {
 ///
 /// # Errors
 /// What is wrong with the line.
-pub(super) fn read(place: Place, line: &[u8], reader: &mut impl Reader) -> Result<(), String> {
+pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Result<(), String> {
     let plain = Record { place, sender: Sender::Unsaid, session: None, message: line };
     if line.starts_with(b"[") {
         serde_json::from_slice::<&RawValue>(line).map_err(|error| problem(&error))?;
@@ -58,7 +62,7 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl Reader) -> Resul
         return Ok(());
     }
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
-    let parts = Parts::of(line).map_err(|error| problem(&error))?;
+    let parts = EnvelopeParts::of(line).map_err(|error| problem(&error))?;
     let (Some(direction), Some(message)) = (parts.direction, parts.message) else {
         reader.message(plain);
         return Ok(());

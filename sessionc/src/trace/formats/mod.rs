@@ -7,7 +7,7 @@ mod text;
 
 use std::io::{self, Read};
 
-use record::{Broken, Place, Reader};
+use record::{Broken, LogReader, Place};
 
 use super::lines::{Line, Lines};
 
@@ -23,7 +23,7 @@ enum Format {
 }
 
 /// Reads a log whose format is recognised by its beginning.
-pub(crate) fn read(from: impl Read, reader: &mut impl Reader) -> io::Result<()> {
+pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<()> {
     let mut lines = Lines::new(from);
     let beginning = lines.beginning()?;
     if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {

@@ -42,7 +42,7 @@ pub(crate) struct Broken {
 }
 
 /// What the messages of a log go to.
-pub(crate) trait Reader {
+pub(crate) trait LogReader {
     fn message(&mut self, record: Record<'_>);
     fn broken(&mut self, broken: Broken);
 }
@@ -59,7 +59,7 @@ pub(crate) mod tests {
         pub(crate) broken: Vec<(u64, String)>,
     }
 
-    impl Reader for Notes {
+    impl LogReader for Notes {
         fn message(&mut self, record: Record<'_>) {
             let message = String::from_utf8_lossy(record.message).into_owned();
             self.messages.push((record.place.line, record.sender, message));

@@ -3,7 +3,7 @@
 use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
-use super::record::{Place, Reader, Record, Sender};
+use super::record::{LogReader, Place, Record, Sender};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -14,7 +14,7 @@ const PREFIX: usize = 200;
 ///
 /// # Errors
 /// If there seems to be one, and it cannot be read.
-pub(super) fn read(place: Place, line: &[u8], reader: &mut impl Reader) -> Result<(), String> {
+pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Result<(), String> {
     let seems = memchr::memmem::find(line, b"jsonrpc").is_some();
     let mut problem = None;
     let mut from = 0;

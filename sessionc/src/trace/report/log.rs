@@ -4,7 +4,7 @@ use std::path::Path;
 
 use mcp_protocol_machine::protocol::Strictness;
 
-use crate::sarif::{self, Level, Point, Region, Rule};
+use crate::sarif::{self, LogLevel, Point, Region, Rule};
 use crate::trace::finding::{Code, Finding, side};
 
 const CODES: [Code; 10] = [
@@ -30,15 +30,15 @@ pub(super) fn rules() -> Vec<Rule> {
     CODES.into_iter().map(rule).collect()
 }
 
-pub(super) fn finding(path: &Path, finding: &Finding) -> sarif::Finding {
+pub(super) fn finding(path: &Path, finding: &Finding) -> sarif::LogResult {
     let line = u32::try_from(finding.place.line).unwrap_or(u32::MAX).max(1);
     let region = Region { start: Point { line, column: 1 }, end: None };
     let rule = finding.rule.as_ref().map(|rule| format!("\nrule: {rule}")).unwrap_or_default();
-    sarif::Finding {
+    sarif::LogResult {
         rule: finding.code.name().to_owned(),
         level: match finding.level {
-            Strictness::Must => Level::Error,
-            Strictness::Should => Level::Warning,
+            Strictness::Must => LogLevel::Error,
+            Strictness::Should => LogLevel::Warning,
         },
         message: format!(
             "{}\nstate: {}\nto blame: the {}{rule}\nhelp: {}",
@@ -47,7 +47,7 @@ pub(super) fn finding(path: &Path, finding: &Finding) -> sarif::Finding {
             side(finding.blame),
             finding.hint
         ),
-        places: vec![sarif::Place { file: path.to_path_buf(), region, message: String::new() }],
+        places: vec![sarif::LogPlace { file: path.to_path_buf(), region, message: String::new() }],
         fixes: Vec::new(),
     }
 }

@@ -19,18 +19,18 @@ use crate::sarif;
 const MOST: usize = 10_000;
 
 /// Prints findings as they come; a SARIF log when all are known.
-pub(crate) struct Report {
+pub(crate) struct TraceReport {
     format: FindingFormat,
     /// The log that is judged.
     path: PathBuf,
-    findings: Vec<sarif::Finding>,
+    findings: Vec<sarif::LogResult>,
     /// Why something could not be printed.
     failure: Option<Failure>,
 }
 
-impl Report {
-    pub(crate) fn new(format: FindingFormat) -> Report {
-        Report { format, path: PathBuf::new(), findings: Vec::new(), failure: None }
+impl TraceReport {
+    pub(crate) fn new(format: FindingFormat) -> TraceReport {
+        TraceReport { format, path: PathBuf::new(), findings: Vec::new(), failure: None }
     }
 
     /// What follows is found in this log.
@@ -71,7 +71,7 @@ impl Report {
     }
 }
 
-impl Sink for Report {
+impl Sink for TraceReport {
     fn finding(&mut self, finding: &Finding) {
         match self.format {
             FindingFormat::Text => self.print(&text::finding(&self.path, finding)),
