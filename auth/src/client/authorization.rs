@@ -79,7 +79,7 @@ impl Authorization {
         Ok(transport.headers_from(Bearer(Arc::clone(&self.0))))
     }
 
-    /// Forgets the token: the next request that the server refuses begins anew, perhaps as another user. What authorization
+    /// Forgets the token: the next request that the server refuses begins from the start, perhaps as another user. What authorization
     /// servers have registered the client as stays.
     ///
     /// # Errors

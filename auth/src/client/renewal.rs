@@ -39,8 +39,8 @@ pub(super) enum Reason {
 
 /// The token of a client for one MCP server.
 ///
-/// Invariant: of all renewals one at a time runs, to its end, whoever waits for it; and what it has got is in the store before
-/// anybody uses it. A renewal that somebody else has made unnecessary meanwhile does nothing.
+/// Invariant: of all renewals one at a time runs, to its end, even if no request waits for it any more; and what it has got is in the store before
+/// it is used. A renewal that somebody else has made unnecessary meanwhile does nothing.
 pub(super) struct Tokens {
     pub(super) server: Url,
     pub(super) fetcher: Fetcher,
@@ -112,7 +112,7 @@ impl Tokens {
         Ok(state.grant.clone())
     }
 
-    /// Forgets the token, so that the next request begins anew.
+    /// Forgets the token, so that the next request begins from the start.
     pub(super) async fn forget(&self) -> Result<(), AuthorizationError> {
         let _turn = self.turn.lock().await;
         self.store.write(&self.key(), None).await?;

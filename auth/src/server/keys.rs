@@ -12,7 +12,7 @@ use super::validator::TokenError;
 /// How long keys are used before they are read again, so that one that was withdrawn does not count any longer.
 const AGE: Duration = Duration::from_secs(15 * 60);
 
-/// The shortest time between two requests for the keys: a token that names an unknown key costs nobody more than that.
+/// The shortest time between two requests for the keys: a token that names an unknown key costs no more than that.
 const APART: Duration = Duration::from_secs(10);
 
 /// The keys of an authorization server. They are requested when a token names one that is not known, and when they are old.

@@ -96,7 +96,7 @@ enum Presented {
 }
 
 impl Resource {
-    /// The metadata of the resource, which anybody may read, pages of other hosts included.
+    /// The metadata of the resource, which every page may read, pages of other hosts included.
     fn metadata(&self, method: &Method) -> Response<Body> {
         if !matches!(*method, Method::GET | Method::HEAD) {
             let mut refused = answer(StatusCode::METHOD_NOT_ALLOWED, Body::empty());

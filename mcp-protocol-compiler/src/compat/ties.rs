@@ -55,7 +55,7 @@ fn differences(sent: &Message, taken: &Message) -> Vec<Difference> {
                 false => "while it runs".to_owned(),
             })
         };
-        // Who does not cancel harms nobody.
+        // Who does not cancel harms no peer.
         let is_narrower = !taken.cancellable || (taken.until_reply && !sent.until_reply);
         compare("may be cancelled", cancel(sent), cancel(taken), sent.cancellable && is_narrower);
     }

@@ -20,7 +20,7 @@ pub(super) const BEHIND: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Changes(broadcast::Sender<Signal>);
 
-/// What subscriptions are told.
+/// What subscriptions hear.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Signal {
     Changed(Change),
@@ -49,7 +49,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// Nobody has subscribed yet.
+    /// There are no subscriptions yet.
     pub fn new() -> Changes {
         Changes(broadcast::Sender::new(BEHIND))
     }

@@ -1,7 +1,7 @@
 //! `sessionc guard`: stands between a client and a server, and judges what passes.
 //!
 //! The protocol and the command line come in, then the bytes of both sides; the same bytes go out, or errors in place of
-//! what is refused. Reports and a record go beside it.
+//! what is refused. Reports and a record take a way of their own.
 //!
 //! - `head.rs`: the id and the method of a message. `judge.rs`: what the protocol says of it, and what becomes of it.
 //! - `record.rs`, `report.rs`: what is written down. `session.rs`: judging, recording and reporting together.

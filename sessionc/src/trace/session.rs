@@ -379,7 +379,7 @@ impl JudgedSession {
                         self.revision(),
                     ));
                 }
-                // What crosses a step of the other side is nobody's mistake.
+                // What crosses a step of the other side is no mistake.
                 _ => {}
             }
         }

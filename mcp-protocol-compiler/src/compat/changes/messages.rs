@@ -71,7 +71,7 @@ fn declaration(version: &Version<'_>, index: MessageIndex) -> String {
     format!("{kind}{}{from}{gates}", words(version, index))
 }
 
-/// What has changed about a message, and which findings come of it.
+/// What has changed about a message, and which findings it causes.
 struct Difference {
     what: &'static str,
     before: String,

@@ -82,7 +82,7 @@ fn compare_state(
         for ((direction, _), edge) in these.iter().filter(|(key, _)| !those.contains_key(*key)) {
             let text = format!("{what} {} {}", verb(*direction), words(version, edge.message));
             let span = declared(version, edge.message);
-            // What a role accepts in addition, or does not send any more, surprises nobody.
+            // What a role accepts in addition, or does not send any more, surprises no peer.
             let surprises = (*direction == Direction::Send) == (what == ALSO);
             let spans = if surprises { vec![span] } else { Vec::new() };
             let about = About { spans, counts: Some(&is_order), side: Some(before.1.side) };

@@ -30,7 +30,7 @@ pub(super) struct EventCutter {
     line: usize,
     searched: usize,
     event: Event,
-    /// The event is too long: what has come of it has gone, and perhaps a part of its last line.
+    /// The event is too long: what has come has been passed on, and perhaps a part of its last line.
     is_passing: bool,
     has_text: bool,
 }
