@@ -80,6 +80,7 @@ fn the_pages_name_the_versions_that_are_tested() {
     let schemas = include_str!("../../../../docs/json-schema.md");
     let probed = include_str!("../../../../docs/probed.md");
     let guide = include_str!("../../../../docs/guide/README.md");
+    let editors = include_str!("../../../../docs/editors.md");
     let package: serde_json::Value =
         serde_json::from_str(include_str!("../../../peers/package.json")).unwrap();
     let python =
@@ -88,7 +89,8 @@ fn the_pages_name_the_versions_that_are_tested() {
     let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain(python);
     for (name, version) in pinned {
         let rows = peers.lines().chain(servers.lines()).filter(|line| line.starts_with('|'));
-        let mut rows = rows.chain(schemas.lines()).chain(probed.lines()).chain(guide.lines());
+        let mut rows =
+            rows.chain(schemas.lines()).chain(probed.lines()).chain(guide.lines()).chain(editors.lines());
         let row = rows.find(|line| line.contains(&format!("`{name}`"))).unwrap_or_default();
         assert!(row.contains(version), "`{name}` is pinned to {version}, and the pages say: {row}");
     }

@@ -8,7 +8,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
 use super::rounds::seen_by;
-use super::{guarded, script};
+use super::{guarded, peers, script};
 
 /// The scripts, how each connects, and the revision that it speaks then.
 const CLIENTS: [(&str, &[&str], &str); 5] = [
@@ -68,25 +68,64 @@ async fn clients_of_other_sdks_use_all_of_the_notes() {
     .await;
 }
 
+/// The notes over HTTP for these users, and the address.
+async fn serving(users: &[&str]) -> (tokio::process::Child, String) {
+    let tokens: Vec<String> = users.iter().map(|user| format!("{user}={user}-token")).collect();
+    let mut server = Command::new(program("notes"));
+    server.arg("127.0.0.1:0").env("NOTES_TOKENS", tokens.join(","));
+    let mut server = server.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
+    let line = said.next_line().await.unwrap().unwrap();
+    (server, line.strip_prefix("serving ").unwrap().to_owned())
+}
+
 #[tokio::test]
 #[ignore = "needs the packages of tests/peers"]
 async fn each_user_of_one_endpoint_has_their_own_notes() {
     guarded(async {
         let users = ["ada", "bo", "cy", "di", "ed"];
-        let tokens: Vec<String> = users.iter().map(|user| format!("{user}={user}-token")).collect();
-        let mut server = Command::new(program("notes"));
-        server.arg("127.0.0.1:0").env("NOTES_TOKENS", tokens.join(","));
-        let mut server = server.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
-        let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
-        let line = said.next_line().await.unwrap().unwrap();
-        let url = line.strip_prefix("serving ").unwrap();
+        let (mut server, url) = serving(&users).await;
         for (turn, (user, (name, mode, revision))) in users.into_iter().zip(CLIENTS).enumerate() {
             let mut client = script(name);
-            client.args(mode).args(["http", url, &format!("{user}-token")]);
+            client.args(mode).args(["http", &url, &format!("{user}-token")]);
             // Each client adds three notes to one table, and deletes the first of them.
             let expected = all_of_it(name, revision, user, 3 * turn + 1);
             assert_eq!(seen(&mut client).await, expected, "{name} {mode:?}");
         }
+        server.kill().await.unwrap();
+    })
+    .await;
+}
+
+/// What the command line of the Inspector prints.
+async fn inspected(words: &[&str]) -> Value {
+    let packages = peers().join("node_modules/@modelcontextprotocol");
+    // It reads its version from the package that usually has it.
+    std::fs::copy(packages.join("inspector-cli/package.json"), packages.join("package.json")).unwrap();
+    let mut inspector = Command::new("node");
+    seen_by(inspector.arg(packages.join("inspector-cli/build/index.js")).args(words)).await
+}
+
+/// The tools that a client sees which cannot ask its user or a model.
+async fn look_at(server: &[&str]) {
+    let listed = inspected(&[&["--method", "tools/list"], server].concat()).await;
+    let tools = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
+    assert_eq!(tools.collect::<Vec<_>>(), ["add_note", "find_notes", "import_notes"]);
+    let add = ["--tool-name", "add_note", "--tool-arg", "text=buy milk", "--method", "tools/call"];
+    let added = inspected(&[&add, server].concat()).await;
+    assert_eq!(added["structuredContent"]["text"], "buy milk");
+    let review = ["--prompt-name", "review", "--prompt-args", "tag=shop", "--method", "prompts/get"];
+    let review = inspected(&[&review, server].concat()).await;
+    assert_eq!(review["messages"][0]["content"]["text"], "Review these notes about shop:\n");
+}
+
+#[tokio::test]
+#[ignore = "needs the packages of tests/peers"]
+async fn the_inspector_looks_at_the_notes() {
+    guarded(async {
+        look_at(&[program("notes").to_str().unwrap()]).await;
+        let (mut server, url) = serving(&["ada"]).await;
+        look_at(&["--transport", "http", "--header", "Authorization: Bearer ada-token", &url]).await;
         server.kill().await.unwrap();
     })
     .await;
