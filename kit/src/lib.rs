@@ -41,6 +41,8 @@ pub use failure::Failure;
 pub use mcp_protocols::eras::{Change, Changes, ConnectError, Context, Era, types};
 #[doc(inline)]
 pub use mcp_runtime::transport::{self, stdio};
+#[cfg(feature = "tracing")]
+pub use server::ClientLog;
 pub use server::{
     Client, Has, Json, Model, Needs, Output, Problem, Prompt, Resource, Roots, Server, Tool, User, blob_at,
     principal, said, text_at,

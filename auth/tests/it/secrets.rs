@@ -54,6 +54,9 @@ impl Subscriber for Everything {
 fn no_secret_is_logged() {
     let everything = Everything::default();
     let kept = everything.clone();
+    // While there is one subscriber alone, what another test logs first, on a thread without a subscriber, is never logged
+    // again, also not here. With two, every subscriber is asked.
+    let _second = tracing::Dispatch::new(Everything::default());
     // One thread, so that all tasks log here.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     tracing::subscriber::with_default(everything, || {

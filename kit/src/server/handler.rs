@@ -14,6 +14,8 @@ use mcp_protocols::rounds::Round;
 use mcp_runtime::RpcError;
 
 use super::super::failure::refusal;
+#[cfg(feature = "tracing")]
+use super::log::logged;
 use super::page::page;
 use super::resource::not_found;
 use super::{prompt, resource, tool};
@@ -32,6 +34,12 @@ pub(super) struct Parts<S> {
 
 /// How many values a client gets for an argument, as the revisions say.
 const MOST_VALUES: usize = 100;
+
+/// Without the feature, what is logged goes only to the program's own subscriber.
+#[cfg(not(feature = "tracing"))]
+async fn logged<F: Future>(_: Context, work: F) -> F::Output {
+    work.await
+}
 
 impl<S> Parts<S> {
     pub(super) fn find_tool(&self, name: &str) -> Option<&tool::Entry<S>> {
@@ -110,7 +118,9 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
     ) -> Result<Round<CallToolResult>, RpcError> {
         let unknown = || RpcError::invalid_params(format!("there is no tool `{}`", params.name));
         let entry = self.find_tool(&params.name).ok_or_else(unknown)?;
-        entry.call(Arc::clone(&self.state), asker, self.changes.clone(), params).await.map(Into::into)
+        let context = asker.context();
+        let called = entry.call(Arc::clone(&self.state), asker, self.changes.clone(), params);
+        logged(context, called).await.map(Into::into)
     }
 
     async fn list_resources(
@@ -146,7 +156,9 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         params: ReadResourceParams,
     ) -> Result<Round<ReadResourceResult>, RpcError> {
         let entry = self.find_resource(&params.uri).ok_or_else(|| not_found(&params.uri))?;
-        entry.read(Arc::clone(&self.state), asker, self.changes.clone(), params).await.map(Into::into)
+        let context = asker.context();
+        let read = entry.read(Arc::clone(&self.state), asker, self.changes.clone(), params);
+        logged(context, read).await.map(Into::into)
     }
 
     async fn watch(&self, context: Context, uri: &str) -> Result<(), RpcError> {
@@ -171,7 +183,9 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
     ) -> Result<Round<GetPromptResult>, RpcError> {
         let unknown = || RpcError::invalid_params(format!("there is no prompt `{}`", params.name));
         let entry = self.find_prompt(&params.name).ok_or_else(unknown)?;
-        entry.get(Arc::clone(&self.state), asker, self.changes.clone(), params).await.map(Into::into)
+        let context = asker.context();
+        let got = entry.get(Arc::clone(&self.state), asker, self.changes.clone(), params);
+        logged(context, got).await.map(Into::into)
     }
 
     async fn complete(&self, context: Context, params: CompleteParams) -> Result<CompleteResult, RpcError> {

@@ -1,11 +1,13 @@
 //! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
 //!
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type. `needs.rs` and
-//! `client.rs` are what a tool asks its client with. A program that is a client itself uses `connection/`.
+//! `client.rs` are what a tool asks its client with, and `log.rs` has its client read what it logs. A program that is a client itself uses `connection/`.
 
 mod builder;
 mod client;
 mod handler;
+#[cfg(feature = "tracing")]
+mod log;
 mod needs;
 mod output;
 mod page;
@@ -18,6 +20,8 @@ mod tool;
 
 pub use builder::Server;
 pub use client::Client;
+#[cfg(feature = "tracing")]
+pub use log::ClientLog;
 pub use needs::{Has, Model, Needs, Roots, User};
 pub use output::{Json, Output};
 pub use principal::principal;

@@ -3,14 +3,17 @@
 use std::sync::Mutex;
 
 use mcp_kit::types::*;
-use mcp_kit::{Answer, Client, Failure, Json, Prompt, Resource, Server, Tool, User, said, text_at};
-use mcp_protocols::eras::Connector;
-use mcp_protocols::rounds;
+use mcp_kit::{
+    Answer, Client, ClientLog, ConnectOptions, Failure, Json, Prompt, Resource, Server, Tool, User, said,
+    text_at,
+};
 use mcp_runtime::transport::duplex;
 use mcp_runtime::transport::http::ServerOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
 #[derive(Default)]
 struct Notes(Mutex<Vec<String>>);
@@ -118,24 +121,18 @@ fn server() -> Server<Notes> {
         .prompt::<Weekly>()
 }
 
-struct Nobody;
-
-impl rounds::User for Nobody {}
-
 #[tokio::test]
 async fn a_server_is_tested_in_one_program() -> Result<(), Failure> {
     let (near, far) = duplex();
     tokio::spawn(server().serve(far));
-    let connector = Connector::new(Implementation::new("test", "1"), ClientCapabilities::new(), Nobody);
-    let client = connector.connect(near).await?;
-    let params = CallToolParams::new("add_note", client.meta()).with_argument("text", "buy milk");
-    assert_eq!(client.call_tool(params).await?.structured_content, Some(json!({ "id": 0 })));
-    let note = client.read_resource(ReadResourceParams::new("notes://0", client.meta())).await?;
-    assert_eq!(note.contents[0].as_text(), Some("buy milk"));
+    let notes = ConnectOptions::new("test", "1.0.0").connect(near).await?;
+    let added: Value = notes.call("add_note", json!({ "text": "buy milk" })).await?;
+    assert_eq!(added, json!({ "id": 0 }));
+    assert_eq!(notes.read_text("notes://0").await?, "buy milk");
     // It shows no forms.
-    let tools = client.list_tools(PaginatedParams::new(client.meta())).await?.tools;
+    let tools = notes.tools().await?;
     assert_eq!(tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(), ["add_note"]);
-    client.close().await?;
+    notes.close().await?;
     Ok(())
 }
 
@@ -146,14 +143,16 @@ async fn the_same_server_is_part_of_a_router() -> Result<(), Failure> {
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
     let serving = tokio::spawn(async move { axum::serve(listener, router).await });
-    let connector = Connector::new(Implementation::new("test", "1"), ClientCapabilities::new(), Nobody);
-    let open = || mcp_runtime::transport::http::HttpClient::new(&url);
-    let client = connector.connect_to("notes", open).await?;
-    let got = client.get_prompt(GetPromptParams::new("weekly", client.meta())).await?;
-    assert_eq!(got.messages.len(), 1);
-    client.close().await?;
+    let notes = ConnectOptions::new("test", "1.0.0").connect_url(&url).await?;
+    assert_eq!(notes.prompt("weekly", [("", ""); 0]).await?.messages.len(), 1);
+    notes.close().await?;
     serving.abort();
     Ok(())
+}
+
+#[test]
+fn a_client_may_read_what_a_program_logs() {
+    tracing_subscriber::registry().with(ClientLog::new()).init();
 }
 
 fn squeezed(code: &str) -> String {
@@ -171,7 +170,7 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 7);
+    assert_eq!(examples, 8);
     let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
     assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
     for block in page.split("```json\n").skip(1) {
