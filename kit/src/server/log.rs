@@ -113,7 +113,7 @@ fn line(event: &Event<'_>) -> LoggingMessageParams {
     event.record(&mut fields);
     let mut fields = fields.0;
     let data = match fields.len() {
-        1 => fields.remove("message").unwrap_or_else(|| Value::Object(fields)),
+        1 => fields.remove("message").unwrap_or(Value::Object(fields)),
         _ => Value::Object(fields),
     };
     let level = match *event.metadata().level() {
@@ -136,7 +136,8 @@ impl Fields {
 
     fn add_text(&mut self, field: &Field, mut text: String) {
         if text.len() > LONGEST {
-            text.truncate(text.floor_char_boundary(LONGEST));
+            let end = (0..=LONGEST).rev().find(|end| text.is_char_boundary(*end));
+            text.truncate(end.unwrap_or_default());
             text.push('…');
         }
         self.add(field, text);
