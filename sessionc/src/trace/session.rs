@@ -200,10 +200,10 @@ impl JudgedSession {
     /// The client has asked in both ways: a reply belongs to what it answers.
     fn era_of_server(&self, message: &[u8]) -> Era {
         #[derive(Deserialize)]
-        struct Reply {
+        struct Answer {
             id: Option<RequestId>,
         }
-        let id = serde_json::from_slice::<Reply>(message).ok().and_then(|reply| reply.id);
+        let id = serde_json::from_slice::<Answer>(message).ok().and_then(|reply| reply.id);
         let running = self.stateless.iter().flat_map(Observer::unanswered);
         let is_running = |id: RequestId| {
             let mut running = running;
