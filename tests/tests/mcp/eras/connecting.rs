@@ -262,6 +262,21 @@ async fn over_http_a_client_connects_to_servers_of_both_eras() {
             assert_eq!(said[1..5], super::TALK[..4]);
             assert_eq!(said[6], super::TALK[5]);
         }
+        // A client of a revision to come learns all that there are.
+        let later = json!({ "io.modelcontextprotocol/protocolVersion": "2099-01-01", "io.modelcontextprotocol/clientCapabilities": {} });
+        let request = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": later } });
+        let refused = reqwest::Client::builder().no_proxy().build().unwrap().post(&url);
+        let refused = refused
+            .header("mcp-protocol-version", "2099-01-01")
+            .header("mcp-method", "tools/list")
+            .header("accept", "application/json, text/event-stream")
+            .header("content-type", "application/json")
+            .body(request.to_string());
+        let refused = refused.send().await.unwrap();
+        assert_eq!(refused.status(), 400);
+        let refused: Value = serde_json::from_str(&refused.text().await.unwrap()).unwrap();
+        let supported = ["2026-07-28", "2025-03-26", "2025-06-18", "2025-11-25"];
+        assert_eq!(refused["error"]["data"], json!({ "requested": "2099-01-01", "supported": supported }));
         serving.abort();
     })
     .await;

@@ -80,20 +80,26 @@ impl Server {
         unnamed: RequestRefusal,
         in_message: bool,
     ) -> Result<Response, RequestRefusal> {
-        let Some(posted) = Posted::of(&message) else { return Err(unnamed.about(&message)) };
+        let about = |refused: RequestRefusal| refused.about(&message);
+        let Some(posted) = Posted::of(&message) else { return Err(about(unnamed)) };
         let headers = head.headers();
         let in_head = !in_message && self.may_be_stateless(headers);
         let names_version = posted.version.is_some() || in_head;
         if !names_version && Box::pin(self.has_sessions(head, caller)).await? {
-            return Err(unnamed.about(&message));
+            return Err(about(unnamed));
         }
-        let session = self.open(caller, head, true).map_err(|refused| refused.about(&message))?;
+        let session = self.open(caller, head, true).map_err(about)?;
         // It ends with this request, also where the request is refused or its client leaves.
         let mut session = OneRequest { session, streams: false };
         let Some(version) = self.taken_on(&session.session).await? else {
-            return Err(unnamed.about(&message));
+            return Err(about(unnamed));
         };
-        posted.check(headers, &version, &self.options).map_err(|refused| refused.about(&message))?;
+        if let Some(requested) = posted.other_version(headers, &version).map_err(about)? {
+            let with_sessions = self.has_sessions(head, caller).await.map_err(about)?;
+            let others = if with_sessions { &*self.options.versions } else { &[] };
+            return Err(about(unsupported(requested, &version, others)));
+        }
+        posted.check(headers, &self.options).map_err(about)?;
         let (answer, _) = self.deliver(&session.session, (message, permit), head).await?;
         session.streams = is_stream(&answer);
         Ok(answer)
@@ -141,14 +147,30 @@ impl<'a> Posted<'a> {
         Some(Posted { method: method.into_owned(), params, is_request, version })
     }
 
-    /// Compares the message with its head. `served` is the revision that is served here.
-    fn check(
+    /// The revision of the message, if it is not the one that is served here, which its head has to repeat.
+    fn other_version<'h>(
         &self,
-        headers: &HeaderMap,
+        headers: &'h HeaderMap,
         served: &str,
-        options: &ServerOptions,
-    ) -> Result<(), RequestRefusal> {
-        self.check_version(headers, served)?;
+    ) -> Result<Option<&'h str>, RequestRefusal> {
+        let header = value(headers, &VERSION_HEADER)?.ok_or_else(|| missing(&VERSION_HEADER, served))?;
+        if let Some(version) = self.version {
+            let version: String = serde_json::from_str(version).map_err(|_| incomplete("protocolVersion"))?;
+            if version != header {
+                return Err(differs(&VERSION_HEADER, header, &version));
+            }
+        }
+        Ok(Some(header).filter(|header| *header != served))
+    }
+
+    /// Compares a message of the revision that is served here with its head.
+    fn check(&self, headers: &HeaderMap, options: &ServerOptions) -> Result<(), RequestRefusal> {
+        if self.is_request && self.version.is_none() {
+            return Err(incomplete("protocolVersion"));
+        }
+        if self.is_request && !mirrored::says_capabilities(self.params) {
+            return Err(incomplete("clientCapabilities"));
+        }
         let method = value(headers, &METHOD_HEADER)?;
         match method {
             Some(method) if method != self.method => {
@@ -168,26 +190,6 @@ impl<'a> Posted<'a> {
             {
                 self.check_params(headers, &params)?;
             }
-        }
-        Ok(())
-    }
-
-    fn check_version(&self, headers: &HeaderMap, served: &str) -> Result<(), RequestRefusal> {
-        let header = value(headers, &VERSION_HEADER)?.ok_or_else(|| missing(&VERSION_HEADER, served))?;
-        if let Some(version) = self.version {
-            let version: String = serde_json::from_str(version).map_err(|_| incomplete("protocolVersion"))?;
-            if version != header {
-                return Err(differs(&VERSION_HEADER, header, &version));
-            }
-        }
-        if header != served {
-            return Err(unsupported(header, served));
-        }
-        if self.is_request && self.version.is_none() {
-            return Err(incomplete("protocolVersion"));
-        }
-        if self.is_request && !mirrored::says_capabilities(self.params) {
-            return Err(incomplete("clientCapabilities"));
         }
         Ok(())
     }
@@ -248,11 +250,13 @@ fn incomplete(key: &str) -> RequestRefusal {
     RequestRefusal { code: Some(RpcError::INVALID_PARAMS), ..refusal }
 }
 
-fn unsupported(requested: &str, served: &str) -> RequestRefusal {
+/// A revision is neither the one that is served without a session, nor one of the others, which begin one.
+fn unsupported(requested: &str, served: &str, others: &[String]) -> RequestRefusal {
     let problem = format!("the protocol version `{}` is not served here: use `{served}`", excerpt(requested));
+    let supported: Vec<&str> = std::iter::once(served).chain(others.iter().map(String::as_str)).collect();
     RequestRefusal {
         code: Some(UNSUPPORTED_VERSION),
-        data: Some(Box::new(json!({ "supported": [served], "requested": requested }))),
+        data: Some(Box::new(json!({ "supported": supported, "requested": requested }))),
         ..refused(StatusCode::BAD_REQUEST, problem)
     }
 }
@@ -260,7 +264,7 @@ fn unsupported(requested: &str, served: &str) -> RequestRefusal {
 /// A client begins with a handshake, and the program has none. The refusal names the version that is served.
 pub(super) fn no_handshake(headers: &HeaderMap, served: &str) -> RequestRefusal {
     match text(headers, &VERSION_HEADER) {
-        Some(requested) if requested != served => unsupported(requested, served),
+        Some(requested) if requested != served => unsupported(requested, served, &[]),
         _ => mismatch(format!(
             "there is no handshake here: every request says the protocol version, `{served}`, in the header \
              `{PROTOCOL_VERSION}` and in `_meta`"
