@@ -107,15 +107,15 @@ async fn inspected(words: &[&str]) -> Value {
 }
 
 /// The tools that a client sees which cannot ask its user or a model.
-async fn look_at(server: &[&str]) {
-    let listed = inspected(&[&["--method", "tools/list"], server].concat()).await;
+async fn look_at(over: &[&str], server: &str) {
+    let listed = inspected(&[over, &["--method", "tools/list", server]].concat()).await;
     let tools = listed["tools"].as_array().unwrap().iter().map(|tool| tool["name"].as_str().unwrap());
     assert_eq!(tools.collect::<Vec<_>>(), ["add_note", "find_notes", "import_notes"]);
-    let add = ["--tool-name", "add_note", "--tool-arg", "text=buy milk", "--method", "tools/call"];
-    let added = inspected(&[&add, server].concat()).await;
+    let add = ["--tool-name", "add_note", "--tool-arg", "text=buy milk", "--method", "tools/call", server];
+    let added = inspected(&[over, &add].concat()).await;
     assert_eq!(added["structuredContent"]["text"], "buy milk");
-    let review = ["--prompt-name", "review", "--prompt-args", "tag=shop", "--method", "prompts/get"];
-    let review = inspected(&[&review, server].concat()).await;
+    let review = ["--prompt-name", "review", "--prompt-args", "tag=shop", "--method", "prompts/get", server];
+    let review = inspected(&[over, &review].concat()).await;
     assert_eq!(review["messages"][0]["content"]["text"], "Review these notes about shop:\n");
 }
 
@@ -123,9 +123,9 @@ async fn look_at(server: &[&str]) {
 #[ignore = "needs the packages of tests/peers"]
 async fn the_inspector_looks_at_the_notes() {
     guarded(async {
-        look_at(&[program("notes").to_str().unwrap()]).await;
+        look_at(&[], program("notes").to_str().unwrap()).await;
         let (mut server, url) = serving(&["ada"]).await;
-        look_at(&["--transport", "http", "--header", "Authorization: Bearer ada-token", &url]).await;
+        look_at(&["--transport", "http", "--header", "Authorization: Bearer ada-token"], &url).await;
         server.kill().await.unwrap();
     })
     .await;
