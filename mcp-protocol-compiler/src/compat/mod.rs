@@ -1,7 +1,7 @@
 //! Compares two versions of a protocol: can a client of one talk to a server of the other?
 //!
 //! Takes the paths of two files and returns what breaks for each pair of roles, with the shortest exchange or a payload
-//! that shows it ([`compare()`]), and what has changed for a reviewer ([`Comparison::changes`]). Messages of two files are
+//! that shows it ([`compare()`]), and what has changed for a reviewer ([`Verdict::changes`]). Messages of two files are
 //! one message if they are one on the wire: by kind, method, condition, and the request of a reply. `order` compares the
 //! automata with the relation of `compatible`, `payload` the shapes, `gates`, `ties` and `envelope` what else a receiver
 //! insists on. `announced` says which gates cannot open in a pair of roles.
