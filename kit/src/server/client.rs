@@ -60,8 +60,7 @@ impl<N> Client<N> {
         self.asker.context()
     }
 
-    /// The principal that makes the request: over HTTP, what the server's
-    /// [`principal`](mcp_runtime::transport::http::ServerOptions::principal()) has named.
+    /// The principal that makes the request: over HTTP, what the function of `ServerOptions::principal` has named.
     pub fn principal(&self) -> Option<String> {
         principal(&self.context())
     }
