@@ -6,7 +6,6 @@
 //! - `exchange.rs`: one request and its answer. `reply.rs`: judges an answer. `refusal.rs`: answers of the guard itself.
 
 mod body;
-mod events;
 mod exchange;
 mod guarded;
 mod refusal;

@@ -11,10 +11,10 @@ use futures_util::{StreamExt, stream};
 use mcp_protocol_machine::protocol::Side;
 use mcp_runtime::{RequestId, RpcError};
 
-use super::events::{Event, EventCutter, Piece};
 use super::guarded::Guarded;
 use super::refusal::body_of;
 use super::sessions::HttpSession;
+use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::Head;
 use crate::guard::judge::{Forward, Judgement, answer};
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::arrival::{Arrival, Ending, Rejection};
-use super::events::Events;
+use crate::event_stream::{EventCutter, Piece};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
@@ -117,17 +117,21 @@ async fn read(
     if let Some(id) = response.headers().get(SESSION).filter(|_| status.is_success()) {
         let _ = answers.send(Read::Session(id.clone()));
     }
-    let (mut events, mut body) = (Events::default(), Vec::new());
+    let (mut events, mut body) = (EventCutter::new(LONGEST), Vec::new());
+    let too_long = || Ok(Arrival::Ended(Ending::Unreadable("an answer is too long".to_owned())));
     while let Some(piece) = response.chunk().await? {
         if is_stream && status.is_success() {
-            for message in events.feed(&piece) {
-                let _ = answers.send(Read::Arrival(Arrival::Message(number, message)));
+            for piece in events.feed(&piece) {
+                let Piece::Event { event, .. } = piece else { return too_long() };
+                if let Some(message) = event.content() {
+                    let _ = answers.send(Read::Arrival(Arrival::Message(number, message.to_vec())));
+                }
             }
         } else {
             body.extend_from_slice(&piece);
         }
-        if events.held().max(body.len()) > LONGEST {
-            return Ok(Arrival::Ended(Ending::Unreadable("an answer is too long".to_owned())));
+        if body.len() > LONGEST {
+            return too_long();
         }
     }
     if !status.is_success() {

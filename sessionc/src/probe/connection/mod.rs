@@ -1,7 +1,6 @@
 //! Bytes to and from a server: anything can be written, whether or not it is a message.
 
 pub(crate) mod arrival;
-mod events;
 mod frames;
 mod http;
 mod process;

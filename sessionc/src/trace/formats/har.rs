@@ -12,6 +12,7 @@ use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
 use super::record::{Broken, LogReader, Place, Record, Sender};
+use crate::event_stream::{Event, EventCutter, Piece};
 
 /// How many bytes an entry may have.
 const LONGEST: u64 = 64 * 1024 * 1024;
@@ -232,7 +233,7 @@ impl<R: LogReader> Entries<'_, R> {
             return;
         }
         let is_stream = response.content.mime_type.starts_with("text/event-stream");
-        let (messages, rest) = if is_stream { events(&body) } else { (vec![body], None) };
+        let (messages, is_cut_off) = if is_stream { events(&body) } else { (vec![body], false) };
         // A stream of its own goes on while other requests are answered: nothing says when its messages came.
         let is_open = request.method.eq_ignore_ascii_case("GET");
         for message in messages {
@@ -247,7 +248,7 @@ impl<R: LogReader> Entries<'_, R> {
         if self.held.bytes > MOST_HELD {
             self.held.release(self.reader);
         }
-        if rest.is_some() {
+        if is_cut_off {
             let problem = "the last event of the stream is cut off".to_owned();
             self.reader.broken(Broken { place, problem });
         }
@@ -286,22 +287,21 @@ fn named(headers: &[Header]) -> Option<&str> {
     header.map(|header| header.value.as_str())
 }
 
-/// The data of each event of a stream, and what is left of an event that has no end.
-fn events(body: &[u8]) -> (Vec<Vec<u8>>, Option<Vec<u8>>) {
-    let (mut all, mut data): (Vec<Vec<u8>>, Option<Vec<u8>>) = (Vec::new(), None);
-    for line in body.split_inclusive(|byte| *byte == b'\n') {
-        let text = line.trim_ascii_end();
-        if let Some(value) = text.strip_prefix(b"data:") {
-            let value = value.strip_prefix(b" ").unwrap_or(value);
-            match &mut data {
-                Some(data) => data.extend([b"\n", value].concat()),
-                None => data = Some(value.to_vec()),
-            }
-        } else if text.is_empty() {
-            all.extend(data.take().filter(|data| !data.is_empty()));
-        }
+/// What each event of a stream carries, and whether the last one has no end.
+fn events(body: &[u8]) -> (Vec<Vec<u8>>, bool) {
+    let mut cutter = EventCutter::new(usize::MAX);
+    let whole = cutter.feed(body).into_iter().filter_map(event);
+    let contents = whole.filter_map(|event| event.content().map(<[u8]>::to_vec)).collect();
+    // With an end, what is left is an event, too.
+    let is_cut_off = cutter.feed(b"\n\n").into_iter().filter_map(event).any(|event| event.data.is_some());
+    (contents, is_cut_off)
+}
+
+fn event(piece: Piece) -> Option<Event> {
+    match piece {
+        Piece::Event { event, .. } => Some(event),
+        Piece::Long { .. } => None,
     }
-    (all, data)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use memchr::memchr2;
 
 /// What stands in a stream. The bytes of all pieces together are those of the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Piece {
+pub(crate) enum Piece {
     /// An event with its end.
     Event { bytes: Vec<u8>, event: Event },
     /// A part of an event that is longer than the limit.
@@ -13,16 +13,16 @@ pub(super) enum Piece {
 
 /// What an event says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Event {
-    pub(super) id: Option<Vec<u8>>,
+pub(crate) struct Event {
+    pub(crate) id: Option<Vec<u8>>,
     /// Its type; nothing stands for `message`.
-    pub(super) name: Option<Vec<u8>>,
-    pub(super) data: Option<Vec<u8>>,
+    pub(crate) name: Option<Vec<u8>>,
+    pub(crate) data: Option<Vec<u8>>,
 }
 
 /// Cuts one stream. It keeps at most one unfinished event of the permitted length, and the piece at hand.
 #[derive(Debug)]
-pub(super) struct EventCutter {
+pub(crate) struct EventCutter {
     limit: usize,
     /// The event at hand.
     kept: Vec<u8>,
@@ -36,7 +36,7 @@ pub(super) struct EventCutter {
 }
 
 impl EventCutter {
-    pub(super) fn new(limit: usize) -> EventCutter {
+    pub(crate) fn new(limit: usize) -> EventCutter {
         EventCutter {
             limit,
             kept: Vec::new(),
@@ -49,7 +49,7 @@ impl EventCutter {
     }
 
     /// Takes the next bytes, and returns what they complete.
-    pub(super) fn feed(&mut self, bytes: &[u8]) -> Vec<Piece> {
+    pub(crate) fn feed(&mut self, bytes: &[u8]) -> Vec<Piece> {
         self.kept.extend_from_slice(bytes);
         let mut pieces = Vec::new();
         while let Some((end, next)) = self.line_end() {
@@ -83,7 +83,7 @@ impl EventCutter {
     }
 
     /// Returns what has no end when the stream ends. No client takes it for an event.
-    pub(super) fn finish(&mut self) -> Vec<u8> {
+    pub(crate) fn finish(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.kept)
     }
 
@@ -126,14 +126,19 @@ impl Event {
         }
     }
 
+    /// What it carries, if that is not blank.
+    pub(crate) fn content(&self) -> Option<&[u8]> {
+        self.data.as_deref().filter(|data| !data.trim_ascii().is_empty())
+    }
+
     /// The message in it, if it is of the type that has messages.
-    pub(super) fn message(&self) -> Option<&[u8]> {
+    pub(crate) fn message(&self) -> Option<&[u8]> {
         let is_message = self.name.as_deref().is_none_or(|name| name == b"message");
-        self.data.as_deref().filter(|data| is_message && !data.trim_ascii().is_empty())
+        self.content().filter(|_| is_message)
     }
 
     /// An event with another message in its place.
-    pub(super) fn with(&self, message: &[u8]) -> Vec<u8> {
+    pub(crate) fn with(&self, message: &[u8]) -> Vec<u8> {
         let id = self.id.as_ref().map(|id| [b"id: ", &id[..], b"\n"].concat()).unwrap_or_default();
         [&id[..], b"event: message\ndata: ", message, b"\n\n"].concat()
     }
@@ -167,6 +172,24 @@ mod tests {
             all.extend(cutter.finish());
             assert_eq!(String::from_utf8_lossy(&all), String::from_utf8_lossy(stream), "{length}");
             assert_eq!((messages, long), (vec!["{\"a\":\n1}".to_owned(), "3".to_owned()], 1), "{length}");
+        }
+    }
+
+    #[test]
+    fn what_events_carry_is_found_in_any_pieces() {
+        let stream =
+            b"id: 1\ndata:\n\n: comment\r\nevent: message\r\ndata: {\"a\":\r\ndata: 1}\r\n\r\ndata: 2\n\n";
+        for length in 1..stream.len() {
+            let mut cutter = EventCutter::new(usize::MAX);
+            let pieces = stream.chunks(length).flat_map(|piece| cutter.feed(piece));
+            let found: Vec<Vec<u8>> = pieces
+                .filter_map(|piece| match piece {
+                    Piece::Event { event, .. } => event.content().map(<[u8]>::to_vec),
+                    Piece::Long { .. } => None,
+                })
+                .collect();
+            assert_eq!(found, [b"{\"a\":\n1}".to_vec(), b"2".to_vec()], "{length}");
+            assert_eq!(cutter.finish(), b"");
         }
     }
 
