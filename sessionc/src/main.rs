@@ -9,6 +9,7 @@ mod color;
 mod commands;
 mod crate_name;
 mod end;
+mod eras;
 mod event_stream;
 mod files;
 mod framed;

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::head::{Head, id_in};
+use crate::eras::{Eras, awaits};
 use crate::files::Failure;
 use crate::protocol::Chosen;
 
@@ -84,12 +85,7 @@ pub(crate) enum Forward {
 #[derive(Debug)]
 pub(crate) struct Judge {
     policy: Policy,
-    /// Judges sessions that begin with a handshake.
-    with_handshake: Observer,
-    has_handshake: bool,
-    /// Judges requests that stand for themselves, if the protocol has a revision of this kind.
-    stateless: Option<Observer>,
-    is_stateless: bool,
+    eras: Eras,
 }
 
 impl Judge {
@@ -103,20 +99,16 @@ impl Judge {
             Policy::Observe => observer,
             Policy::Enforce(_) => observer.refuse_misshapen(),
         };
-        Ok(Judge {
-            policy,
-            with_handshake: refusing(chosen.observer(options.clone())?),
-            has_handshake: false,
-            stateless: chosen.stateless_observer(options)?.map(refusing),
-            is_stateless: false,
-        })
+        let stateless = chosen.stateless_observer(options.clone())?.map(refusing);
+        Ok(Judge { policy, eras: Eras::new(refusing(chosen.observer(options)?), stateless) })
     }
 
     /// Judges what one side has sent, and takes note of what becomes of it.
     pub(crate) fn judge(&mut self, sender: Side, text: &[u8]) -> Judgement {
         let policy = self.policy;
-        let observer = self.observer(sender, text);
-        let observed = observer.observe(sender, text);
+        let era = self.eras.era(sender, text);
+        let observed = self.eras.observe(era, sender, text);
+        let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
         let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
         for (one, refused) in observed.iter().zip(&refused) {
@@ -128,8 +120,12 @@ impl Judge {
         }
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
-        judgement.answers.iter().for_each(|answer| drop(observer.observe(sender.other(), answer)));
-        judgement.replacements.iter().for_each(|error| drop(observer.observe(sender, error)));
+        for answer in &judgement.answers {
+            self.eras.observe(era, sender.other(), answer);
+        }
+        for error in &judgement.replacements {
+            self.eras.observe(era, sender, error);
+        }
         judgement
     }
 
@@ -137,20 +133,20 @@ impl Judge {
     /// in it is not known.
     pub(crate) fn follow<'a>(&mut self, messages: impl IntoIterator<Item = (Side, &'a [u8])>) {
         for (sender, message) in messages {
-            drop(self.observer(sender, message).observe(sender, message));
+            self.settle(sender, message);
         }
         self.missed();
     }
 
     /// Messages have passed that were not judged.
     fn missed(&mut self) {
-        self.with_handshake.missed_messages();
-        self.stateless.iter_mut().for_each(Observer::missed_messages);
+        self.eras.all_mut().for_each(Observer::missed_messages);
     }
 
-    /// Takes note of an error that answers a request without having been sent as a message.
-    pub(crate) fn settle(&mut self, sender: Side, answer: &[u8]) {
-        drop(self.observer(sender, answer).observe(sender, answer));
+    /// Takes note of a message without judging it, such as an error that answers a request without having been sent as one.
+    pub(crate) fn settle(&mut self, sender: Side, message: &[u8]) {
+        let era = self.eras.era(sender, message);
+        self.eras.observe(era, sender, message);
     }
 
     /// Takes a message that cannot be judged, because it is too long for instance, by its beginning. Says what becomes of
@@ -163,9 +159,7 @@ impl Judge {
         let mut judgement = Judgement { forward: Forward::Nothing, ..Judgement::default() };
         let id = id_in(beginning);
         let error = answer(id.as_ref(), &RpcError::invalid_request(problem));
-        let observers = [Some(&self.with_handshake), self.stateless.as_ref()].into_iter().flatten();
-        let is_reply =
-            id.as_ref().is_some_and(|id| observers.into_iter().any(|it| is_awaited(it, sender, id)));
+        let is_reply = id.as_ref().is_some_and(|id| self.eras.all().any(|it| awaits(it, sender, id)));
         if is_reply {
             self.settle(sender, &error);
             judgement.replacements.push(error);
@@ -185,47 +179,13 @@ impl Judge {
             });
             named.collect()
         };
-        [Some(&self.with_handshake), self.stateless.as_ref()].into_iter().flatten().flat_map(of).collect()
+        self.eras.all().flat_map(of).collect()
     }
 
     /// Whether a message of the client is a request that stands for itself.
     pub(crate) fn stands_alone(&self, text: &[u8]) -> bool {
-        self.stateless.as_ref().is_some_and(|observer| observer.announces_itself(Side::Client, text))
+        self.eras.stands_alone(text)
     }
-
-    /// The observer that a message belongs to. Over one connection a client may find out which era a server speaks, so
-    /// both may have been used.
-    fn observer(&mut self, sender: Side, text: &[u8]) -> &mut Observer {
-        let stands_alone = match (sender, self.is_stateless, self.has_handshake) {
-            _ if self.stateless.is_none() => false,
-            (Side::Client, _, _) if self.stands_alone(text) => true,
-            (_, false, _) => false,
-            (Side::Client, true, false) => Head::of(text).method.as_deref() != Some("initialize"),
-            (Side::Server, true, false) => true,
-            (Side::Client, true, true) => false,
-            (Side::Server, true, true) => {
-                let head = Head::of(text);
-                let is_answer = |observer: &Observer| match &head {
-                    Head { id: Some(id), method: None } => is_awaited(observer, Side::Server, id),
-                    _ => false,
-                };
-                self.stateless.as_ref().is_some_and(is_answer)
-            }
-        };
-        if sender == Side::Client {
-            self.is_stateless |= stands_alone;
-            self.has_handshake |= !stands_alone;
-        }
-        match &mut self.stateless {
-            Some(stateless) if stands_alone => stateless,
-            _ => &mut self.with_handshake,
-        }
-    }
-}
-
-/// Whether a request of the other side waits for a reply with this id.
-fn is_awaited(observer: &Observer, replier: Side, id: &RequestId) -> bool {
-    observer.unanswered().iter().any(|request| request.sender == replier.other() && request.id == *id)
 }
 
 fn severity(report: &Report) -> Severity {
@@ -253,7 +213,7 @@ fn refuse(observer: &Observer, observed: &Observed, text: &[u8], judgement: &mut
         _ => false,
     };
     match &observed.id {
-        Some(id) if is_reply && is_awaited(observer, sender, id) => {
+        Some(id) if is_reply && awaits(observer, sender, id) => {
             let what = format!("the reply of the peer was stopped by a guard: {}", error.message);
             judgement.replacements.push(answer(Some(id), &RpcError::internal_error(what)));
             Treatment::Replaced

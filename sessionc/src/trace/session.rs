@@ -12,6 +12,7 @@ use super::finding::{Code, Finding, side, with_id};
 use super::formats::record::Place;
 use super::requests::{Requests, Step, is_short};
 use super::summary::Summary;
+use crate::eras::{Era, Eras};
 
 /// What JSON-RPC itself demands.
 const JSON_RPC: &str = "JSON-RPC 2.0";
@@ -20,12 +21,7 @@ const JSON_RPC: &str = "JSON-RPC 2.0";
 /// tables of the one that it belongs to.
 #[derive(Clone, Debug)]
 pub(crate) struct JudgedSession {
-    handshake: Observer,
-    /// The session with a handshake has left its first state, or begins elsewhere.
-    has_begun: bool,
-    stateless: Option<Observer>,
-    /// A message of the revision without a handshake has come.
-    is_stateless: bool,
+    eras: Eras,
     requests: Requests,
     causes: Causes,
     ids: Ids,
@@ -69,13 +65,6 @@ pub(crate) enum Taken {
     Begins,
 }
 
-/// Which observer a message belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Era {
-    Handshake,
-    Stateless,
-}
-
 /// The value of a report.
 #[derive(Deserialize)]
 struct ProgressReport {
@@ -90,13 +79,19 @@ struct ProgressParams {
 impl JudgedSession {
     /// A session that is seen from its beginning.
     pub(crate) fn new(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
+        JudgedSession::of(Eras::new(handshake, stateless))
+    }
+
+    /// A session whose beginning was not seen; the observer is in the state that it is in.
+    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
+        JudgedSession::of(Eras::in_the_middle(handshake, stateless))
+    }
+
+    fn of(eras: Eras) -> JudgedSession {
         let mut causes = Causes::default();
-        causes.wait(handshake.owes().into_iter().next());
+        causes.wait(eras.handshake().owes().into_iter().next());
         JudgedSession {
-            handshake,
-            has_begun: false,
-            stateless,
-            is_stateless: false,
+            eras,
             requests: Requests::default(),
             causes,
             ids: Ids::default(),
@@ -105,26 +100,14 @@ impl JudgedSession {
         }
     }
 
-    /// A session whose beginning was not seen; the observer is in the state that it is in.
-    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
-        JudgedSession { has_begun: true, ..JudgedSession::new(handshake, stateless) }
-    }
-
-    /// Whether a message would begin a session, if it were the first.
+    /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, sender: Side, message: &[u8]) -> Option<RequestId> {
-        let mut observer = self.handshake.clone();
-        let observed = observer.observe(sender, message);
-        let [Observed { kind: ObservedKind::Request, message: Some(message), id: Some(id), .. }] =
-            observed.as_slice()
-        else {
-            return None;
-        };
-        (sender == Side::Client && observer.begins_session(*message)).then(|| id.clone())
+        self.eras.may_begin_with(sender, message)
     }
 
     /// Whether a session is seen from its beginning: it has left its first state, or needs no beginning.
     pub(crate) fn has_begun(&self) -> bool {
-        self.has_begun || self.is_stateless
+        self.eras.has_begun() || self.eras.is_stateless()
     }
 
     /// Whether the client has used an id, as far as that is remembered.
@@ -140,20 +123,17 @@ impl JudgedSession {
         message: &[u8],
         found: &mut Vec<Finding>,
     ) -> Taken {
-        let era = self.era(sender, message);
+        let era = self.eras.era(sender, message);
         if era == Era::Handshake && self.causes.is_waiting() {
             self.assume_step(place, sender, message, found);
         }
-        let observed = match (era, &mut self.stateless) {
-            (Era::Stateless, Some(stateless)) => stateless.observe(sender, message),
-            _ => self.handshake.observe(sender, message),
-        };
+        let observed = self.eras.observe(era, sender, message);
         if let [one] = observed.as_slice()
+            && era == Era::Handshake
             && self.begins_another(one)
         {
             return Taken::Begins;
         }
-        self.is_stateless |= era == Era::Stateless;
         let [client, server] = &mut self.heard;
         *(if sender == Side::Client { client } else { server }) = true;
         let is_alone = observed.len() == 1;
@@ -168,54 +148,19 @@ impl JudgedSession {
     /// Where a message has to wait for a step, the session goes on as if it had been taken: what follows from its absence is
     /// not another mistake.
     fn assume_step(&mut self, place: Place, sender: Side, message: &[u8], found: &mut Vec<Finding>) {
-        let observed = self.handshake.clone().observe(sender, message);
+        let observed = self.eras.handshake().clone().observe(sender, message);
         let [one] = observed.as_slice() else { return };
         let Some(violation) = one.violation() else { return };
         let Some((side, step)) = self.causes.to_assume(violation) else { return };
-        let Some(table) = self.handshake.protocol().message(step) else { return };
+        let Some(table) = self.eras.handshake().protocol().message(step) else { return };
         if table.kind != Kind::Notification {
             return;
         }
         let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
-        if let [Observed { step: Some(_), .. }] = self.handshake.observe(side, step.as_bytes()).as_slice() {
+        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes());
+        if let [Observed { step: Some(_), .. }] = observed.as_slice() {
             let finding = self.causes.assume(Finding::of_violation(place, violation));
             self.emit(finding, found);
-        }
-    }
-
-    /// Which revision a message belongs to.
-    fn era(&self, sender: Side, message: &[u8]) -> Era {
-        let Some(stateless) = &self.stateless else { return Era::Handshake };
-        match sender {
-            Side::Client if stateless.announces_itself(sender, message) => Era::Stateless,
-            Side::Client if !self.is_stateless || self.has_begun => Era::Handshake,
-            Side::Client if self.may_begin_with(sender, message).is_some() => Era::Handshake,
-            Side::Client => Era::Stateless,
-            Side::Server if !self.is_stateless => Era::Handshake,
-            Side::Server if !self.has_begun => Era::Stateless,
-            Side::Server => self.era_of_server(message),
-        }
-    }
-
-    /// The client has asked in both ways: a reply belongs to what it answers.
-    fn era_of_server(&self, message: &[u8]) -> Era {
-        #[derive(Deserialize)]
-        struct Answer {
-            id: Option<RequestId>,
-        }
-        let id = serde_json::from_slice::<Answer>(message).ok().and_then(|reply| reply.id);
-        let running = self.stateless.iter().flat_map(Observer::unanswered);
-        let is_running = |id: RequestId| {
-            let mut running = running;
-            running.any(|request| request.sender == Side::Client && request.id == id)
-        };
-        if id.is_some_and(is_running) { Era::Stateless } else { Era::Handshake }
-    }
-
-    fn observer(&self, era: Era) -> &Observer {
-        match (era, &self.stateless) {
-            (Era::Stateless, Some(stateless)) => stateless,
-            _ => &self.handshake,
         }
     }
 
@@ -225,7 +170,7 @@ impl JudgedSession {
         observed.kind == ObservedKind::Request
             && observed.sender == Side::Client
             && observed.step.is_none()
-            && self.handshake.begins_session(message)
+            && self.eras.handshake().begins_session(message)
             && self.ids.has(id)
             && self.requests.place(Side::Client, id).is_none()
     }
@@ -253,7 +198,8 @@ impl JudgedSession {
                 self.requests.answer(other, id, place);
             }
             (ObservedKind::Notification, _, Some(step)) => {
-                let table = observed.message.and_then(|index| self.observer(era).protocol().message(index));
+                let table =
+                    observed.message.and_then(|index| self.eras.observer(era).protocol().message(index));
                 let Some(table) = table else { return };
                 if let (Some(_), Some(id)) = (&table.cancels, &observed.about) {
                     self.requests.cancel(sender, id);
@@ -284,7 +230,7 @@ impl JudgedSession {
             level,
             blame: observed.sender,
             rule: None,
-            state: self.observer(era).state(),
+            state: self.eras.observer(era).state(),
             expected: vec![expected],
             got: format!("{name} with the token {token}"),
             message,
@@ -309,7 +255,7 @@ impl JudgedSession {
             Step::Decreases { before } => (Strictness::Must, before, "decreases"),
             Step::Stays { before } => (Strictness::Should, before, "does not increase"),
         };
-        let state = self.observer(era).state();
+        let state = self.eras.observer(era).state();
         Some(Finding {
             place,
             code: Code::Progress,
@@ -345,7 +291,7 @@ impl JudgedSession {
                         level: Strictness::Must,
                         blame: observed.sender,
                         rule: Some(JSON_RPC.to_owned()),
-                        state: self.observer(era).state(),
+                        state: self.eras.observer(era).state(),
                         expected: vec!["a JSON-RPC message".to_owned()],
                         got: with_id("a text that is not one".to_owned(), id.as_ref()),
                         message: error.message.clone(),
@@ -360,7 +306,7 @@ impl JudgedSession {
                         level: Strictness::Should,
                         blame: observed.sender,
                         rule: Some(JSON_RPC.to_owned()),
-                        state: self.observer(era).state(),
+                        state: self.eras.observer(era).state(),
                         expected: vec!["an error with the id of its request".to_owned()],
                         got: "an error without an id".to_owned(),
                         message: format!(
@@ -394,17 +340,16 @@ impl JudgedSession {
         if let Some(StepKind::Linear { from, to }) = observed.step
             && from != to
         {
-            self.has_begun = true;
-            let early = self.causes.wait(self.handshake.owes().into_iter().next());
+            let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
             self.emit(early, found);
             return;
         }
         let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
-        let table = observed.message.and_then(|index| self.handshake.protocol().message(index));
+        let table = observed.message.and_then(|index| self.eras.handshake().protocol().message(index));
         let is_of_the_session = |table: &mcp_runtime::protocol::Message| {
             !table.answered && table.cancels.is_none() && table.reports.is_none()
         };
-        if opens && self.has_begun && table.is_some_and(is_of_the_session) {
+        if opens && self.eras.has_begun() && table.is_some_and(is_of_the_session) {
             self.causes.note_instead(observed.sender, place);
         }
     }
@@ -423,17 +368,15 @@ impl JudgedSession {
 
     /// The method of a message, in a sentence.
     fn name(&self, observed: &Observed, era: Era) -> String {
-        let table = observed.message.and_then(|index| self.observer(era).protocol().message(index));
+        let table = observed.message.and_then(|index| self.eras.observer(era).protocol().message(index));
         table.map_or_else(|| "the message".to_owned(), |table| format!("`{}`", table.method))
     }
 
     /// The revision that governs: `Mcp 2025-11-25`.
     fn revision(&self) -> String {
-        let observer = match (&self.stateless, self.is_stateless && self.handshake.version().is_none()) {
-            (Some(stateless), true) => stateless,
-            _ => &self.handshake,
-        };
-        let protocol = observer.protocol();
+        let is_stateless = self.eras.is_stateless() && self.eras.handshake().version().is_none();
+        let protocol =
+            self.eras.observer(if is_stateless { Era::Stateless } else { Era::Handshake }).protocol();
         match &protocol.version {
             Some(version) => format!("{} {version}", protocol.name),
             None => protocol.name.to_string(),
@@ -447,8 +390,8 @@ impl JudgedSession {
             self.emit(Some(finding), found);
         }
         let eras = [Era::Handshake, Era::Stateless];
-        for era in eras.into_iter().take(if self.stateless.is_some() { 2 } else { 1 }) {
-            let mut unanswered = self.observer(era).unanswered();
+        for era in eras.into_iter().take(self.eras.all().count()) {
+            let mut unanswered = self.eras.observer(era).unanswered();
             unanswered.retain(|request| !request.stays_open);
             unanswered.sort_by_key(|request| self.requests.place(request.sender, &request.id));
             for request in unanswered {
@@ -458,7 +401,7 @@ impl JudgedSession {
                     continue;
                 }
                 let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
-                let table = self.observer(era).protocol().message(request.message);
+                let table = self.eras.observer(era).protocol().message(request.message);
                 let method = table.map(|table| table.method.to_string()).unwrap_or_default();
                 let finding = Finding {
                     place,
@@ -466,7 +409,7 @@ impl JudgedSession {
                     level: Strictness::Should,
                     blame: other,
                     rule: Some(JSON_RPC.to_owned()),
-                    state: self.observer(era).state(),
+                    state: self.eras.observer(era).state(),
                     expected: vec![format!("a result or an error for `{method}`")],
                     got: "nothing".to_owned(),
                     message: format!(
@@ -493,7 +436,7 @@ impl JudgedSession {
     /// The finding for a step that never came.
     fn missing(&self, missing: &Missing) -> Finding {
         let Missing { owed, place } = missing;
-        let table = self.handshake.protocol().message(owed.message);
+        let table = self.eras.handshake().protocol().message(owed.message);
         let method = table.map(|table| table.method.to_string()).unwrap_or_default();
         let what = match table.map(|table| table.kind) {
             Some(Kind::Request) => "request",
@@ -525,6 +468,6 @@ impl JudgedSession {
 
     /// The state, as the observer of the handshake has it, and how many steps it waits for.
     pub(crate) fn standing(&self) -> (String, usize) {
-        (self.handshake.state(), self.handshake.owes().len())
+        (self.eras.handshake().state(), self.eras.handshake().owes().len())
     }
 }

@@ -135,6 +135,7 @@ fn the_command_line() {
             "report",
             "json_schema",
             "protocol",
+            "eras",
             "event_stream",
             "framed",
             "probe",

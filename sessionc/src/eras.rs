@@ -1,0 +1,177 @@
+//! Which revision the messages of one connection belong to: one with a handshake, or one whose requests stand for themselves.
+
+use mcp_protocol_machine::StepKind;
+use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::protocol::{RequestId, Side};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+/// Which observer a message belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Era {
+    Handshake,
+    Stateless,
+}
+
+/// The observers of one connection. A client may find out which revision its server speaks, so both may have been used.
+///
+/// Invariant: a connection is stateless only where there is an observer for that.
+#[derive(Clone, Debug)]
+pub(crate) struct Eras {
+    handshake: Observer,
+    /// The session with a handshake has left its first state, or begins elsewhere.
+    has_begun: bool,
+    stateless: Option<Observer>,
+    /// A message of the revision without a handshake has come.
+    is_stateless: bool,
+}
+
+impl Eras {
+    /// A connection from its first message on.
+    pub(crate) fn new(handshake: Observer, stateless: Option<Observer>) -> Eras {
+        Eras { handshake, has_begun: false, stateless, is_stateless: false }
+    }
+
+    /// A connection whose beginning was not seen; the observer is in the state that it is in.
+    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> Eras {
+        Eras { has_begun: true, ..Eras::new(handshake, stateless) }
+    }
+
+    /// The observer of the session with a handshake.
+    pub(crate) fn handshake(&self) -> &Observer {
+        &self.handshake
+    }
+
+    /// The observer that messages of an era belong to.
+    pub(crate) fn observer(&self, era: Era) -> &Observer {
+        match (era, &self.stateless) {
+            (Era::Stateless, Some(stateless)) => stateless,
+            _ => &self.handshake,
+        }
+    }
+
+    /// All observers that there are.
+    pub(crate) fn all(&self) -> impl Iterator<Item = &Observer> {
+        std::iter::once(&self.handshake).chain(&self.stateless)
+    }
+
+    /// All observers that there are.
+    pub(crate) fn all_mut(&mut self) -> impl Iterator<Item = &mut Observer> {
+        std::iter::once(&mut self.handshake).chain(&mut self.stateless)
+    }
+
+    /// Whether the session with a handshake has left its first state, or begins elsewhere.
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// Whether a message of the revision without a handshake has come.
+    pub(crate) fn is_stateless(&self) -> bool {
+        self.is_stateless
+    }
+
+    /// Whether a message of the client is a request that stands for itself.
+    pub(crate) fn stands_alone(&self, message: &[u8]) -> bool {
+        self.stateless.as_ref().is_some_and(|observer| observer.announces_itself(Side::Client, message))
+    }
+
+    /// Which revision a message belongs to.
+    pub(crate) fn era(&self, sender: Side, message: &[u8]) -> Era {
+        let is_stateless = match sender {
+            Side::Client if self.stands_alone(message) => true,
+            _ if !self.is_stateless => false,
+            Side::Client => !self.has_begun && self.may_begin_with(sender, message).is_none(),
+            Side::Server => !self.has_begun || self.answers_one_that_stands_alone(message),
+        };
+        if is_stateless { Era::Stateless } else { Era::Handshake }
+    }
+
+    /// The id of a message that would begin a session, if it were the first.
+    pub(crate) fn may_begin_with(&self, sender: Side, message: &[u8]) -> Option<RequestId> {
+        let mut observer = self.handshake.clone();
+        let observed = observer.observe(sender, message);
+        let [Observed { kind: ObservedKind::Request, message: Some(message), id: Some(id), .. }] =
+            observed.as_slice()
+        else {
+            return None;
+        };
+        (sender == Side::Client && observer.begins_session(*message)).then(|| id.clone())
+    }
+
+    /// The client has asked in both ways: a reply belongs to what it answers.
+    fn answers_one_that_stands_alone(&self, message: &[u8]) -> bool {
+        #[derive(Deserialize)]
+        struct Answer {
+            id: Option<RequestId>,
+            method: Option<IgnoredAny>,
+        }
+        let Ok(Answer { id: Some(id), method: None }) = serde_json::from_slice(message) else { return false };
+        self.stateless.as_ref().is_some_and(|observer| awaits(observer, Side::Server, &id))
+    }
+
+    /// Judges a message of an era.
+    pub(crate) fn observe(&mut self, era: Era, sender: Side, message: &[u8]) -> Vec<Observed> {
+        let observed = match (era, &mut self.stateless) {
+            (Era::Stateless, Some(stateless)) => {
+                self.is_stateless = true;
+                return stateless.observe(sender, message);
+            }
+            _ => self.handshake.observe(sender, message),
+        };
+        let advances = |one: &Observed| matches!(one.step, Some(StepKind::Linear { from, to }) if from != to);
+        self.has_begun |= observed.iter().any(advances);
+        observed
+    }
+}
+
+/// Whether a request of the other side waits for a reply with this id.
+pub(crate) fn awaits(observer: &Observer, replier: Side, id: &RequestId) -> bool {
+    observer.unanswered().iter().any(|request| request.sender == replier.other() && request.id == *id)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arguments::Shipped;
+    use crate::protocol::choose;
+    use mcp_runtime::Options;
+
+    const ALONE: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    const INITIALIZE: &[u8] = br#"{"jsonrpc":"2.0","id":2,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    const REFUSED: &[u8] = br#"{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"no"}}"#;
+    const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    const CANCELLED: &[u8] =
+        br#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+
+    fn eras() -> Eras {
+        let chosen = choose(None, Some(Shipped::Mcp)).unwrap();
+        let stateless = chosen.stateless_observer(Options::new()).unwrap();
+        Eras::new(chosen.observer(Options::new()).unwrap(), stateless)
+    }
+
+    #[test]
+    fn a_client_finds_out_and_begins_a_session() {
+        let mut eras = eras();
+        assert_eq!(eras.era(Side::Client, PING), Era::Handshake);
+        assert_eq!(eras.era(Side::Client, ALONE), Era::Stateless);
+        eras.observe(Era::Stateless, Side::Client, ALONE);
+        // Neither announces itself.
+        assert_eq!(eras.era(Side::Client, CANCELLED), Era::Stateless);
+        assert_eq!(eras.era(Side::Client, INITIALIZE), Era::Handshake);
+        eras.observe(Era::Handshake, Side::Client, INITIALIZE);
+        assert_eq!((eras.is_stateless(), eras.has_begun()), (true, true));
+        assert_eq!(eras.era(Side::Client, CANCELLED), Era::Handshake);
+    }
+
+    #[test]
+    fn a_reply_belongs_to_what_it_answers() {
+        let mut eras = eras();
+        eras.observe(Era::Stateless, Side::Client, ALONE);
+        eras.observe(Era::Handshake, Side::Client, INITIALIZE);
+        // A request of the server with the same id answers nothing.
+        assert_eq!(eras.era(Side::Server, PING), Era::Handshake);
+        assert_eq!(eras.era(Side::Server, REFUSED), Era::Stateless);
+        eras.observe(Era::Stateless, Side::Server, REFUSED);
+        assert_eq!(eras.era(Side::Server, REFUSED), Era::Handshake);
+    }
+}
