@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use mcp_protocol_machine::protocol::Strictness;
 use mcp_runtime::driver::Framing;
 
 /// Compiles session types for two-party JSON-RPC protocols
@@ -294,14 +295,21 @@ pub(crate) enum Shipped {
     Acp,
 }
 
+/// The protocol that a server speaks: a file, or a shipped one.
 #[derive(Args)]
-pub(crate) struct Probe {
+pub(crate) struct OneProtocol {
     /// The file of the protocol that the server speaks
     #[arg(value_name = "FILE")]
     pub(crate) file: Option<PathBuf>,
     /// A shipped protocol in place of a file
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub(crate) protocol: Option<Shipped>,
+    #[arg(long = "protocol", value_enum, value_name = "NAME")]
+    pub(crate) shipped: Option<Shipped>,
+}
+
+#[derive(Args)]
+pub(crate) struct Probe {
+    #[command(flatten)]
+    pub(crate) protocol: OneProtocol,
     /// The command that starts the server, with its arguments; it is started for each session
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -403,14 +411,21 @@ pub(crate) enum FailOn {
     Never,
 }
 
+impl FailOn {
+    /// The least level that fails, if one does.
+    pub(crate) fn least(self) -> Option<Strictness> {
+        match self {
+            FailOn::Must => Some(Strictness::Must),
+            FailOn::Should => Some(Strictness::Should),
+            FailOn::Never => None,
+        }
+    }
+}
+
 #[derive(Args)]
 pub(crate) struct Guard {
-    /// The file of the protocol that the two sides speak
-    #[arg(value_name = "FILE")]
-    pub(crate) file: Option<PathBuf>,
-    /// A shipped protocol in place of a file
-    #[arg(long, value_enum, value_name = "NAME")]
-    pub(crate) protocol: Option<Shipped>,
+    #[command(flatten)]
+    pub(crate) protocol: OneProtocol,
     /// The command that starts the server, with its arguments; the client is at the standard streams
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
@@ -447,6 +462,15 @@ pub(crate) enum Level {
     Must,
     /// Also what it advises
     Should,
+}
+
+impl From<Level> for Strictness {
+    fn from(level: Level) -> Strictness {
+        match level {
+            Level::Must => Strictness::Must,
+            Level::Should => Strictness::Should,
+        }
+    }
 }
 
 /// The format of the reports of a guard.

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_protocol_machine::protocol::Strictness;
-
-use crate::arguments::{Guard, Level};
+use crate::arguments::Guard;
 use crate::end::End;
 use crate::files::Failure;
 use crate::guard::http::{self, Addresses};
@@ -17,12 +15,8 @@ use crate::protocol::choose;
 
 /// Runs the server and ends with its exit code, or serves over HTTP.
 pub(crate) fn run(arguments: &Guard) -> Result<End, Failure> {
-    let chosen = choose(arguments.file.as_deref(), arguments.protocol)?;
-    let policy = match arguments.enforce {
-        None => Policy::Observe,
-        Some(Level::Must) => Policy::Enforce(Strictness::Must),
-        Some(Level::Should) => Policy::Enforce(Strictness::Should),
-    };
+    let chosen = choose(arguments.protocol.file.as_deref(), arguments.protocol.shipped)?;
+    let policy = arguments.enforce.map_or(Policy::Observe, |level| Policy::Enforce(level.into()));
     let addresses = match (arguments.listen, &arguments.to) {
         (Some(listen), Some(to)) => Some(Addresses { listen, to: to.clone() }),
         _ if arguments.command.is_empty() => return Err(Failure::NothingToGuard),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_protocol_machine::protocol::Strictness;
 
-use crate::arguments::{FailOn, Probe, ProbeFormat};
+use crate::arguments::{Probe, ProbeFormat};
 use crate::end::End;
 use crate::files::Failure;
 use crate::probe::campaign::{self, Settings};
@@ -15,7 +15,7 @@ use crate::protocol::choose;
 
 /// Probes a server, or lists what would be probed. A fault of the level that `--fail-on` names fails the probe.
 pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
-    let chosen = choose(arguments.file.as_deref(), arguments.protocol)?;
+    let chosen = choose(arguments.protocol.file.as_deref(), arguments.protocol.shipped)?;
     let samples = arguments.samples.as_deref().map(Samples::read).transpose()?.unwrap_or_default();
     let settings = Settings {
         samples,
@@ -41,17 +41,12 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
     };
     let results =
         campaign::block_on(campaign::run(&chosen, address, &settings)).map_err(Failure::Start)??;
-    let threshold = match arguments.fail_on {
-        FailOn::Must => Some(Strictness::Must),
-        FailOn::Should => Some(Strictness::Should),
-        FailOn::Never => None,
-    };
+    let threshold = arguments.fail_on.least();
     match arguments.format {
         ProbeFormat::Text => print!("{}", table::text(&results)),
         ProbeFormat::Json => print!("{}", json::lines(&results)),
         ProbeFormat::Junit => print!("{}", junit::xml(&results, threshold).map_err(Failure::Report)?),
     }
     let worst = [Strictness::Must, Strictness::Should].into_iter().find(|level| results.count(*level) > 0);
-    let fails = matches!((worst, threshold), (Some(worst), Some(threshold)) if worst >= threshold);
-    Ok(if fails { End::Findings } else { End::Clean })
+    Ok(End::of_findings(worst, threshold))
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::arguments::{FailOn, Trace};
+use crate::arguments::Trace;
 use crate::end::End;
 use crate::files::{Failure, open};
 use crate::protocol::choose;
@@ -27,15 +27,9 @@ pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
         }
     }
     report.end(&all)?;
-    let fails = match arguments.fail_on {
-        FailOn::Must => all.must > 0,
-        FailOn::Should => all.must + all.should > 0,
-        FailOn::Never => false,
-    };
     match failure {
         Some(failure) => Err(failure),
-        None if fails => Ok(End::Findings),
-        None => Ok(End::Clean),
+        None => Ok(End::of_findings(all.worst(), arguments.fail_on.least())),
     }
 }
 

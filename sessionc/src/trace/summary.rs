@@ -33,6 +33,15 @@ pub(crate) struct Summary {
 }
 
 impl Summary {
+    /// The level of the worst finding.
+    pub(crate) fn worst(&self) -> Option<Strictness> {
+        match (self.must, self.should) {
+            (0, 0) => None,
+            (0, _) => Some(Strictness::Should),
+            _ => Some(Strictness::Must),
+        }
+    }
+
     pub(crate) fn count(&mut self, kind: ObservedKind) {
         let count = match kind {
             ObservedKind::Request => &mut self.requests,
