@@ -24,8 +24,8 @@ pub enum FetchError {
         "`{0}` is not requested: it must begin with `https://`, or be on the loopback like the MCP server itself"
     )]
     Insecure(String),
-    /// It is no address.
-    #[error("`{0}` is no address")]
+    /// It is not an address.
+    #[error("`{0}` is not an address")]
     Address(String),
     /// The request failed.
     #[error("`{host}` cannot be reached: {reason}")]

@@ -19,10 +19,10 @@ pub trait TokenValidator: Send + Sync + 'static {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {
-    /// The token is not valid. The client is told why (401).
+    /// The token is not valid. The client learns why (401).
     #[error("the token is not valid: {0}")]
     Invalid(String),
-    /// It cannot be said at the moment whether the token is valid. The client is told to try again (503), and the log says why.
+    /// It cannot be said at the moment whether the token is valid. The client is asked to try again (503), and the log says why.
     #[error("the token cannot be validated: {0}")]
     Unavailable(#[source] Box<dyn StdError + Send + Sync>),
 }

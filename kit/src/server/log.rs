@@ -29,7 +29,7 @@ const BELOW: [&str; 4] = ["mcp_runtime", "mcp_protocols", "mcp_kit", "mcp_auth"]
 /// use mcp_kit::ClientLog;
 /// use tracing_subscriber::layer::SubscriberExt;
 ///
-/// // Beside it, any other layer: one that writes to the standard error, for example.
+/// // With it, any other layer: one that writes to the standard error, for example.
 /// let subscriber = tracing_subscriber::registry().with(ClientLog::new());
 /// # let _guard = tracing::subscriber::set_default(subscriber);
 /// ```
