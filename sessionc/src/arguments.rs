@@ -109,6 +109,15 @@ pub(crate) enum FindingFormat {
     Sarif,
 }
 
+impl From<OutputFormat> for FindingFormat {
+    fn from(format: OutputFormat) -> FindingFormat {
+        match format {
+            OutputFormat::Text => FindingFormat::Text,
+            OutputFormat::Json => FindingFormat::Json,
+        }
+    }
+}
+
 /// The output format of what is no finding.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
@@ -183,6 +192,8 @@ pub(crate) enum DiagramFormat {
     Dot,
     /// A picture
     Svg,
+    /// The machine as data, for programs: one JSON object
+    Json,
 }
 
 #[derive(Args)]
@@ -203,6 +214,9 @@ pub(crate) struct Dual {
     /// The role or definition; without it, the first role that is not the dual of the other
     #[arg(value_name = "NAME")]
     pub(crate) name: Option<String>,
+    /// The output format: text, or an object with the text; findings are objects of their own
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Args)]
@@ -220,6 +234,9 @@ pub(crate) struct Shapes {
     /// The schema; its `$defs` or `definitions` become shapes, and so does the schema itself
     #[arg(value_name = "SCHEMA.json")]
     pub(crate) file: PathBuf,
+    /// The output format: text, or an object with the text
+    #[arg(long, value_enum, default_value = "text")]
+    pub(crate) format: OutputFormat,
 }
 
 #[derive(Args)]

@@ -16,6 +16,7 @@ mod framed;
 mod guard;
 mod json_schema;
 mod lsp;
+mod machine_json;
 mod print;
 mod probe;
 mod protocol;

@@ -3,6 +3,9 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use serde::Serialize;
+
+use crate::arguments::OutputFormat;
 use crate::files::Failure;
 
 /// Prints text as it is.
@@ -14,4 +17,24 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// A text that a command writes, for programs.
+#[derive(Serialize)]
+struct TextJson<'a> {
+    text: &'a str,
+}
+
+/// Prints a text as it is, or as one line of JSON.
+pub(crate) fn print_text(text: &str, format: OutputFormat) -> Result<(), Failure> {
+    match format {
+        OutputFormat::Text => print(text),
+        OutputFormat::Json => print_json(&TextJson { text }),
+    }
+}
+
+/// Prints a value as one line of JSON.
+pub(crate) fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let line = serde_json::to_string(value);
+    print(line.map_err(|error| Failure::Write(PathBuf::from("<stdout>"), error.into()))? + "\n")
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::arguments::FindingFormat;
 use crate::color::style;
 use crate::files::{Failure, print_diagnostics};
-use crate::print::print;
+use crate::print::{print, print_json};
 use crate::sarif::{self, LogLevel, LogPlace, LogResult, Point, Region, Rule};
 
 /// Where findings go as text. In other formats they always go to standard output.
@@ -93,7 +93,7 @@ impl Report {
         match self.format {
             FindingFormat::Text => {}
             FindingFormat::Json => {
-                let line = serde_json::to_string(&FindingLine {
+                print_json(&FindingLine {
                     code: stale.code,
                     severity: json::severity(Severity::Error),
                     message: &stale.message,
@@ -101,8 +101,7 @@ impl Report {
                     line: stale.line,
                     column: 1,
                     help: &stale.help,
-                });
-                print(line.map_err(|error| Failure::Write(PathBuf::from("<stdout>"), error.into()))? + "\n")?;
+                })?;
             }
             FindingFormat::Sarif => {
                 self.add_rule(stale.code, || (stale.title.to_owned(), stale.title.to_owned()));

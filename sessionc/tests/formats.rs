@@ -175,6 +175,91 @@ fn explain_prints_pages_for_programs() {
     assert!(out.lines().all(|line| serde_json::from_str::<Value>(line).is_ok()));
 }
 
+/// The names of what a machine has in a state, with where each leads.
+fn messages(machine: &Value, state: &str) -> Vec<String> {
+    let states = machine["states"].as_array().unwrap();
+    let state = states.iter().find(|found| found["name"] == state).unwrap();
+    let line = |message: &Value| {
+        let text = |key: &str| message[key].as_str().unwrap_or("-").to_owned();
+        ["direction", "message", "kind", "answers", "to", "opens", "origin"].map(text).join(" ")
+    };
+    state["messages"].as_array().unwrap().iter().map(line).collect()
+}
+
+#[test]
+fn a_machine_is_data_for_programs() {
+    let folder = folder("machine");
+    let text = "\
+protocol Desk \"2\"
+
+request Open \"open\" -> Opened
+request Ask \"ask\" -> Answer
+notification Note \"note\"
+
+client Guest
+server Desk = dual Guest
+
+Guest = !Open . ?Opened . Talking
+Talking = ( *( !Ask . ?Answer . End ), rec α . ( !Note . α ⊕ End ) )
+";
+    fs::write(folder.join("desk.session"), text).unwrap();
+    let machine = |arguments: &[&str]| -> Value {
+        let (exit, out, err) =
+            run(&folder, &[&["diagram", "desk.session", "--format", "json"], arguments].concat());
+        assert_eq!((exit, err.as_str()), (0, ""), "{arguments:?}: {out}");
+        assert_eq!(out.lines().count(), 1, "{out}");
+        serde_json::from_str(&out).unwrap()
+    };
+    let client = machine(&[]);
+    let head = ["protocol", "version", "role", "side", "start"].map(|key| client[key].as_str().unwrap());
+    assert_eq!(head, ["Desk", "2", "Guest", "client", "Start"]);
+    assert_eq!(messages(&client, "Start"), ["send Open request - AwaitingOpened - written"]);
+    assert_eq!(
+        messages(&client, "AwaitingOpened"),
+        ["receive Opened result Open Talking - written", "receive OpenError error Open Start - refusal"]
+    );
+    assert_eq!(
+        messages(&client, "Talking"),
+        ["send Ask request - - AwaitingAnswer written", "send Note notification - Talking - written"]
+    );
+    let server = machine(&["--role", "server"]);
+    assert_eq!(messages(&server, "Start")[0], "receive Open request - BeforeOpened - written");
+    let part = machine(&["--definition", "Talking", "--without-refusals"]);
+    assert_eq!(part["start"], "Talking");
+    let all = part["states"].as_array().unwrap();
+    assert!(all.iter().all(|state| state["name"] != "Start"), "{part}");
+    assert!(all.iter().all(|state| {
+        messages(&part, state["name"].as_str().unwrap()).iter().all(|line| !line.ends_with("refusal"))
+    }));
+    // Every state that is named has a place of its own.
+    for machine in [&client, &server, &part] {
+        let states = machine["states"].as_array().unwrap();
+        let named = states.iter().flat_map(|state| state["messages"].as_array().unwrap());
+        let named = named.map(|message| message.get("to").or(message.get("opens")).unwrap());
+        for name in named.chain([&machine["start"]]) {
+            assert_eq!(states.iter().filter(|state| state["name"] == *name).count(), 1, "{name}");
+        }
+    }
+}
+
+#[test]
+fn texts_and_their_findings_are_data_for_programs() {
+    let folder = folder("texts");
+    fs::write(folder.join("bad.session"), "client Teller =\n").unwrap();
+    let object = |arguments: &[&str], input: &str, expected: i32| -> Value {
+        let (exit, out, err) = run_with(&folder, &[arguments, &["--format", "json"]].concat(), input);
+        assert_eq!((exit, err.as_str()), (expected, ""), "{arguments:?}: {out}");
+        serde_json::from_str(out.lines().next().unwrap()).unwrap()
+    };
+    let dual = object(&["dual", "-"], GOOD, 0);
+    assert!(dual["text"].as_str().unwrap().starts_with("server Counter\n"), "{dual}");
+    let shapes = object(&["shapes", "-"], "{ \"type\": \"object\" }", 0);
+    assert!(shapes["text"].as_str().unwrap().starts_with("type Root = "), "{shapes}");
+    for command in ["dual", "diagram"] {
+        assert_eq!(object(&[command, "bad.session"], "", 1)["code"], "S0033", "{command}");
+    }
+}
+
 #[test]
 fn a_dash_is_standard_input() {
     let folder = folder("stdin");

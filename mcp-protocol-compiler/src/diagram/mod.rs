@@ -92,6 +92,12 @@ impl<'a> Diagram<'a> {
         self.0.automaton.states.iter().flat_map(names)
     }
 
+    /// The state that the drawing starts with: [`Role::START`](mcp_protocol_machine::protocol::Role::START), or that of
+    /// the [`definition`](Diagram::definition).
+    pub fn start(&self) -> StateIndex {
+        self.0.start
+    }
+
     /// The drawing in Mermaid's `stateDiagram-v2`, which Markdown viewers draw.
     pub fn mermaid(&self) -> String {
         mermaid::mermaid(&Picture::of(&self.0))

@@ -65,7 +65,8 @@ impl Parser<'_> {
                 self.report_at(
                     index,
                     finding.suggest(
-                        "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses",
+                        "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, and `(S, T)` for channels \
+                         side by side",
                         [Edit::replace(span, sign)],
                     ),
                 );

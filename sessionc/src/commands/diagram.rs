@@ -1,18 +1,29 @@
-//! `sessionc diagram`: the state machine of a role, drawn.
+//! `sessionc diagram`: the state machine of a role, drawn or as data.
 
 use mcp_protocol_compiler::diagram::Diagram;
+use mcp_protocol_compiler::generate;
 use mcp_protocol_machine::protocol::Side;
 
-use crate::arguments::{self, DiagramFormat, RoleChoice};
+use crate::arguments::{self, DiagramFormat, FindingFormat, RoleChoice};
 use crate::end::End;
 use crate::files::{Failure, compile_file, print_findings};
-use crate::print::print;
+use crate::machine_json::{self, Part};
+use crate::print::{print, print_json};
+use crate::report::{Channel, Report};
 
 /// Prints one diagram.
 pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
     let compilation = compile_file(&arguments.file)?;
+    let Some(compiled) = &compilation.protocol else {
+        let format = match arguments.format {
+            DiagramFormat::Json => FindingFormat::Json,
+            DiagramFormat::Mermaid | DiagramFormat::Dot | DiagramFormat::Svg => FindingFormat::Text,
+        };
+        Report::new(format, Channel::Err).diagnostics(&compilation.sources, &compilation.diagnostics)?;
+        return Ok(End::Findings);
+    };
+    // What is printed is the drawing, so warnings do not stand in between.
     print_findings(&compilation);
-    let Some(compiled) = &compilation.protocol else { return Ok(End::Findings) };
     let (side, word) = match arguments.role {
         RoleChoice::Client => (Side::Client, "client"),
         RoleChoice::Server => (Side::Server, "server"),
@@ -34,6 +45,11 @@ pub(crate) fn run(arguments: &arguments::Diagram) -> Result<End, Failure> {
         DiagramFormat::Mermaid => diagram.mermaid(),
         DiagramFormat::Dot => diagram.dot(),
         DiagramFormat::Svg => diagram.svg(),
+        DiagramFormat::Json => {
+            let part = Part { start: diagram.start(), refusals: !arguments.without_refusals };
+            print_json(&machine_json::of(&generate::machine(compiled), side, part))?;
+            return Ok(End::Clean);
+        }
     };
     print(text)?;
     Ok(End::Clean)

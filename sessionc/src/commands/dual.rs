@@ -5,8 +5,9 @@ use mcp_protocol_compiler::dual;
 
 use crate::arguments::Dual;
 use crate::end::End;
-use crate::files::{Failure, print_diagnostics, reader, shown};
-use crate::print::print;
+use crate::files::{Failure, reader, shown};
+use crate::print::print_text;
+use crate::report::{Channel, Report};
 
 /// Prints the definitions of the dual. Warnings are for `check`; only what keeps names from being known is printed.
 pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
@@ -15,10 +16,12 @@ pub(crate) fn run(arguments: &Dual) -> Result<End, Failure> {
     let mut errors = answer.diagnostics;
     errors.retain(|found| found.severity == Severity::Error);
     if !errors.is_empty() {
-        print_diagnostics(&answer.sources, &errors);
+        let mut report = Report::new(arguments.format.into(), Channel::Err);
+        report.diagnostics(&answer.sources, &errors)?;
+        report.end()?;
         return Ok(End::Findings);
     }
     let text = answer.text.map_err(|why| Failure::NoDual(arguments.file.clone(), why))?;
-    print(text)?;
+    print_text(&text, arguments.format)?;
     Ok(End::Clean)
 }

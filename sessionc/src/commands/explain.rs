@@ -1,23 +1,21 @@
 //! `sessionc explain`: what a code means.
 
-use std::path::PathBuf;
-
 use mcp_protocol_compiler::explain::{Page, nearest, page, pages};
 use serde::Serialize;
 
 use crate::arguments::{Explain, OutputFormat};
 use crate::end::End;
 use crate::files::Failure;
-use crate::print::print;
+use crate::print::{print, print_json};
 
 /// Prints the page of a code, or the list of all codes.
 pub(crate) fn run(arguments: &Explain) -> Result<End, Failure> {
     match (&arguments.code, arguments.format) {
         (None, OutputFormat::Text) => print(list())?,
-        (None, OutputFormat::Json) => pages().iter().try_for_each(print_json)?,
+        (None, OutputFormat::Json) => pages().iter().try_for_each(print_page)?,
         (Some(typed), format) => match (page(typed), format) {
             (Some(page), OutputFormat::Text) => print(page.readable())?,
-            (Some(page), OutputFormat::Json) => print_json(page)?,
+            (Some(page), OutputFormat::Json) => print_page(page)?,
             (None, _) => {
                 eprint!("{}", list());
                 return Err(Failure::NoCode(typed.clone(), nearest(typed).map(|page| page.code.0)));
@@ -40,8 +38,6 @@ struct PageLine<'a> {
     text: String,
 }
 
-fn print_json(page: &Page) -> Result<(), Failure> {
-    let line = PageLine { code: page.code.0, title: page.title, text: page.readable() };
-    let line = serde_json::to_string(&line);
-    print(line.map_err(|error| Failure::Write(PathBuf::from("<stdout>"), error.into()))? + "\n")
+fn print_page(page: &Page) -> Result<(), Failure> {
+    print_json(&PageLine { code: page.code.0, title: page.title, text: page.readable() })
 }

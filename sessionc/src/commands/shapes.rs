@@ -8,7 +8,7 @@ use crate::arguments::Shapes;
 use crate::end::End;
 use crate::files::{self, Failure, is_stdin};
 use crate::json_schema::{Tree, read, text};
-use crate::print::print;
+use crate::print::print_text;
 
 /// Prints the shapes, laid out as `fmt` does.
 pub(crate) fn run(arguments: &Shapes) -> Result<End, Failure> {
@@ -19,6 +19,6 @@ pub(crate) fn run(arguments: &Shapes) -> Result<End, Failure> {
     let name = stem.and_then(|stem| stem.to_str()).unwrap_or("Root");
     let shapes = text(&read(&schema, name));
     let formatted = format(Path::new("shapes.session"), shapes.clone().into_bytes());
-    print(formatted.text.unwrap_or(shapes))?;
+    print_text(&formatted.text.unwrap_or(shapes), arguments.format)?;
     Ok(End::Clean)
 }

@@ -134,6 +134,7 @@ fn the_command_line() {
             "sarif",
             "report",
             "json_schema",
+            "machine_json",
             "protocol",
             "eras",
             "event_stream",
