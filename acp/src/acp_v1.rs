@@ -3711,6 +3711,7 @@ mod tables {
     tables::protocol! {
         PROTOCOL = Protocol::table("Acp", m::rows)
             .numeric_version("1")
+            .reuses_ids()
             .gates(capabilities::rows)
             .keys(keys::rows)
             .announcements(const { &[

@@ -7477,6 +7477,7 @@ mod tables {
     tables::protocol! {
         PROTOCOL = Protocol::table("Lsp", m::rows)
             .version("3.17")
+            .reuses_ids()
             .gates(capabilities::rows)
             .keys(keys::rows)
             .announcements(const { &[

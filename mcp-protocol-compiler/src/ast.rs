@@ -60,19 +60,28 @@ pub struct Revision {
     pub is_number: bool,
 }
 
+/// What the messages of a protocol are like.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Envelope {
+    /// Where `batch` stands.
+    pub batch: Option<Span>,
+    /// Where `without` stands, if `jsonrpc` follows.
+    pub without_jsonrpc: Option<Span>,
+    /// Where `reuses` stands, if `ids` follows.
+    pub reuses_ids: Option<Span>,
+}
+
 /// What an item is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemKind {
-    /// `protocol Mcp "2025-03-26" batch without jsonrpc`
+    /// `protocol Mcp "2025-03-26" batch without jsonrpc reuses ids`
     Protocol {
         /// The name.
         name: Name,
         /// The revision.
         version: Option<Revision>,
-        /// Where `batch` stands.
-        batch: Option<Span>,
-        /// Where `without` stands, if `jsonrpc` follows.
-        without_jsonrpc: Option<Span>,
+        /// What its messages are like.
+        envelope: Envelope,
     },
     /// `types tower_mcp_types::protocol`
     Types(RustPath),

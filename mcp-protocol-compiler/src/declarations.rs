@@ -27,6 +27,8 @@ pub struct Declarations {
     pub batch: bool,
     /// Whether messages have no member `jsonrpc`.
     pub without_jsonrpc: bool,
+    /// Whether a request may have the id of an exchange that is over.
+    pub reuses_ids: bool,
     /// Documentation of the `protocol` item.
     pub documentation: Vec<String>,
     /// Every message; [`machine::MessageIndex`] points in here. A request is followed by its replies and then by its

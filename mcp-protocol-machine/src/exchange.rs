@@ -63,6 +63,8 @@ pub(crate) enum Past {
 #[derive(Clone, Debug)]
 struct Over {
     why: Past,
+    /// How many more replies are no violation: one, but where ids are used again, one for each of their exchanges.
+    replies: usize,
     /// What its reply proves; nothing for a request that was a violation.
     fence: Option<Fence>,
     /// For the request that opened a sub-session which keys tie together.
@@ -112,6 +114,8 @@ impl<'a> TokenStanding<'a> {
 /// The exchanges that one side has opened.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Exchanges {
+    /// Whether the id of an exchange that is over may be used again.
+    reuses_ids: bool,
     running: SteadyTable<RequestId, Exchange>,
     /// How many of them have their reply.
     answered: usize,
@@ -132,6 +136,16 @@ pub(crate) struct Exchanges {
 }
 
 impl Exchanges {
+    /// None yet, in a protocol that permits the id of an exchange that is over for another one, or does not.
+    pub(crate) fn new(reuses_ids: bool) -> Exchanges {
+        Exchanges { reuses_ids, ..Exchanges::default() }
+    }
+
+    /// Another revision governs from here on.
+    pub(crate) fn set_reuses_ids(&mut self, reuses_ids: bool) {
+        self.reuses_ids = reuses_ids;
+    }
+
     /// Where an id stands.
     pub(crate) fn standing(&self, id: &RequestId) -> Standing {
         match self.running.get(id) {
@@ -148,7 +162,7 @@ impl Exchanges {
     pub(crate) fn taken(&self, id: &RequestId) -> Option<Option<MessageIndex>> {
         match self.running.get(id) {
             Some(exchange) => Some(Some(exchange.message)),
-            None => self.used.contains(id).then_some(None),
+            None => (!self.reuses_ids && self.used.contains(id)).then_some(None),
         }
     }
 
@@ -212,6 +226,10 @@ impl Exchanges {
         limits: &Limits,
     ) {
         self.used.insert(id, limits);
+        if !self.reuses_ids {
+            // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
+            self.past.remove(id);
+        }
         let grants = announces.filter(|grants| !grants.is_none()).map(|grants| Box::new(grants.clone()));
         if let Some(grants) = &grants {
             self.grants.add(grants);
@@ -223,8 +241,6 @@ impl Exchanges {
         if matches!(place, Place::Linear(_)) {
             self.linear.push((message, id.clone()));
         }
-        // The id is new as far as the table knows, so nothing remembered of an older use may speak for it.
-        self.past.remove(id);
         let fence = self.receipts.request();
         let exchange =
             Exchange { message, place, reply: None, cancelled: false, token, fence, grants, revokes: None };
@@ -270,8 +286,13 @@ impl Exchanges {
 
     /// What a reply to an id would prove.
     pub(crate) fn proof(&self, id: &RequestId) -> Option<Fence> {
-        let running = self.running.get(id).filter(|exchange| !exchange.is_answered());
-        running.map(|exchange| exchange.fence).or_else(|| self.past.get(id)?.fence)
+        let past = self.past.get(id);
+        match self.running.get(id).filter(|exchange| !exchange.is_answered()) {
+            // A reply to an earlier exchange of the same id may be under way still. Which of them it is cannot be seen, so
+            // it proves what both do.
+            Some(exchange) => Some(past.and_then(|past| past.fence).unwrap_or(exchange.fence)),
+            None => past?.fence,
+        }
     }
 
     /// A reply has come that proves this.
@@ -300,7 +321,7 @@ impl Exchanges {
         let opened = self.opened(id).or(opened);
         let fence = self.past.get(id).and_then(|over| over.fence);
         let grants = announces.map(|grants| Box::new(grants.clone()));
-        self.past.insert(id, Over { why: Past::Refused, fence, opened, grants }, limits);
+        self.remember(id, Past::Refused, fence, opened, grants, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
         }
@@ -346,7 +367,7 @@ impl Exchanges {
     pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
         let fence = self.running.get(id).map(|exchange| exchange.fence);
         self.finish(id);
-        self.past.insert(id, Over { why: Past::Cancelled, fence, opened: None, grants: None }, limits);
+        self.remember(id, Past::Cancelled, fence, None, None, limits);
     }
 
     /// The same for the request that opened a sub-session: the late reply may carry values of keys, which
@@ -356,7 +377,24 @@ impl Exchanges {
         let fence = exchange.map(|exchange| exchange.fence);
         let opened = exchange.map(|exchange| Opened { request: exchange.message, space, ended });
         self.finish(id);
-        self.past.insert(id, Over { why: Past::Cancelled, fence, opened, grants: None }, limits);
+        self.remember(id, Past::Cancelled, fence, opened, None, limits);
+    }
+
+    /// One more reply to this id is not a violation.
+    fn remember(
+        &mut self,
+        id: &RequestId,
+        why: Past,
+        fence: Option<Fence>,
+        opened: Option<Opened>,
+        grants: Option<Box<Capabilities>>,
+        limits: &Limits,
+    ) {
+        let before = self.past.get(id).filter(|_| self.reuses_ids);
+        let replies = before.map_or(0, |over| over.replies).saturating_add(1);
+        // The reply that comes first proves no more than that of the first exchange does.
+        let fence = before.and_then(|over| over.fence).or(fence);
+        self.past.insert(id, Over { why, replies, fence, opened, grants }, limits);
     }
 
     /// What opened a sub-session that was over before the reply to it had come.
@@ -364,9 +402,12 @@ impl Exchanges {
         self.past.get(id).and_then(|over| over.opened.clone())
     }
 
-    /// The one reply that was still expected for an exchange that is over has come.
-    pub(crate) fn swallow(&mut self, id: &RequestId) -> bool {
-        self.past.remove(id).is_some()
+    /// A reply that was still expected for an exchange that is over has come.
+    pub(crate) fn swallow(&mut self, id: &RequestId) {
+        match self.past.get_mut(id) {
+            Some(over) if over.replies > 1 => over.replies -= 1,
+            _ => _ = self.past.remove(id),
+        }
     }
 
     /// Forgets everything but the exchanges that go on, which are kept as they are. Gives the requests whose replies
@@ -376,7 +417,7 @@ impl Exchanges {
         goes_on: impl Fn(&RequestId, &Exchange) -> bool,
         limits: &Limits,
     ) -> Vec<RequestId> {
-        let before = std::mem::take(self);
+        let before = std::mem::replace(self, Exchanges::new(self.reuses_ids));
         let mut lost = Vec::new();
         for (id, exchange) in before.running {
             if !goes_on(&id, &exchange) {

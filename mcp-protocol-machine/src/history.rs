@@ -127,6 +127,11 @@ impl<V, K: Remembered> Recent<V, K> {
         self.entries.get(id).map(|(_, value)| value)
     }
 
+    /// What is remembered of an id, to be changed.
+    pub(crate) fn get_mut(&mut self, id: &K) -> Option<&mut V> {
+        self.entries.get_mut(id).map(|(_, value)| value)
+    }
+
     /// All that is remembered.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
         self.entries.values_mut().map(|(_, value)| value)

@@ -47,6 +47,8 @@ pub struct Protocol {
     pub batch: bool,
     /// Whether messages have no member `jsonrpc`: it is not demanded, and not written.
     pub without_jsonrpc: bool,
+    /// Whether a request may have the id of an exchange of its sender that is over.
+    pub reuses_ids: bool,
     /// Every message; a [`MessageIndex`] points in here. Each request is followed somewhere by its replies and its
     /// refusal, which are messages of their own.
     pub messages: List<Message>,

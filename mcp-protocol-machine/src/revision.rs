@@ -17,6 +17,7 @@ impl Protocol {
         governed.numeric_version = revision.numeric_version;
         governed.batch = revision.batch;
         governed.without_jsonrpc = revision.without_jsonrpc;
+        governed.reuses_ids = revision.reuses_ids;
         let theirs: HashMap<Identity<'_>, &Message> =
             revision.messages.iter().map(|message| (identity(revision, message), message)).collect();
         // Payloads have the shapes of the revision. What it does not have is not sent.

@@ -140,6 +140,8 @@ pub enum DropReason {
     PeerClosed,
     /// The program took a later message, which led it to a state that does not accept this one.
     PassedOver,
+    /// An earlier request with the same id was cancelled by the peer, and is still being worked on.
+    IdInUse,
 }
 
 impl Report {
@@ -222,6 +224,9 @@ impl fmt::Display for Report {
                     DropReason::PeerClosed => "the peer has closed its side, and is only sent replies",
                     DropReason::PassedOver => {
                         "the program took a later message, and left the state that accepts it"
+                    }
+                    DropReason::IdInUse => {
+                        "an earlier request with its id was cancelled, and is still being worked on"
                     }
                 })
             }

@@ -1638,6 +1638,7 @@ mod tables {
     tables::protocol! {
         PROTOCOL = Protocol::table("Mcp", m::rows)
             .version("2026-07-28")
+            .reuses_ids()
             .gates(capabilities::rows)
             .keys(keys::rows)
             .shapes(shapes::rows)

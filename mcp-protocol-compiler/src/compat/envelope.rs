@@ -31,7 +31,7 @@ fn protocol(version: &Version<'_>) -> Span {
     version.declarations.name.as_ref().map(|name| name.span).or_else(role).unwrap_or_default()
 }
 
-/// The member `jsonrpc`, and batches.
+/// The member `jsonrpc`, batches, and ids that are used again.
 fn form(pairing: &Pairing<'_>, sender: Side) -> Vec<Break> {
     let (from, to) = (pairing.peer(sender), pairing.peer(sender.other()));
     let (version, receiver) = (pairing.version(sender), pairing.version(sender.other()));
@@ -44,6 +44,10 @@ fn form(pairing: &Pairing<'_>, sender: Side) -> Vec<Break> {
     if version.declarations.batch && !receiver.declarations.batch {
         let message = format!("{from} may send batches, which {to} refuses");
         found.push(error(one, message, "`batch`", other, "no batches"));
+    }
+    if version.declarations.reuses_ids && !receiver.declarations.reuses_ids {
+        let message = format!("{from} may use the id of an earlier request again, which {to} refuses");
+        found.push(error(one, message, "`reuses ids`", other, "each id is used once"));
     }
     found
 }

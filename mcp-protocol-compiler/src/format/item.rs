@@ -87,15 +87,21 @@ fn belong_together(first: &Item, second: &Item) -> bool {
 
 fn kind(out: &mut Writer<'_>, item: &Item) {
     match &item.kind {
-        ItemKind::Protocol { name, version, batch, without_jsonrpc } => {
+        ItemKind::Protocol { name, version, envelope } => {
             let version = match version {
                 None => String::new(),
                 Some(version) if version.is_number => format!(" {}", version.name.text),
                 Some(version) => format!(" {}", quote(&version.name.text)),
             };
-            let batch = if batch.is_some() { " batch" } else { "" };
-            let jsonrpc = if without_jsonrpc.is_some() { " without jsonrpc" } else { "" };
-            out.text(&format!("protocol {}{version}{batch}{jsonrpc}", name.text));
+            out.text(&format!("protocol {}{version}", name.text));
+            let words = [
+                (envelope.batch, " batch"),
+                (envelope.without_jsonrpc, " without jsonrpc"),
+                (envelope.reuses_ids, " reuses ids"),
+            ];
+            for (_, words) in words.into_iter().filter(|(place, _)| place.is_some()) {
+                out.text(words);
+            }
         }
         ItemKind::Shape { name, body } => {
             out.text(&format!("type {}", name.text));

@@ -246,16 +246,15 @@ fn item() -> impl Strategy<Value = Item> {
     let only = prop::option::of(prop::option::of(way));
     let key = (mark(), place).prop_map(|(open, place)| KeyField { open, place });
     let side = prop_oneof![Just(RoleSide::Client), Just(RoleSide::Server)];
+    let envelope = (mark(), mark(), mark()).prop_map(|(batch, without_jsonrpc, reuses_ids)| Envelope {
+        batch,
+        without_jsonrpc,
+        reuses_ids,
+    });
     let kind =
         prop_oneof![
-            (name(), prop::option::of(revision()), mark(), mark()).prop_map(
-                |(name, version, batch, without_jsonrpc)| ItemKind::Protocol {
-                    name,
-                    version,
-                    batch,
-                    without_jsonrpc
-                }
-            ),
+            (name(), prop::option::of(revision()), envelope)
+                .prop_map(|(name, version, envelope)| ItemKind::Protocol { name, version, envelope }),
             rust_path().prop_map(ItemKind::Types),
             (declared_shape_name(), shape()).prop_map(|(name, body)| ItemKind::Shape { name, body }),
             text().prop_map(ItemKind::Import),

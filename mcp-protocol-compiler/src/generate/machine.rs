@@ -32,6 +32,7 @@ pub fn machine(compiled: &Compiled) -> Protocol {
     protocol.numeric_version = declarations.numeric_version;
     protocol.batch = declarations.batch;
     protocol.without_jsonrpc = declarations.without_jsonrpc;
+    protocol.reuses_ids = declarations.reuses_ids;
     protocol.gates = gates.into();
     protocol.shapes = declarations.shapes.iter().map(DeclaredShape::table).collect();
     protocol.keys = declarations.keys.iter().map(|key| key.table.clone()).collect();

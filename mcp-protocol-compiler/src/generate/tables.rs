@@ -211,6 +211,9 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     if protocol.without_jsonrpc {
         table.extend(quote!(.without_jsonrpc()));
     }
+    if protocol.reuses_ids {
+        table.extend(quote!(.reuses_ids()));
+    }
     if !protocol.gates.is_empty() {
         table.extend(quote!(.gates(capabilities::rows)));
     }

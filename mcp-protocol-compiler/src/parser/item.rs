@@ -8,8 +8,8 @@ use super::cursor::Parser;
 use super::cursor::is_short;
 use super::words;
 use crate::ast::{
-    AnnouncedField, Choice, Item, ItemKind, JsonPath, LevelDirection, Name, OnlyMark, Revision, RoleSide,
-    Sequence, Tail,
+    AnnouncedField, Choice, Envelope, Item, ItemKind, JsonPath, LevelDirection, Name, OnlyMark, Revision,
+    RoleSide, Sequence, Tail,
 };
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
@@ -89,8 +89,8 @@ impl Parser<'_> {
             "protocol" => {
                 let name = self.name("the protocol", "write `protocol Name \"revision\"`")?;
                 let version = self.revision(&name);
-                let (batch, without_jsonrpc) = self.envelope();
-                Some(ItemKind::Protocol { name, version, batch, without_jsonrpc })
+                let envelope = self.envelope();
+                Some(ItemKind::Protocol { name, version, envelope })
             }
             "types" => {
                 let example = "write `types a_crate::a_module`";
@@ -122,30 +122,40 @@ impl Parser<'_> {
         }
     }
 
-    /// `batch` and `without jsonrpc`, in any order.
-    fn envelope(&mut self) -> (Option<Span>, Option<Span>) {
-        let (mut batch, mut without_jsonrpc) = (None, None);
+    /// `batch`, `without jsonrpc` and `reuses ids`, in any order.
+    fn envelope(&mut self) -> Envelope {
+        let mut envelope = Envelope::default();
         loop {
-            if batch.is_none() && self.word() == "batch" {
-                batch = Some(self.bump());
-            } else if without_jsonrpc.is_none() && self.word() == "without" {
-                let without = self.bump();
-                if self.eat_word("jsonrpc").is_some() {
-                    without_jsonrpc = Some(without);
-                } else if self.token().starts_line {
-                    let message = "expected `jsonrpc` after `without`";
-                    let finding = Diagnostic::error(MALFORMED_DECLARATION, self.previous().after(), message);
-                    self.report(
-                        finding.suggest("write `without jsonrpc`", [Edit::after(without, " jsonrpc")]),
-                    );
-                } else {
-                    self.expected(MALFORMED_DECLARATION, "`jsonrpc`", "did you mean `jsonrpc`?");
-                    self.bump();
+            match self.word() {
+                "batch" if envelope.batch.is_none() => envelope.batch = Some(self.bump()),
+                "without" if envelope.without_jsonrpc.is_none() => {
+                    envelope.without_jsonrpc = self.two_words("without", "jsonrpc");
                 }
-            } else {
-                return (batch, without_jsonrpc);
+                "reuses" if envelope.reuses_ids.is_none() => {
+                    envelope.reuses_ids = self.two_words("reuses", "ids");
+                }
+                _ => return envelope,
             }
         }
+    }
+
+    /// A word that means something only with another one behind it. Where the other one is missing, that is reported.
+    fn two_words(&mut self, first: &str, second: &str) -> Option<Span> {
+        let place = self.bump();
+        if self.eat_word(second).is_some() {
+            return Some(place);
+        }
+        if self.token().starts_line {
+            let message = format!("expected `{second}` after `{first}`");
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, self.previous().after(), message);
+            let edit = Edit::after(place, format!(" {second}"));
+            self.report(finding.suggest(format!("write `{first} {second}`"), [edit]));
+        } else {
+            let help = format!("did you mean `{second}`?");
+            self.expected(MALFORMED_DECLARATION, &format!("`{second}`"), &help);
+            self.bump();
+        }
+        None
     }
 
     /// The revision of a protocol, if one is written: a text, or a whole number.

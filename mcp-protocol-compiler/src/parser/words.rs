@@ -32,11 +32,12 @@ pub const MODIFIERS: [&str; 10] = [
 ];
 
 /// The words inside items.
-const OTHERS: [&str; 22] = [
+const OTHERS: [&str; 23] = [
     "open",
     "only",
     "batch",
     "without",
+    "reuses",
     "compatible",
     "of",
     "if",

@@ -122,7 +122,7 @@ pub(super) fn announce(
             continue;
         }
         match &placed.item.kind {
-            ItemKind::Protocol { name, version, batch, without_jsonrpc } => {
+            ItemKind::Protocol { name, version, envelope } => {
                 if let Some(first) = &resolution.declarations.name {
                     diagnostics.push(finding::declared_twice(name, first.span, false));
                     continue;
@@ -131,8 +131,9 @@ pub(super) fn announce(
                 declarations.name = Some(name.clone());
                 declarations.version = version.as_ref().map(|version| version.name.text.clone());
                 declarations.numeric_version = version.as_ref().is_some_and(|version| version.is_number);
-                declarations.batch = batch.is_some();
-                declarations.without_jsonrpc = without_jsonrpc.is_some();
+                declarations.batch = envelope.batch.is_some();
+                declarations.without_jsonrpc = envelope.without_jsonrpc.is_some();
+                declarations.reuses_ids = envelope.reuses_ids.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);
             }
             ItemKind::Capabilities { role, field, open, defaults } => {

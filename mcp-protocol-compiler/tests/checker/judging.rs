@@ -17,6 +17,7 @@ use crate::parties::{Seat, talk};
 use crate::protocols;
 use crate::random::Random;
 use crate::reading::Reading;
+use crate::reused_ids::judge_again;
 use crate::sources::Source;
 use crate::world::{Verdict, World};
 
@@ -52,6 +53,8 @@ pub(crate) struct Counts {
     /// Messages that came through a gate which had closed behind them.
     pub(crate) behind_gates: u64,
     pub(crate) endings: u64,
+    /// Requests with the id of an exchange that is over.
+    pub(crate) reused: u64,
     pub(crate) mistaken: u64,
     pub(crate) wrong: BTreeMap<String, u64>,
 }
@@ -300,6 +303,8 @@ impl Followed<'_> {
                 Err(what) => return Err(self.tell(seen, place, &what)),
             }
         }
+        counts.reused += judge_again(&self.source.protocol, self.side, seen)
+            .map_err(|(place, what)| self.tell(seen, place, &what))?;
         counts.uncorrelated += pair.world.uncorrelated;
         counts.within += pair.world.within;
         counts.behind_gates += pair.world.behind_gates;
@@ -381,6 +386,7 @@ fn the_checker_is_sound_prompt_and_transparent() {
     assert!(counts.nested > 10 && counts.within > 50, "hardly anything was nested: {counts:?}");
     assert!(counts.behind_gates > 5, "hardly any gate closed behind a message: {counts:?}");
     assert!(counts.mistaken > 500, "{counts:?}");
+    assert!(counts.reused > 200, "hardly any id was used again: {counts:?}");
     for kind in [
         "NotPermitted",
         "NotDuring",

@@ -28,6 +28,7 @@ mod parties;
 mod protocols;
 mod random;
 mod reading;
+mod reused_ids;
 #[path = "../support/shipped.rs"]
 mod session_files;
 mod shipped;

@@ -38,7 +38,10 @@ impl Source {
         let files = load::load(path, read, &mut sources, &mut findings).unwrap();
         let resolution = resolve(&files, &mut findings);
         let text = sources.files().last().map(|file| sources.text(file).to_owned()).unwrap_or_default();
-        Ok(Source { text, protocol: machine(compiled), resolution })
+        let mut protocol = machine(compiled);
+        // To the observer two exchanges with one id are a mistake. What else there may be, `reused_ids` looks at.
+        protocol.reuses_ids = false;
+        Ok(Source { text, protocol, resolution })
     }
 
     /// What closing the diamond adds somewhere, as a role sees it: each edge stands at the receiver.

@@ -18,7 +18,7 @@ impl Checker {
         if self.received.running().any(|exchange| matches!(exchange.place, Place::Linear(_))) {
             return None;
         }
-        self.received = Exchanges::default();
+        self.received = Exchanges::new(self.protocol.reuses_ids);
         self.closed_gates = ClosedGates::default();
         self.ended_during = ClosedGates::default();
         let (sub_sessions, limits) = (&self.sub_sessions, self.limits);

@@ -136,12 +136,13 @@ impl Checker {
             false => Capabilities::none(),
         };
         let (client, server) = (initial(Side::Client), initial(Side::Server));
+        let exchanges = Exchanges::new(protocol.reuses_ids);
         let mut checker = Checker {
             protocol,
             side,
             channels: Channels::new(Role::START, state, trail.clone()),
-            sent: Exchanges::default(),
-            received: Exchanges::default(),
+            sent: exchanges.clone(),
+            received: exchanges,
             sub_sessions: SubSessions::new(bodies),
             left: Vec::new(),
             ended: Vec::new(),
@@ -310,6 +311,9 @@ impl Checker {
     /// numbers are those of the tables that were followed so far.
     pub fn govern(&mut self, protocol: impl Into<ProtocolRef>) {
         self.protocol = protocol.into();
+        for exchanges in [&mut self.sent, &mut self.received] {
+            exchanges.set_reuses_ids(self.protocol.reuses_ids);
+        }
         self.governed = true;
     }
 

@@ -26,6 +26,7 @@ impl Protocol {
             numeric_version: false,
             batch: false,
             without_jsonrpc: false,
+            reuses_ids: false,
             messages,
             gates: Cow::Borrowed(&[]),
             keys: Cow::Borrowed(&[]),
@@ -67,6 +68,13 @@ impl Protocol {
     #[must_use]
     pub const fn without_jsonrpc(mut self) -> Protocol {
         self.without_jsonrpc = true;
+        self
+    }
+
+    /// Permits the id of an exchange that is over for another request.
+    #[must_use]
+    pub const fn reuses_ids(mut self) -> Protocol {
+        self.reuses_ids = true;
         self
     }
 

@@ -155,6 +155,9 @@ impl Engine {
         if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
             return refused;
         }
+        if self.owed.is_cancelled(&id) == Some(true) && !self.is_reply_awaited(&id) {
+            return self.refuse_reused(inbound, message, &id);
+        }
         if self.is_early_request(inbound, message, &id) {
             return self.hold_early(inbound, message, Some(id), method, params);
         }
@@ -205,6 +208,16 @@ impl Engine {
         } else {
             self.hand_on(&step, arrived, negotiation);
         }
+        received
+    }
+
+    /// A request has the id of one that the peer has cancelled, and that is still being worked on: what that says last
+    /// would be taken for the answer to this one.
+    fn refuse_reused(&mut self, inbound: Inbound<'_>, message: MessageIndex, id: &RequestId) -> Received {
+        let problem =
+            format!("the request {id}, which was cancelled, is still being worked on: use another id");
+        let received = self.write_error(inbound, Some(id), &RpcError::busy(problem));
+        self.report(Report::Dropped { message: self.rules.name(message), cause: DropReason::IdInUse });
         received
     }
 

@@ -187,9 +187,11 @@ impl Engine {
             DropReason::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
             DropReason::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
             DropReason::Unattended => RpcError::method_not_found(&self.rules.method(arrived.message)),
-            DropReason::Abandoned | DropReason::Closed | DropReason::PassedOver | DropReason::PeerClosed => {
-                RpcError::internal_error("the request was dropped unanswered")
-            }
+            DropReason::Abandoned
+            | DropReason::Closed
+            | DropReason::PassedOver
+            | DropReason::PeerClosed
+            | DropReason::IdInUse => RpcError::internal_error("the request was dropped unanswered"),
         };
         self.refuse_with(caller, arrived, cause, &error);
     }

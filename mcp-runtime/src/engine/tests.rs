@@ -34,5 +34,6 @@ mod order;
 mod pair;
 mod races;
 mod reconnecting;
+mod reused_ids;
 mod timeouts;
 mod waking;

@@ -120,6 +120,7 @@ impl Wire {
         match self {
             Wire::Batch => !protocol.batch,
             Wire::NoJsonrpc | Wire::OldJsonrpc => !protocol.without_jsonrpc,
+            Wire::UsedId => !protocol.reuses_ids,
             _ => true,
         }
     }

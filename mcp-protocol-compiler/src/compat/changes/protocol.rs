@@ -35,6 +35,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     let there = |without: bool| if without { "not written" } else { "written" }.to_owned();
     let without = |version: &Version<'_>| there(version.declarations.without_jsonrpc);
     add("member `jsonrpc`", without(old), without(new), &all);
+    add("ids that are used again", yes(old.declarations.reuses_ids), yes(new.declarations.reuses_ids), &all);
     let (mut revisions, mut announced) = (Vec::new(), Vec::new());
     for (_, version) in by_age(old, new) {
         let fields = version.declarations.version_field.iter();

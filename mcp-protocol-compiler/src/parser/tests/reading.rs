@@ -2,8 +2,8 @@
 
 use super::correct;
 use crate::ast::{
-    Choice, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyFieldPlace, LevelDirection, Modifier,
-    Operator, Payload, Tail,
+    Choice, Envelope, GroupMember, GroupOperator, Item, ItemKind, JsonPath, KeyFieldPlace, LevelDirection,
+    Modifier, Operator, Payload, Tail,
 };
 use crate::format;
 
@@ -196,17 +196,21 @@ fn the_lifecycle_of_a_client_and_a_server() {
 #[test]
 fn what_follows_the_name_of_a_protocol() {
     let protocol = |text: &str| {
-        let ItemKind::Protocol { version, batch, without_jsonrpc, .. } = correct(text).items.remove(0).kind
-        else {
+        let ItemKind::Protocol { version, envelope, .. } = correct(text).items.remove(0).kind else {
             panic!()
         };
         let version = version.map(|version| (version.name.text, version.is_number));
-        (version, batch.is_some(), without_jsonrpc.is_some())
+        let Envelope { batch, without_jsonrpc, reuses_ids } = envelope;
+        (version, [batch, without_jsonrpc, reuses_ids].map(|place| place.is_some()))
     };
-    assert_eq!(protocol("protocol P"), (None, false, false));
-    assert_eq!(protocol("protocol P \"1\" batch"), (Some(("1".to_owned(), false)), true, false));
-    assert_eq!(protocol("protocol P 17 without jsonrpc"), (Some(("17".to_owned(), true)), false, true));
-    assert_eq!(protocol("protocol P without jsonrpc batch"), (None, true, true));
+    let text = |text: &str| Some((text.to_owned(), false));
+    assert_eq!(protocol("protocol P"), (None, [false; 3]));
+    assert_eq!(protocol("protocol P \"1\" batch"), (text("1"), [true, false, false]));
+    let number = Some(("17".to_owned(), true));
+    assert_eq!(protocol("protocol P 17 without jsonrpc"), (number, [false, true, false]));
+    assert_eq!(protocol("protocol P without jsonrpc batch"), (None, [true, true, false]));
+    assert_eq!(protocol("protocol P \"1\" reuses ids"), (text("1"), [false, false, true]));
+    assert_eq!(protocol("protocol P reuses ids batch without jsonrpc"), (None, [true; 3]));
     let not_whole = |text: &str| super::parsed(text).2.len();
     for number in ["01", "1.0", "-1", "2025-03-26", "18446744073709551616"] {
         assert_eq!(not_whole(&format!("protocol P {number}")), 1, "{number}");

@@ -1,7 +1,7 @@
 //! The id table: replies, cancellations, reports, duplicates, and what is remembered.
 
-use crate::checker::tests::tables::{Tables, To};
-use crate::checker::tests::{ENDED, accepted, active, id, never};
+use crate::checker::tests::tables::{Small, Tables, To, small};
+use crate::checker::tests::{ENDED, accepted, active, active_in, id, never};
 use crate::protocol::Direction::{Receive, Send};
 use crate::protocol::{Side, StateIndex, StateKind};
 use crate::{About, Awaiting, Checker, Limits, RequestId, StepKind, ViolationKind};
@@ -80,6 +80,46 @@ fn unknown_ids_second_replies_and_duplicates_are_three_mistakes() {
     let used = checker.ask(Send, small.ping.request, 4).unwrap_err();
     assert_eq!(used.kind, ViolationKind::DuplicateId { running: None });
     assert!(used.answerable);
+}
+
+/// A checker of the small protocol where the id of an exchange that is over may be used again.
+fn reusing() -> (Small, Checker) {
+    let mut small = small();
+    small.protocol.reuses_ids = true;
+    active_in(small)
+}
+
+#[test]
+fn an_id_is_used_again_where_the_protocol_permits_it() {
+    let (small, mut checker) = reusing();
+    for _ in 0..3 {
+        checker.ask(Send, small.call.request, 4).unwrap();
+        let running = checker.ask(Send, small.ping.request, 4).unwrap_err();
+        assert_eq!(running.kind, ViolationKind::DuplicateId { running: Some("tools/call".into()) });
+        assert_eq!(checker.answer(Receive, 4, small.call.reply).unwrap(), ENDED);
+        assert_eq!(
+            checker.stray_reply(Receive, &id(4)).unwrap().kind,
+            StepKind::Swallowed,
+            "to the duplicate"
+        );
+        assert_eq!(checker.stray_reply(Receive, &id(4)).unwrap_err().kind, ViolationKind::SecondReply);
+    }
+}
+
+#[test]
+fn where_ids_are_used_again_each_cancelled_exchange_may_have_its_late_reply() {
+    let (small, mut checker) = reusing();
+    for _ in 0..2 {
+        checker.ask(Send, small.call.request, 4).unwrap();
+        checker.notification(Send, small.cancelled, About::Request(&id(4)), never).unwrap();
+    }
+    checker.ask(Send, small.call.request, 4).unwrap();
+    assert!(matches!(checker.awaiting(Receive, &id(4)), Awaiting::Request(_)), "the third one waits");
+    assert_eq!(checker.answer(Receive, 4, small.call.reply).unwrap(), ENDED);
+    for _ in 0..2 {
+        assert_eq!(checker.stray_reply(Receive, &id(4)).unwrap().kind, StepKind::Swallowed);
+    }
+    assert_eq!(checker.stray_reply(Receive, &id(4)).unwrap_err().kind, ViolationKind::SecondReply);
 }
 
 #[test]

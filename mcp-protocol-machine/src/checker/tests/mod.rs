@@ -77,7 +77,10 @@ impl Checker {
 
 /// A session of the small protocol in `Active`, everything announced.
 fn active() -> (Small, Checker) {
-    let small = small();
+    active_in(small())
+}
+
+fn active_in(small: Small) -> (Small, Checker) {
     let state = small.protocol.role(Side::Client).unwrap().by_name("Active").unwrap();
     let mut checker = Checker::resume(small.protocol.clone(), Side::Client, state).unwrap();
     checker.announce(Side::Client, Capabilities::unknown());

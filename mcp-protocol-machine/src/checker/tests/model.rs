@@ -156,7 +156,13 @@ impl Model {
     }
 
     fn owe(&mut self, asker: Direction, id: &RequestId, cancelled: bool) {
-        self.owed.retain(|(direction, owed, _)| (*direction, owed) != (asker, id));
+        if self.protocol.reuses_ids {
+            for owed in self.owed.iter_mut().filter(|owed| (owed.0, &owed.1) == (asker, id)) {
+                owed.2 = cancelled;
+            }
+        } else {
+            self.owed.retain(|(direction, owed, _)| (*direction, owed) != (asker, id));
+        }
         self.owed.push((asker, id.clone(), cancelled));
     }
 
@@ -225,8 +231,9 @@ impl Model {
         id: &RequestId,
         applies: bool,
     ) -> Result<(usize, Action), ViolationKind> {
-        if self.used.contains(&(direction, id.clone())) {
-            let running = self.running(direction, id).map(|place| self.running[place].message);
+        let running = self.running(direction, id).map(|place| self.running[place].message);
+        let is_used = !self.protocol.reuses_ids && self.used.contains(&(direction, id.clone()));
+        if is_used || running.is_some() {
             let running = running.map(|message| self.message(message).method.clone());
             return Err(ViolationKind::DuplicateId { running });
         }
@@ -372,7 +379,8 @@ impl Model {
             Awaiting::Unknown => Err(ViolationKind::UnknownId),
             Awaiting::Completed => Err(ViolationKind::SecondReply),
             Awaiting::Retired | Awaiting::Refused => {
-                self.owed.retain(|(owed, other, _)| (*owed, other) != (asker, id));
+                let place = self.owed.iter().position(|(owed, other, _)| (*owed, other) == (asker, id));
+                self.owed.remove(place.unwrap());
                 Ok(StepKind::Swallowed)
             }
             Awaiting::Request(request) => {

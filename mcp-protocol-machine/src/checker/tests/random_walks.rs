@@ -92,7 +92,9 @@ fn random_protocol(random: &mut Random, side: Side) -> Protocol {
         tables.state(name, StateKind::Linear, &edges);
     }
     tables.state("End", StateKind::End, &[]);
-    tables.build(side)
+    let mut protocol = tables.build(side);
+    protocol.reuses_ids = random.chance(40);
+    protocol
 }
 
 fn random_id(random: &mut Random) -> RequestId {

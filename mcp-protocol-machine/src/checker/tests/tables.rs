@@ -235,6 +235,7 @@ impl Tables {
             numeric_version: false,
             batch: false,
             without_jsonrpc: false,
+            reuses_ids: false,
             messages: self.messages.into(),
             gates: self.gates.into(),
             announcements: vec![].into(),
