@@ -142,6 +142,13 @@ fn the_envelope_and_what_ties_messages() {
         ]
     );
     assert_eq!(
+        changed(&[("Notes \"1\"", "Notes \"1\" reuses ids")]),
+        [
+            "old-new C0006 the new server may use the id of an earlier request again, which the old client refuses",
+            "new-old C0006 the new client may use the id of an earlier request again, which the old server refuses"
+        ]
+    );
+    assert_eq!(
         changed(&[("client = Hello.can", "client = Hello.capabilities")]),
         [
             "old-new C0006 the old client announces its capabilities in `Hello.can`, and the new server looks for them \

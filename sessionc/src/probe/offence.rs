@@ -206,6 +206,16 @@ mod tests {
     }
 
     #[test]
+    fn an_id_that_is_used_again_is_an_offence_unless_the_protocol_permits_it() {
+        let used = |protocol: &Protocol| {
+            let offences = on_the_wire(protocol);
+            offences.iter().any(|offence| matches!(offence.act, Act::Wire(Wire::UsedId)))
+        };
+        assert!(used(&PROTOCOL));
+        assert!(!used(&mcp_protocols::mcp_2026_07_28::PROTOCOL) && !used(&lsp_protocols::lsp_3_17::PROTOCOL));
+    }
+
+    #[test]
     fn what_the_awaited_reply_permits_is_no_offence() {
         assert!(!names("AwaitingResult", Group::Order).contains(&"notifications/initialized".to_owned()));
         assert!(names("AwaitingResult", Group::Order).contains(&"initialize".to_owned()));

@@ -121,13 +121,14 @@ fn refused(messages: &[Message], is_stateless: bool) -> Vec<u64> {
     }
     let left = handshake.unanswered().into_iter().chain(stateless.unanswered());
     let of = |side, id: &RequestId| {
-        let mut all = (1..).zip(messages);
+        let all = (1..).zip(messages);
         let asks = |(is_client, message): &Message| {
             *is_client == (side == Side::Client)
                 && message["method"].is_string()
                 && serde_json::from_value::<RequestId>(message["id"].clone()).is_ok_and(|it| it == *id)
         };
-        all.find(|(_, message)| asks(message)).map(|(line, _)| line)
+        // Where an id is used again, the last request with it is the one that waits.
+        all.filter(|(_, message)| asks(message)).last().map(|(line, _)| line)
     };
     let left = left.filter(|request| !request.stays_open);
     lines.extend(left.filter_map(|request| of(request.sender, &request.id)));

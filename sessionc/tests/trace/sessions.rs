@@ -75,6 +75,20 @@ fn a_log_of_one_side_says_what_was_not_observed() {
 }
 
 #[test]
+fn one_id_may_serve_all_requests_where_the_revision_has_no_sessions() {
+    let all = messages("2026-07-28/rounds-ts240");
+    let place = line_of(&all, is("tools/list")) - 1;
+    let answer = |(_, message): &&Message| message["id"] == all[place].1["id"] && message["method"].is_null();
+    let exchange = [all[place].clone(), all.iter().find(answer).unwrap().clone()];
+    let thrice: Vec<Message> = [exchange.clone(), exchange.clone(), exchange.clone()].concat();
+    assert_eq!(trace(written(&thrice)).places(), []);
+    // Not while another request has it.
+    let [question, answer] = exchange;
+    let nested = [question.clone(), question, answer.clone(), answer];
+    assert_eq!(trace(written(&nested)).places(), [(2, "correlation".to_owned())]);
+}
+
+#[test]
 fn a_request_that_is_left_is_named_and_a_subscription_may_stay() {
     let mut log = messages("2026-07-28/rounds-ts240");
     let listen = line_of(&log, is("subscriptions/listen"));
