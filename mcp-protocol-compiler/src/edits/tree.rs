@@ -64,6 +64,7 @@ impl<'a> Tree<'a> {
             }
             ItemKind::Notification(notification) => &notification.name,
             ItemKind::Protocol { name, .. }
+            | ItemKind::Shape { name, .. }
             | ItemKind::Group { name, .. }
             | ItemKind::Key { name, .. }
             | ItemKind::Import(name) => name,
