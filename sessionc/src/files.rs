@@ -59,6 +59,8 @@ pub(crate) enum Failure {
     NoLog,
     /// A log has no message.
     NoMessages(PathBuf),
+    /// A log stands where the protocol is expected.
+    LogForProtocol(PathBuf),
     /// Neither a command nor an address is given.
     NoServer,
     /// This is not the address of a server over HTTP.
@@ -160,6 +162,12 @@ impl fmt::Display for Failure {
             Failure::Samples(path, error) => {
                 write!(formatter, "`{}` is not a JSON object of params by method: {error}", path.display())
             }
+            Failure::LogForProtocol(path) => write!(
+                formatter,
+                "`{0}` is a log and no protocol is named: write `sessionc trace --protocol mcp {0}`, or a `.session` file in \
+                 front of it",
+                path.display()
+            ),
             Failure::NoLog => {
                 formatter.write_str("no log is named: write its path after that of the protocol")
             }
@@ -355,6 +363,11 @@ pub(crate) fn print_diagnostics(sources: &SourceMap, diagnostics: &[Diagnostic])
     let text = render_all(sources, diagnostics, style(&io::stderr()));
     // Where standard error is closed, the exit code alone says what happened.
     let _ = io::stderr().write_all(text.as_bytes());
+}
+
+/// Why a program cannot be started, with its name.
+pub(crate) fn not_started(program: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("`{program}`: {error}"))
 }
 
 #[cfg(test)]

@@ -13,6 +13,9 @@ use crate::trace::summary::Summary;
 /// Judges all logs, also after one that cannot be read. A finding of the level that `--fail-on` names fails the trace.
 pub(crate) fn run(arguments: &Trace) -> Result<End, Failure> {
     let (file, logs) = split(arguments);
+    if let Some(log) = file.filter(|path| is_log(path)) {
+        return Err(Failure::LogForProtocol(log.to_path_buf()));
+    }
     let chosen = choose(file, arguments.protocol)?;
     if logs.is_empty() {
         return Err(Failure::NoLog);
@@ -48,6 +51,14 @@ fn judge(
     }
     report.summary(&summary)?;
     Ok(summary)
+}
+
+/// Whether this is a log by its name, and no protocol.
+fn is_log(path: &Path) -> bool {
+    let named = ["jsonl", "ndjson", "json", "har", "log"];
+    path.extension()
+        .and_then(|extension| extension.to_str())
+        .is_some_and(|extension| named.contains(&extension))
 }
 
 /// The file of the protocol, if there is one, and the logs.

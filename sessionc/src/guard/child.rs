@@ -5,6 +5,8 @@ use std::process::{ExitStatus, Stdio};
 
 use tokio::process::{Child, Command};
 
+use crate::files::not_started;
+
 /// A server that runs. Its standard error is that of this process.
 #[derive(Debug)]
 pub(super) struct Server {
@@ -26,7 +28,7 @@ impl Server {
         let (output, its_output) = io::pipe()?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::from(its_input)).stdout(Stdio::from(its_output));
-        let child = command.spawn()?;
+        let child = command.spawn().map_err(|error| not_started(program, &error))?;
         // The command holds the ends of the server, which must be closed when the server closes them.
         drop(command);
         Ok((Server { child, signals }, input, output))

@@ -255,7 +255,7 @@ fn exit_codes_are_passed_on() {
     let missing = feed(guard(&["--protocol", "mcp", "--", "no such program"]), b"");
     assert_eq!(missing.status.code(), Some(2));
     let reported = String::from_utf8(missing.stderr).unwrap();
-    assert!(reported.starts_with("sessionc: the server cannot be started: "), "{reported}");
+    assert!(reported.starts_with("sessionc: the server cannot be started: `"), "{reported}");
 }
 
 fn signals_are_passed_on() {

@@ -176,6 +176,11 @@ fn what_cannot_be_used_is_said() {
     assert!(fails(&[&mcp[..], &["missing.jsonl"]].concat(), "").contains("cannot read `missing.jsonl`"));
     let file = "examples/counter/counter.session";
     assert!(fails(&[file], "").contains("no log is named"));
+    let log = fails(&["tests/traffic/whole-2025-11-25.jsonl"], "");
+    assert!(
+        log.contains("is a log and no protocol is named: write `sessionc trace --protocol mcp tests/"),
+        "{log}"
+    );
     assert!(fails(&[&mcp[..], &[file, "-"]].concat(), "").contains("two protocols are named"));
     let state = fails(&[&mcp[..], &["--from", "Activ", "-"]].concat(), "{}");
     assert!(state.contains("did you mean `Active`?"), "{state}");

@@ -13,6 +13,7 @@ use tokio::time::timeout;
 
 use super::arrival::{Arrival, Ending};
 use super::frames::next;
+use crate::files::not_started;
 use crate::framed::framed;
 
 /// How many messages are read ahead.
@@ -44,7 +45,7 @@ impl Process {
             words.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
         let mut command = Command::new(program);
         command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.kill_on_drop(true).spawn()?;
+        let mut child = command.kill_on_drop(true).spawn().map_err(|error| not_started(program, &error))?;
         let streams = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
             return Err(io::Error::other("the process has no standard streams"));
