@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{
 };
 use mcp_protocol_machine::{Checker, Derived, Late, Limits, ProtocolRef, TableError, Token};
 
-use crate::jsonrpc::Dialect;
+use crate::jsonrpc::{Dialect, RawPayload};
 use crate::options::Options;
 use crate::report::Report;
 
@@ -126,7 +126,7 @@ impl Rules {
     }
 
     /// The token that a request carries.
-    pub(crate) fn token(&self, params: Option<&str>) -> Option<Token> {
+    pub(crate) fn token(&self, params: Option<impl RawPayload>) -> Option<Token> {
         self.names.token(&self.protocol, params)
     }
 
@@ -166,7 +166,7 @@ impl Rules {
     }
 
     /// The reply that a result is to a request.
-    pub(crate) fn reply_of(&self, request: MessageIndex, result: &str) -> Option<MessageIndex> {
+    pub(crate) fn reply_of(&self, request: MessageIndex, result: impl RawPayload) -> Option<MessageIndex> {
         self.names.reply(&self.protocol, request, result)
     }
 

@@ -1,7 +1,7 @@
 //! Which revision the messages of one connection belong to: one with a handshake, or one whose requests stand for themselves.
 
 use mcp_protocol_machine::StepKind;
-use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{RequestId, Side};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -71,12 +71,12 @@ impl Eras {
     }
 
     /// Whether a message of the client is a request that stands for itself.
-    pub(crate) fn stands_alone(&self, message: &[u8]) -> bool {
+    pub(crate) fn stands_alone(&self, message: MessageText<'_>) -> bool {
         self.stateless.as_ref().is_some_and(|observer| observer.announces_itself(Side::Client, message))
     }
 
     /// Which revision a message belongs to.
-    pub(crate) fn era(&self, sender: Side, message: &[u8]) -> Era {
+    pub(crate) fn era(&self, sender: Side, message: MessageText<'_>) -> Era {
         let is_stateless = match sender {
             Side::Client if self.stands_alone(message) => true,
             _ if !self.is_stateless => false,
@@ -87,40 +87,60 @@ impl Eras {
     }
 
     /// The id of a message that would begin a session, if it were the first.
-    pub(crate) fn may_begin_with(&self, sender: Side, message: &[u8]) -> Option<RequestId> {
-        let mut observer = self.handshake.clone();
-        let observed = observer.observe(sender, message);
-        let [Observed { kind: ObservedKind::Request, message: Some(message), id: Some(id), .. }] =
-            observed.as_slice()
-        else {
+    pub(crate) fn may_begin_with(&self, sender: Side, message: MessageText<'_>) -> Option<RequestId> {
+        if sender != Side::Client {
             return None;
+        }
+        let (request, id) = match message.bytes().trim_ascii_start().starts_with(b"[") {
+            false => self.handshake.request_of(sender, message)?,
+            // What is in a batch, and whether it may be one, is known only when it is judged.
+            true => match self.handshake.clone().observe(sender, message).as_slice() {
+                [Observed { kind: ObservedKind::Request, message: Some(request), id: Some(id), .. }] => {
+                    (*request, id.clone())
+                }
+                _ => return None,
+            },
         };
-        (sender == Side::Client && observer.begins_session(*message)).then(|| id.clone())
+        self.handshake.begins_session(request).then_some(id)
     }
 
     /// The client has asked in both ways: a reply belongs to what it answers.
-    fn answers_one_that_stands_alone(&self, message: &[u8]) -> bool {
+    fn answers_one_that_stands_alone(&self, message: MessageText<'_>) -> bool {
         #[derive(Deserialize)]
         struct Answer {
             id: Option<RequestId>,
             method: Option<IgnoredAny>,
         }
-        let Ok(Answer { id: Some(id), method: None }) = serde_json::from_slice(message) else { return false };
+        let Ok(Answer { id: Some(id), method: None }) = serde_json::from_slice(message.bytes()) else {
+            return false;
+        };
         self.stateless.as_ref().is_some_and(|observer| awaits(observer, Side::Server, &id))
     }
 
     /// Judges a message of an era.
-    pub(crate) fn observe(&mut self, era: Era, sender: Side, message: &[u8]) -> Vec<Observed> {
-        let observed = match (era, &mut self.stateless) {
+    pub(crate) fn observe(&mut self, era: Era, sender: Side, message: MessageText<'_>) -> Vec<Observed> {
+        let mut observed = Vec::new();
+        self.observe_into(era, sender, message, &mut observed);
+        observed
+    }
+
+    /// The same. What is observed goes into `observed`, which is empty.
+    pub(crate) fn observe_into(
+        &mut self,
+        era: Era,
+        sender: Side,
+        message: MessageText<'_>,
+        observed: &mut Vec<Observed>,
+    ) {
+        match (era, &mut self.stateless) {
             (Era::Stateless, Some(stateless)) => {
                 self.is_stateless = true;
-                return stateless.observe(sender, message);
+                return stateless.observe_into(sender, message, observed);
             }
-            _ => self.handshake.observe(sender, message),
-        };
+            _ => self.handshake.observe_into(sender, message, observed),
+        }
         let advances = |one: &Observed| matches!(one.step, Some(StepKind::Linear { from, to }) if from != to);
         self.has_begun |= observed.iter().any(advances);
-        observed
     }
 }
 
@@ -152,26 +172,26 @@ mod tests {
     #[test]
     fn a_client_finds_out_and_begins_a_session() {
         let mut eras = eras();
-        assert_eq!(eras.era(Side::Client, PING), Era::Handshake);
-        assert_eq!(eras.era(Side::Client, ALONE), Era::Stateless);
-        eras.observe(Era::Stateless, Side::Client, ALONE);
+        assert_eq!(eras.era(Side::Client, PING.into()), Era::Handshake);
+        assert_eq!(eras.era(Side::Client, ALONE.into()), Era::Stateless);
+        eras.observe(Era::Stateless, Side::Client, ALONE.into());
         // Neither announces itself.
-        assert_eq!(eras.era(Side::Client, CANCELLED), Era::Stateless);
-        assert_eq!(eras.era(Side::Client, INITIALIZE), Era::Handshake);
-        eras.observe(Era::Handshake, Side::Client, INITIALIZE);
+        assert_eq!(eras.era(Side::Client, CANCELLED.into()), Era::Stateless);
+        assert_eq!(eras.era(Side::Client, INITIALIZE.into()), Era::Handshake);
+        eras.observe(Era::Handshake, Side::Client, INITIALIZE.into());
         assert_eq!((eras.is_stateless(), eras.has_begun()), (true, true));
-        assert_eq!(eras.era(Side::Client, CANCELLED), Era::Handshake);
+        assert_eq!(eras.era(Side::Client, CANCELLED.into()), Era::Handshake);
     }
 
     #[test]
     fn a_reply_belongs_to_what_it_answers() {
         let mut eras = eras();
-        eras.observe(Era::Stateless, Side::Client, ALONE);
-        eras.observe(Era::Handshake, Side::Client, INITIALIZE);
+        eras.observe(Era::Stateless, Side::Client, ALONE.into());
+        eras.observe(Era::Handshake, Side::Client, INITIALIZE.into());
         // A request of the server with the same id answers nothing.
-        assert_eq!(eras.era(Side::Server, PING), Era::Handshake);
-        assert_eq!(eras.era(Side::Server, REFUSED), Era::Stateless);
-        eras.observe(Era::Stateless, Side::Server, REFUSED);
-        assert_eq!(eras.era(Side::Server, REFUSED), Era::Handshake);
+        assert_eq!(eras.era(Side::Server, PING.into()), Era::Handshake);
+        assert_eq!(eras.era(Side::Server, REFUSED.into()), Era::Stateless);
+        eras.observe(Era::Stateless, Side::Server, REFUSED.into());
+        assert_eq!(eras.era(Side::Server, REFUSED.into()), Era::Handshake);
     }
 }

@@ -4,27 +4,31 @@
 //! fixes to texts have these texts. Of the alternatives that are possible, the first is taken whose required fields are all
 //! there. No other field decides, so that a mistake in it is reported where it is.
 
-use super::json::{Json, JsonView};
+use super::json::{Json, JsonKind};
 use super::whole::whole;
 use crate::protocol::{Protocol, Record, RecordField, Shape, ShapeIndex};
 
 /// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record is left by its
 /// texts, the value is that record, even if required fields are missing.
 pub fn choose<J: Json>(protocol: &Protocol, union: &[Shape], value: &J) -> Option<usize> {
-    chosen(protocol, union, &value.view())
+    chosen(protocol, union, value, &value.kind())
 }
 
+/// The same, where it is known what the value is.
 pub(super) fn chosen<J: Json>(
     protocol: &Protocol,
     union: &[Shape],
-    value: &JsonView<'_, J>,
+    value: &J,
+    kind: &JsonKind<'_>,
 ) -> Option<usize> {
     let (mut first, mut several) = (None, false);
-    let complete = first_possible(protocol, union, value, |place, leaf| {
+    let complete = first_possible(protocol, union, value, kind, |place, leaf| {
         several = first.is_some();
         first = first.or(Some(place));
         match leaf {
-            Shape::Record(record) => required(record).all(|name| value.member(name).is_some()),
+            Shape::Record(record) => {
+                required(record).all(|name| value.with_member(name, |member| member.is_some()))
+            }
             _ => true,
         }
     });
@@ -35,10 +39,10 @@ pub(super) fn chosen<J: Json>(
 pub(super) fn possible<'p, J: Json>(
     protocol: &'p Protocol,
     union: &'p [Shape],
-    value: &JsonView<'_, J>,
+    value: &J,
 ) -> Vec<(usize, &'p Shape)> {
     let mut possible = Vec::new();
-    first_possible(protocol, union, value, |place, leaf| {
+    first_possible(protocol, union, value, &value.kind(), |place, leaf| {
         possible.push((place, leaf));
         false
     });
@@ -49,10 +53,11 @@ pub(super) fn possible<'p, J: Json>(
 fn first_possible<'p, J: Json>(
     protocol: &'p Protocol,
     union: &'p [Shape],
-    value: &JsonView<'_, J>,
+    value: &J,
+    kind: &JsonKind<'_>,
     mut accepts: impl FnMut(usize, &'p Shape) -> bool,
 ) -> Option<usize> {
-    let mut is_it = |place, leaf| is_possible(protocol, leaf, value) && accepts(place, leaf);
+    let mut is_it = |place, leaf| is_possible(protocol, leaf, value, kind) && accepts(place, leaf);
     // Most unions are of names that are no unions. Nothing needs to be remembered for them.
     if union.iter().all(|part| only_leaf(protocol, part).is_some()) {
         return union.iter().enumerate().position(|(place, part)| {
@@ -84,13 +89,15 @@ fn is_same_name(one: &Shape, other: &Shape) -> bool {
     matches!((one, other), (Shape::Named(one), Shape::Named(other)) if one == other)
 }
 
-fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &JsonView<'_, J>) -> bool {
-    match (leaf, value) {
-        (Shape::Record(record), JsonView::Object(_)) => record.fields.iter().all(|field| {
+fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &J, kind: &JsonKind<'_>) -> bool {
+    match (leaf, kind) {
+        (Shape::Record(record), JsonKind::Object) => record.fields.iter().all(|field| {
             let is_text = |text: &str, texts: &[&str]| texts.contains(&text);
-            let has_one_of = |texts: &[&str]| match value.member(&field.name) {
-                Some(member) => matches!(member.view(), JsonView::Text(text) if is_text(&text, texts)),
-                None => !field.required,
+            let has_one_of = |texts: &[&str]| {
+                value.with_member(&field.name, |member| match member {
+                    Some(member) => member.kind() == JsonKind::Text && is_text(&member.text(), texts),
+                    None => !field.required,
+                })
             };
             match only_leaf(protocol, &field.shape) {
                 Some(Shape::Literal(text)) => has_one_of(&[text]),
@@ -98,27 +105,27 @@ fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &JsonView<'_, 
                 None => texts_of_field(protocol, field).is_none_or(|texts| has_one_of(&texts)),
             }
         }),
-        (Shape::Object | Shape::Map(_), JsonView::Object(_)) | (Shape::List(_), JsonView::List(_)) => true,
-        (leaf, value) => is_scalar(leaf, value),
+        (Shape::Object | Shape::Map(_), JsonKind::Object) | (Shape::List(_), JsonKind::List) => true,
+        (leaf, kind) => is_scalar(leaf, value, kind),
     }
 }
 
 /// Whether a value is what a shape says that is neither made of others nor looks into objects and lists.
-pub(super) fn is_scalar<J: Clone>(shape: &Shape, value: &JsonView<'_, J>) -> bool {
-    match (shape, value) {
+pub(super) fn is_scalar<J: Json>(shape: &Shape, value: &J, kind: &JsonKind<'_>) -> bool {
+    match (shape, kind) {
         (Shape::Any, _)
-        | (Shape::Null, JsonView::Null)
-        | (Shape::Bool, JsonView::Bool(_))
-        | (Shape::Number, JsonView::Number(_))
-        | (Shape::Text, JsonView::Text(_))
-        | (Shape::Object, JsonView::Object(_)) => true,
-        (Shape::Int, JsonView::Number(written)) => {
+        | (Shape::Null, JsonKind::Null)
+        | (Shape::Bool, JsonKind::Bool(_))
+        | (Shape::Number, JsonKind::Number(_))
+        | (Shape::Text, JsonKind::Text)
+        | (Shape::Object, JsonKind::Object) => true,
+        (Shape::Int, JsonKind::Number(written)) => {
             whole(written).is_some_and(|number| i64::try_from(number).is_ok())
         }
-        (Shape::Uint, JsonView::Number(written)) => {
+        (Shape::Uint, JsonKind::Number(written)) => {
             whole(written).is_some_and(|number| u64::try_from(number).is_ok())
         }
-        (Shape::Literal(text), JsonView::Text(found)) => text == found,
+        (Shape::Literal(text), JsonKind::Text) => *text == *value.text(),
         _ => false,
     }
 }

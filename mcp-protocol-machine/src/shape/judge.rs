@@ -1,7 +1,9 @@
 //! Whether a value has a shape.
 
+use std::ops::ControlFlow;
+
 use super::choose::{chosen, is_scalar, leaves, possible, required, texts_of};
-use super::json::{Json, JsonView};
+use super::json::{Json, JsonKind};
 use super::mismatch::{ShapeMismatch, expected, found, or};
 use crate::excerpt::Excerpt;
 use crate::protocol::{Protocol, Record, Shape};
@@ -34,38 +36,47 @@ fn judge_at<J: Json>(
     if is_anything(protocol, shape) {
         return Ok(());
     }
-    let view = value.view();
-    let leaf = leaf(protocol, shape, &view)?;
-    match (leaf, &view) {
-        (Shape::List(of), JsonView::List(elements)) => {
-            for (place, element) in elements.iter().enumerate() {
+    let kind = value.kind();
+    let judged = match (leaf(protocol, shape, value, &kind)?, &kind) {
+        (Shape::List(of), JsonKind::List) => {
+            let mut place = 0;
+            value.each_element(|element| {
                 let judged = judge_at(protocol, of, element, depth + 1);
-                judged.map_err(|mismatch| mismatch.in_element(place))?;
-            }
-            Ok(())
+                place += 1;
+                broken(judged.map_err(|mismatch| mismatch.in_element(place - 1)))
+            })
         }
-        (Shape::Map(of), JsonView::Object(members)) => {
-            for (key, member) in members.iter() {
-                let judged = judge_at(protocol, of, member, depth + 1);
-                judged.map_err(|mismatch| mismatch.in_member(key))?;
-            }
-            Ok(())
-        }
-        (Shape::Record(record), JsonView::Object(_)) => {
+        (Shape::Map(of), JsonKind::Object) => value.each_member(|key, member| {
+            let judged = judge_at(protocol, of, member, depth + 1);
+            broken(judged.map_err(|mismatch| mismatch.in_member(key)))
+        }),
+        (Shape::Record(record), JsonKind::Object) => {
             for field in record.fields.iter() {
-                let judged = match view.member(&field.name) {
+                let judged = value.with_member(&field.name, |member| match member {
                     Some(member) => judge_at(protocol, &field.shape, member, depth + 1),
                     None if field.required => {
                         Err(ShapeMismatch::here(expected(protocol, &field.shape), "nothing".to_owned()))
                     }
                     None => Ok(()),
-                };
+                });
                 judged.map_err(|mismatch| mismatch.in_member(&field.name))?;
             }
-            Ok(())
+            return Ok(());
         }
-        (leaf, view) if is_scalar(leaf, view) => Ok(()),
-        (_, view) => Err(ShapeMismatch::here(expected(protocol, shape), found(view))),
+        (leaf, kind) if is_scalar(leaf, value, kind) => return Ok(()),
+        _ => return Err(ShapeMismatch::here(expected(protocol, shape), found(value))),
+    };
+    match judged {
+        ControlFlow::Continue(()) => Ok(()),
+        ControlFlow::Break(mismatch) => Err(mismatch),
+    }
+}
+
+/// Whether to go on with what is next in a list or an object.
+fn broken(judged: Result<(), ShapeMismatch>) -> ControlFlow<ShapeMismatch> {
+    match judged {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(mismatch) => ControlFlow::Break(mismatch),
     }
 }
 
@@ -81,7 +92,8 @@ fn is_anything(protocol: &Protocol, shape: &Shape) -> bool {
 fn leaf<'p, J: Json>(
     protocol: &'p Protocol,
     shape: &'p Shape,
-    view: &JsonView<'_, J>,
+    value: &J,
+    kind: &JsonKind<'_>,
 ) -> Result<&'p Shape, ShapeMismatch> {
     let mut here = shape;
     // A name that stands for itself leads nowhere, so the number of steps is limited.
@@ -91,36 +103,31 @@ fn leaf<'p, J: Json>(
                 Some(named) => &named.shape,
                 None => break,
             },
-            Shape::Union(parts) => match chosen(protocol, parts, view).and_then(|place| parts.get(place)) {
-                Some(part) => part,
-                None => return Err(none_chosen(protocol, here, parts, view)),
-            },
+            Shape::Union(parts) => {
+                let chosen = chosen(protocol, parts, value, kind);
+                match chosen.and_then(|place| parts.get(place)) {
+                    Some(part) => part,
+                    None => return Err(none_chosen(protocol, here, parts, value)),
+                }
+            }
             leaf => return Ok(leaf),
         };
     }
-    Err(ShapeMismatch::here(expected(protocol, shape), found(view)))
+    Err(ShapeMismatch::here(expected(protocol, shape), found(value)))
 }
 
 /// Why a value is none of the alternatives of a union.
-fn none_chosen<J: Json>(
-    protocol: &Protocol,
-    union: &Shape,
-    parts: &[Shape],
-    view: &JsonView<'_, J>,
-) -> ShapeMismatch {
+fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], value: &J) -> ShapeMismatch {
     let mut records = Vec::new();
     leaves(protocol, union, &mut Vec::new(), &mut |leaf| records.extend(record(leaf)));
-    let JsonView::Object(members) = view else {
-        return ShapeMismatch::here(expected(protocol, union), found(view));
-    };
-    if records.is_empty() {
-        return ShapeMismatch::here(expected(protocol, union), found(view));
+    if value.kind() != JsonKind::Object || records.is_empty() {
+        return ShapeMismatch::here(expected(protocol, union), found(value));
     }
     // Where the texts leave some, these lack fields; where they leave none, a text is wrong.
     let possible: Vec<&Record> =
-        possible(protocol, parts, view).iter().filter_map(|(_, leaf)| record(leaf)).collect();
+        possible(protocol, parts, value).iter().filter_map(|(_, leaf)| record(leaf)).collect();
     let considered = match possible.is_empty() {
-        true => match wrong_text(protocol, &records, view) {
+        true => match wrong_text(protocol, &records, value) {
             Some(mismatch) => return mismatch,
             None => records,
         },
@@ -133,9 +140,17 @@ fn none_chosen<J: Json>(
             alternatives.push(text);
         }
     }
-    let shown = members.iter().take(8).map(|(key, _)| key.as_ref());
-    let more = if members.len() > 8 { " and more" } else { "" };
-    ShapeMismatch::here(or(&alternatives), format!("{}{more}", with_fields(shown)))
+    let (mut shown, mut more) = (Vec::new(), "");
+    let _ = value.each_member(|key, _| {
+        if shown.len() == 8 {
+            more = " and more";
+            return ControlFlow::Break(());
+        }
+        shown.push(key.to_owned());
+        ControlFlow::Continue(())
+    });
+    let shown = with_fields(shown.iter().map(String::as_str));
+    ShapeMismatch::here(or(&alternatives), format!("{shown}{more}"))
 }
 
 fn record(leaf: &Shape) -> Option<&Record> {
@@ -155,11 +170,7 @@ fn with_fields<'k>(keys: impl Iterator<Item = &'k str>) -> String {
 }
 
 /// The field that all records of a union fix to texts and that has none of these.
-fn wrong_text<J: Json>(
-    protocol: &Protocol,
-    records: &[&Record],
-    view: &JsonView<'_, J>,
-) -> Option<ShapeMismatch> {
+fn wrong_text<J: Json>(protocol: &Protocol, records: &[&Record], value: &J) -> Option<ShapeMismatch> {
     let (first, rest) = records.split_first()?;
     let texts_in = |record: &Record, name: &str| -> Option<Vec<String>> {
         let (_, _, texts) = texts_of(protocol, record).find(|(of, ..)| *of == name)?;
@@ -171,7 +182,7 @@ fn wrong_text<J: Json>(
             let more = texts_in(record, name)?;
             texts.extend(more.into_iter().filter(|text| !texts.contains(text)).collect::<Vec<_>>());
         }
-        let found = view.member(name).map_or_else(|| "nothing".to_owned(), |member| found(&member.view()));
+        let found = value.with_member(name, |member| member.map_or_else(|| "nothing".to_owned(), found));
         (!texts.contains(&found)).then(|| ShapeMismatch::here(or(&texts), found).in_member(name))
     })
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::json::{Json, JsonView};
+use super::json::{Json, JsonKind};
 use crate::excerpt::Excerpt;
 use crate::protocol::{Protocol, Record, Shape};
 
@@ -34,7 +34,7 @@ impl ShapeMismatch {
     /// What a type that is made from a shape says of a value.
     #[doc(hidden)]
     pub fn of_value<J: Json>(expected: &str, value: &J) -> ShapeMismatch {
-        ShapeMismatch::here(expected.to_owned(), found(&value.view()))
+        ShapeMismatch::here(expected.to_owned(), found(value))
     }
 
     /// The same where nothing is.
@@ -80,14 +80,14 @@ impl ShapeMismatch {
 }
 
 /// A value in a sentence.
-pub(super) fn found<J: Clone>(value: &JsonView<'_, J>) -> String {
-    match value {
-        JsonView::Null => "null".to_owned(),
-        JsonView::Bool(value) => value.to_string(),
-        JsonView::Number(written) => Excerpt(written).to_string(),
-        JsonView::Text(text) => format!("\"{}\"", Excerpt(text)),
-        JsonView::List(_) => "a list".to_owned(),
-        JsonView::Object(_) => "an object".to_owned(),
+pub(super) fn found<J: Json>(value: &J) -> String {
+    match value.kind() {
+        JsonKind::Null => "null".to_owned(),
+        JsonKind::Bool(value) => value.to_string(),
+        JsonKind::Number(written) => Excerpt(&written).to_string(),
+        JsonKind::Text => format!("\"{}\"", Excerpt(&value.text())),
+        JsonKind::List => "a list".to_owned(),
+        JsonKind::Object => "an object".to_owned(),
     }
 }
 

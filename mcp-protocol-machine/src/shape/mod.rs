@@ -42,7 +42,7 @@ mod tests;
 mod whole;
 
 pub use choose::{choose, hides};
-pub use json::{Json, JsonMember, JsonView};
+pub use json::{Json, JsonKind, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;
 pub use sample::{LONGEST_SAMPLE, Sample, Samples, sample};

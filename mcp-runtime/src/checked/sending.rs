@@ -165,7 +165,7 @@ impl CheckedSession {
         let protocol = self.link.with(|engine| engine.rules().protocol().clone());
         let Some(table) = protocol.message(message) else { return Err(self.not_here(message)) };
         if let Some(cancels) = &table.cancels {
-            return match id_at(Some(&written), &cancels.id) {
+            return match id_at(Some(written.as_str()), &cancels.id) {
                 Some(id) => self.send_cancel(message, &id, &written),
                 // The checker says what is wrong with that.
                 None => self
@@ -174,7 +174,7 @@ impl CheckedSession {
                     .map(drop),
             };
         }
-        let token = table.reports.as_ref().and_then(|reports| id_at(Some(&written), &reports.token));
+        let token = table.reports.as_ref().and_then(|reports| id_at(Some(written.as_str()), &reports.token));
         // A report goes with its request, wherever the session stands.
         if !self.link.with(|engine| engine.is_report(message, token.as_ref(), &written)) {
             match self.way(message) {
@@ -310,7 +310,7 @@ impl CheckedSession {
         };
         let written =
             write::payload(result).map_err(|error| Error::payload(&self.name_of(request), error))?;
-        let Some(reply) = self.link.with(|engine| engine.rules().reply_of(request, &written)) else {
+        let Some(reply) = self.link.with(|engine| engine.rules().reply_of(request, written.as_str())) else {
             let replies =
                 self.protocol().messages.iter().filter(|reply| reply.kind == Kind::Reply { request });
             let problem =

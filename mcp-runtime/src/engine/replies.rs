@@ -30,7 +30,7 @@ impl Engine {
             };
         };
         let message = match &outcome {
-            Ok(result) => self.rules.reply_of(request, result),
+            Ok(result) => self.rules.reply_of(request, *result),
             Err(_) => self.rules.refusal_of(request),
         };
         let result = outcome.as_ref().ok().copied();

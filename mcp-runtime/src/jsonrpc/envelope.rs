@@ -10,18 +10,20 @@ use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
 use super::members::Parts;
+use super::payload::RawPayload;
+use super::raw::JsonValue;
 use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
 
 /// One message.
 #[derive(Debug)]
-pub(crate) enum Envelope<'a> {
+pub(crate) enum Envelope<'a, P = &'a str> {
     /// Has a method and an id.
-    Request { id: RequestId, method: Cow<'a, str>, params: Option<&'a str> },
+    Request { id: RequestId, method: Cow<'a, str>, params: Option<P> },
     /// Has a method and no id.
-    Notification { method: Cow<'a, str>, params: Option<&'a str> },
+    Notification { method: Cow<'a, str>, params: Option<P> },
     /// Has an id and a result.
-    Result { id: RequestId, result: &'a str },
+    Result { id: RequestId, result: P },
     /// Has an id and an error, which may have a problem that does not keep it from being read.
     Error { id: RequestId, error: RpcError, problem: Option<String> },
     /// An error that belongs to no request: the peer could not read what it was sent.
@@ -112,7 +114,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
         };
         return Err(Malformed::from_sketch(error, Fault::Malformed, sketch));
     }
-    let parts = serde_json::from_str::<Parts<'_>>(text).map_err(|error| {
+    let parts = serde_json::from_str::<Parts<'_, &str>>(text).map_err(|error| {
         let error = if error.is_data() {
             RpcError::invalid_request(format!("the message is not a JSON-RPC message: {error}"))
         } else {
@@ -121,6 +123,19 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
         Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
     })?;
     parts.classify(dialect)
+}
+
+/// Reads one message that was read as JSON before. Nothing if it nests too deep, is not an object, or has keys with escapes:
+/// then [`parse`] says what it is.
+pub(crate) fn parse_value(
+    message: JsonValue<'_>,
+    deepest: usize,
+    dialect: Dialect,
+) -> Option<Result<Envelope<'_, JsonValue<'_>>, Malformed>> {
+    let members = message.plain_members().filter(|_| message.is_within(deepest))?;
+    let mut parts = Parts::default();
+    members.for_each(|(key, value)| parts.add(key, value, value.written()));
+    Some(parts.classify(dialect))
 }
 
 /// The error for what is not JSON. The peer may write headers where lines are expected.
@@ -149,8 +164,8 @@ pub(crate) fn undecodable(method: &str, error: &serde_json::Error) -> RpcError {
     RpcError::invalid_params(format!("the params of `{method}` are invalid: {error}"))
 }
 
-impl<'a> Parts<'a> {
-    fn classify(self, dialect: Dialect) -> Result<Envelope<'a>, Malformed> {
+impl<'a, P: RawPayload> Parts<'a, P> {
+    fn classify(self, dialect: Dialect) -> Result<Envelope<'a, P>, Malformed> {
         let id = self.id.and_then(parse_id);
         if let Some(name) = self.twice {
             // Either of the two may have been meant, so neither is trusted where it is the id itself.
@@ -177,7 +192,7 @@ impl<'a> Parts<'a> {
             );
         }
         // JSON-RPC wants an object or a list here. Protocols may declare any type, so the type decides.
-        let params = self.params.filter(|params| *params != "null");
+        let params = self.params.filter(|params| params.written() != "null");
         match (self.id, id) {
             (None, _) => Ok(Envelope::Notification { method, params }),
             (Some(_), Some(id)) => Ok(Envelope::Request { id, method, params }),
@@ -188,7 +203,7 @@ impl<'a> Parts<'a> {
         }
     }
 
-    fn reply(self, id: Option<RequestId>) -> Result<Envelope<'a>, Malformed> {
+    fn reply(self, id: Option<RequestId>) -> Result<Envelope<'a, P>, Malformed> {
         match (self.result, self.error) {
             (Some(_), Some(_)) => {
                 Err(self.malformed(id, "a reply has a `result` or an `error`, not both".to_owned()))
@@ -230,7 +245,7 @@ impl<'a> Parts<'a> {
             error: Box::new(RpcError::invalid_request(problem)),
             id,
             raw_id,
-            seems: match (self.method, self.result.or(self.error)) {
+            seems: match (self.method, self.result.map(drop).or(self.error.map(drop))) {
                 (None, Some(_)) => Seems::Reply,
                 (None, None) => Seems::Neither,
                 (Some(_), _) => Seems::Other,

@@ -3,7 +3,6 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mcp_protocol_machine::Said;
 use mcp_protocol_machine::protocol::Text;
 use memchr::memchr;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
@@ -64,22 +63,6 @@ pub(crate) fn holds(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value.trim_ascii(), "false" | "null"))
 }
 
-/// What an announcement says of the capability at a path. One with nothing but `null` in it has nothing in it.
-pub(crate) fn said(json: &str, path: &[Text]) -> Said {
-    let Some(value) = find(json, path).map(str::trim_ascii) else { return Said::Nothing };
-    match value {
-        "null" => Said::Nothing,
-        "false" => Said::No,
-        "true" => Said::Bare,
-        // A number or a text has no parts, either: LSP's `"textDocumentSync":2`.
-        _ if !value.starts_with(['{', '[']) => Said::Bare,
-        _ => match serde_json::from_str::<Entries<'_>>(value) {
-            Ok(entries) if entries.0.iter().all(|(_, value)| value.get() == "null") => Said::Bare,
-            _ => Said::Parts,
-        },
-    }
-}
-
 /// Finds the value of one key of an object; anything else has none.
 struct Seek<'k>(&'k str);
 
@@ -117,7 +100,7 @@ impl<'de> Visitor<'de> for Seek<'_> {
 }
 
 /// An object whose values stay raw and in order.
-pub(super) struct Entries<'a>(Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
+pub(super) struct Entries<'a>(pub(super) Vec<(Cow<'a, str>, Cow<'a, RawValue>)>);
 
 impl<'de> Deserialize<'de> for Entries<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Entries<'de>, D::Error> {
@@ -188,17 +171,6 @@ mod tests {
     fn what_holds() {
         assert!(holds(Some("{}")) && holds(Some("0")) && holds(Some("\"\"")));
         assert!(!holds(None) && !holds(Some("false")) && !holds(Some(" null ")));
-    }
-
-    #[test]
-    fn what_is_said_of_a_capability() {
-        let json = r#"{"a":{},"b":{"x":null, "y" : null},"c":{"x":{}},"d":{"x":false},"e":true,"f":false,"g":null,
-            "h":[],"i":"yes","j":{"k":{ }},"l":2}"#;
-        let of = |key: &str| said(json, &path(&key.split('/').collect::<Vec<_>>()));
-        assert_eq!(["a", "b", "e", "i", "j/k", "l"].map(of), [Said::Bare; 6]);
-        assert_eq!(["c", "d", "h", "j"].map(of), [Said::Parts; 4]);
-        assert_eq!((of("f"), of("d/x")), (Said::No, Said::No));
-        assert_eq!(["g", "b/x", "a/x", "nothing"].map(of), [Said::Nothing; 4]);
     }
 
     #[test]

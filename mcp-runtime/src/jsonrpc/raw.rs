@@ -1,121 +1,335 @@
-//! Raw JSON as shapes are judged by: its values are found once, however deep they stand.
+//! Raw JSON: a text is read once, and each value in it is known by its place from then on.
 
 use std::borrow::Cow;
+use std::ops::ControlFlow;
 
-use mcp_protocol_machine::shape::{Json, JsonView};
-use memchr::memchr;
+use mcp_protocol_machine::shape::{Json, JsonKind, JsonView};
 
 use super::key::JsonKey;
-use super::recognise::after_text;
+use super::recognise::{Nesting, read};
 
-/// JSON that was read or written as such before, so nothing in it is checked here.
-///
-/// Invariant: a value stands before those inside of it, and `behind` is the place of the first one that is not.
-#[derive(Clone, Debug)]
-pub(crate) struct RawJson<'a> {
-    text: &'a str,
+/// How many values there is room for between two texts. A text with more of them gives its room back.
+const KEPT: usize = 64 * 1024;
+/// How many lists and objects may be inside one another.
+const DEEPEST: u32 = 128;
+
+/// Reads JSON texts. It keeps the room that it needs for one, so that the next one needs no allocation.
+#[derive(Clone, Debug, Default)]
+pub struct JsonReader {
     values: Vec<Span>,
 }
 
-/// A value, or the key of a member, which stands before its value.
+/// A value in a JSON text, or the whole of it.
+#[derive(Clone, Copy, Debug)]
+pub struct JsonValue<'j> {
+    /// The text that the value stands in.
+    text: &'j str,
+    /// The value itself, and those inside of it, each before those inside of it.
+    values: &'j [Span],
+    /// How many lists and objects are inside one another in it, or fewer.
+    depth: u32,
+}
+
+/// Where a value stands, or the key of a member, which comes before its value.
 #[derive(Clone, Copy, Debug)]
 struct Span {
-    start: usize,
-    end: usize,
-    behind: usize,
+    start: u32,
+    end: u32,
+    /// How many values it is, with those inside of it and their keys.
+    count: u32,
+    kind: SpanKind,
 }
 
-/// A value in it.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct RawValueAt<'j> {
-    json: &'j RawJson<'j>,
-    place: usize,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum SpanKind {
+    Object,
+    List,
+    /// A text without escapes.
+    Plain,
+    /// A text with escapes.
+    Escaped,
+    /// A number, `true`, `false` or `null`.
+    Word,
 }
 
-impl<'a> RawJson<'a> {
-    /// Finds the values in a text. What is not JSON is cut off where it stops to be.
-    pub(crate) fn new(text: &'a str) -> RawJson<'a> {
-        let bytes = text.as_bytes();
-        let mut values: Vec<Span> = Vec::with_capacity(text.len() / 16);
-        let mut open: Vec<usize> = Vec::new();
-        let mut at = 0;
-        while let Some(byte) = bytes.get(at) {
-            let start = at;
-            match byte {
-                b' ' | b'\n' | b'\t' | b'\r' | b',' | b':' => {
-                    at += 1;
-                    continue;
-                }
-                b'{' | b'[' => {
-                    at += 1;
-                    open.push(values.len());
-                }
-                b'}' | b']' => {
-                    at += 1;
-                    let behind = values.len();
-                    if let Some(span) = open.pop().and_then(|place| values.get_mut(place)) {
-                        (span.end, span.behind) = (at, behind);
-                    }
-                    continue;
-                }
-                b'"' => at = after_text(bytes, at + 1),
-                _ => {
-                    let ends = |byte: &u8| matches!(byte, b',' | b']' | b'}' | b' ' | b'\n' | b'\t' | b'\r');
-                    let rest = bytes.get(at..).unwrap_or_default();
-                    at += rest.iter().position(ends).unwrap_or(rest.len());
-                }
-            }
-            values.push(Span { start, end: at, behind: values.len() + 1 });
+impl JsonReader {
+    /// Reads a text. Returns nothing if it is not JSON, and where lists and objects are inside one another more than 128
+    /// times.
+    pub fn read<'j>(&'j mut self, text: &'j str) -> Option<JsonValue<'j>> {
+        self.read_to(text, DEEPEST)
+    }
+
+    /// The same with another limit.
+    pub(super) fn read_to<'j>(&'j mut self, text: &'j str, deepest: u32) -> Option<JsonValue<'j>> {
+        u32::try_from(text.len()).ok()?;
+        if self.values.capacity() > KEPT {
+            self.values = Vec::new();
         }
-        RawJson { text, values }
+        self.values.clear();
+        let mut spans = Spans { values: &mut self.values, innermost: None, depth: 0, reached: 0, deepest };
+        read(text, &mut spans)?;
+        let depth = spans.reached;
+        Some(JsonValue { text, values: &self.values, depth })
+    }
+}
+
+/// Notes where the values are. While a list or an object is open, its end is the place of the one around it.
+struct Spans<'v> {
+    values: &'v mut Vec<Span>,
+    /// The place of the innermost one that is open, and whether it is an object.
+    innermost: Option<(u32, bool)>,
+    depth: u32,
+    /// How deep the text went.
+    reached: u32,
+    deepest: u32,
+}
+
+/// The end of what stands in no list or object, while it is open.
+const NOWHERE: u32 = u32::MAX;
+
+impl Spans<'_> {
+    #[inline(always)]
+    fn add(&mut self, start: usize, end: usize, kind: SpanKind) {
+        // The text is not longer than these numbers can say.
+        self.values.push(Span { start: start as u32, end: end as u32, count: 1, kind });
+    }
+}
+
+impl Nesting for Spans<'_> {
+    #[inline(always)]
+    fn open(&mut self, start: usize, is_object: bool) -> Option<()> {
+        if self.depth == self.deepest {
+            return None;
+        }
+        self.depth += 1;
+        self.reached = self.reached.max(self.depth);
+        let around = self.innermost.map_or(NOWHERE, |(place, _)| place);
+        self.innermost = Some((self.values.len() as u32, is_object));
+        let kind = if is_object { SpanKind::Object } else { SpanKind::List };
+        self.values.push(Span { start: start as u32, end: around, count: 1, kind });
+        Some(())
     }
 
-    /// The whole value.
-    pub(crate) fn root(&self) -> RawValueAt<'_> {
-        RawValueAt { json: self, place: 0 }
+    #[inline(always)]
+    fn close(&mut self, end: usize) {
+        let count = self.values.len() as u32;
+        let Some((place, _)) = self.innermost else { return };
+        let Some(span) = self.values.get_mut(place as usize) else { return };
+        let around = std::mem::replace(&mut span.end, end as u32);
+        span.count = count - place;
+        self.depth -= 1;
+        let is_object = self.values.get(around as usize).map(|span| span.kind == SpanKind::Object);
+        self.innermost = is_object.map(|is_object| (around, is_object));
     }
 
-    fn written(&self, place: usize) -> &str {
-        self.values.get(place).and_then(|span| self.text.get(span.start..span.end)).unwrap_or_default()
+    #[inline(always)]
+    fn is_in_object(&self) -> Option<bool> {
+        self.innermost.map(|(_, is_object)| is_object)
     }
 
-    /// The values right inside of another, keys among them.
-    fn inside(&self, place: usize) -> impl Iterator<Item = usize> {
-        let end = self.values.get(place).map_or(0, |span| span.behind);
-        let first = Some(place + 1).filter(|first| *first < end);
-        std::iter::successors(first, move |place| {
-            self.values.get(*place).map(|span| span.behind).filter(|next| *next < end)
+    #[inline(always)]
+    fn text(&mut self, start: usize, end: usize, is_plain: bool) {
+        self.add(start, end, if is_plain { SpanKind::Plain } else { SpanKind::Escaped });
+    }
+
+    #[inline(always)]
+    fn word(&mut self, start: usize, end: usize) {
+        self.add(start, end, SpanKind::Word);
+    }
+}
+
+impl<'j> JsonValue<'j> {
+    /// The value as it is written.
+    pub fn written(&self) -> &'j str {
+        self.span().map_or("", |span| self.cut(span))
+    }
+
+    /// The text that this is, without quotes and escapes.
+    pub fn text(&self) -> Option<Cow<'j, str>> {
+        self.span().and_then(|span| self.text_of(span))
+    }
+
+    /// The members of an object, in their order; of anything else there are none.
+    pub fn members(&self) -> impl Iterator<Item = (Cow<'j, str>, JsonValue<'j>)> + use<'j> {
+        let whole = *self;
+        self.entries().map(move |(key, value)| (whole.text_of(key).unwrap_or_default(), value))
+    }
+
+    /// The member with this key; of several the last one. Nothing if there is a key that is not Unicode.
+    pub fn member(&self, key: &str) -> Option<JsonValue<'j>> {
+        self.last_member(|name| match name.kind {
+            SpanKind::Plain => Some(self.is_plain_text(name, key)),
+            _ => Some(self.text_of(name)? == key),
+        })
+    }
+
+    /// Whether this is an object.
+    pub fn is_object(&self) -> bool {
+        self.span().is_some_and(|span| span.kind == SpanKind::Object)
+    }
+
+    /// Whether lists and objects are inside one another at most so many times. Where it is not known, it is denied.
+    pub(super) fn is_within(&self, deepest: usize) -> bool {
+        usize::try_from(self.depth).is_ok_and(|depth| depth <= deepest)
+    }
+
+    /// The members of an object whose keys have no escapes, in their order; nothing for anything else.
+    pub fn plain_members(&self) -> Option<impl Iterator<Item = (&'j str, JsonValue<'j>)> + use<'j>> {
+        let is_plain = self.is_object() && self.entries().all(|(key, _)| key.kind == SpanKind::Plain);
+        let whole = *self;
+        is_plain.then(|| self.entries().map(move |(key, value)| (whole.between_quotes(key), value)))
+    }
+
+    #[inline]
+    fn span(&self) -> Option<&'j Span> {
+        self.values.first()
+    }
+
+    #[inline]
+    fn cut(&self, span: &Span) -> &'j str {
+        self.text.get(span.start as usize..span.end as usize).unwrap_or_default()
+    }
+
+    #[inline]
+    fn between_quotes(&self, span: &Span) -> &'j str {
+        self.text.get(span.start as usize + 1..span.end as usize - 1).unwrap_or_default()
+    }
+
+    fn text_of(&self, span: &Span) -> Option<Cow<'j, str>> {
+        match span.kind {
+            SpanKind::Plain => Some(Cow::Borrowed(self.between_quotes(span))),
+            SpanKind::Escaped => serde_json::from_str::<JsonKey<'_>>(self.cut(span)).ok().map(|key| key.0),
+            SpanKind::Object | SpanKind::List | SpanKind::Word => None,
+        }
+    }
+
+    #[inline]
+    fn is_text_of(&self, span: &Span, text: &str) -> bool {
+        match span.kind {
+            SpanKind::Plain => self.is_plain_text(span, text),
+            SpanKind::Escaped => self.text_of(span).unwrap_or_default() == text,
+            SpanKind::Object | SpanKind::List | SpanKind::Word => false,
+        }
+    }
+
+    /// The last member with a key for which this holds; nothing if it cannot be said of a key. The places are counted here,
+    /// because members are looked for more often than anything else.
+    #[inline]
+    fn last_member(&self, is_it: impl Fn(&Span) -> Option<bool>) -> Option<JsonValue<'j>> {
+        let (mut place, mut found) = (1, None);
+        if !self.is_object() {
+            return None;
+        }
+        while let (Some(key), Some(value)) = (self.values.get(place), self.values.get(place + 1)) {
+            let behind = place + 1 + value.count as usize;
+            if is_it(key)? {
+                found = Some((place + 1, behind));
+            }
+            place = behind;
+        }
+        let (start, end) = found?;
+        let values = self.values.get(start..end)?;
+        Some(JsonValue { text: self.text, values, depth: self.depth.saturating_sub(1) })
+    }
+
+    /// Whether a text without escapes is this one. Most keys that are looked for are not there, and most have another length.
+    #[inline]
+    fn is_plain_text(&self, span: &Span, text: &str) -> bool {
+        let (start, end) = (span.start as usize + 1, span.end as usize - 1);
+        end - start == text.len() && self.text.as_bytes().get(start..end) == Some(text.as_bytes())
+    }
+
+    /// The values right inside of this one, keys among them.
+    #[inline]
+    fn inside(&self) -> Inside<'j> {
+        let values = self.values.get(1..).unwrap_or_default();
+        Inside { text: self.text, values, depth: self.depth.saturating_sub(1) }
+    }
+
+    /// The members: their keys and their values.
+    #[inline]
+    fn entries(&self) -> impl Iterator<Item = (&'j Span, JsonValue<'j>)> + use<'j> {
+        let mut inside = self.inside();
+        if !self.is_object() {
+            inside.values = &[];
+        }
+        std::iter::from_fn(move || {
+            let key = inside.next()?.values.first()?;
+            Some((key, inside.next()?))
         })
     }
 }
 
-impl Json for RawValueAt<'_> {
-    fn view(&self) -> JsonView<'_, Self> {
-        let RawValueAt { json, place } = *self;
-        let written = json.written(place);
-        let value = |place| RawValueAt { json, place };
-        match written.as_bytes().first() {
-            Some(b'n') => JsonView::Null,
-            Some(b't') => JsonView::Bool(true),
-            Some(b'f') => JsonView::Bool(false),
-            Some(b'"') => JsonView::Text(text(written)),
-            Some(b'[') => JsonView::List(json.inside(place).map(value).collect()),
-            Some(b'{') => {
-                let (mut inside, mut members) = (json.inside(place), Vec::new());
-                while let (Some(key), Some(member)) = (inside.next(), inside.next()) {
-                    members.push((text(json.written(key)), value(member)));
-                }
-                JsonView::Object(Cow::Owned(members))
-            }
-            _ => JsonView::Number(Cow::Borrowed(written)),
-        }
+#[derive(Clone, Copy, Debug)]
+struct Inside<'j> {
+    text: &'j str,
+    values: &'j [Span],
+    depth: u32,
+}
+
+impl<'j> Iterator for Inside<'j> {
+    type Item = JsonValue<'j>;
+
+    #[inline]
+    fn next(&mut self) -> Option<JsonValue<'j>> {
+        let count = self.values.first()?.count;
+        let (values, behind) = self.values.split_at_checked(count as usize)?;
+        self.values = behind;
+        Some(JsonValue { text: self.text, values, depth: self.depth })
     }
 }
 
-fn text(json: &str) -> Cow<'_, str> {
-    match json.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')) {
-        Some(inner) if memchr(b'\\', inner.as_bytes()).is_none() => Cow::Borrowed(inner),
-        _ => serde_json::from_str::<JsonKey<'_>>(json).map_or(Cow::Borrowed(""), |key| key.0),
+impl Json for JsonValue<'_> {
+    fn view(&self) -> JsonView<'_, Self> {
+        let members = || -> Vec<(Cow<'_, str>, Self)> {
+            let whole = *self;
+            self.entries().map(|(key, value)| (whole.text_of(key).unwrap_or_default(), value)).collect()
+        };
+        match self.kind() {
+            JsonKind::Null => JsonView::Null,
+            JsonKind::Bool(value) => JsonView::Bool(value),
+            JsonKind::Number(written) => JsonView::Number(written),
+            JsonKind::Text => JsonView::Text(Json::text(self)),
+            JsonKind::List => JsonView::List(self.inside().collect()),
+            JsonKind::Object => JsonView::Object(Cow::Owned(members())),
+        }
+    }
+
+    #[inline]
+    fn kind(&self) -> JsonKind<'_> {
+        let Some(span) = self.span() else { return JsonKind::Null };
+        match span.kind {
+            SpanKind::Object => JsonKind::Object,
+            SpanKind::List => JsonKind::List,
+            SpanKind::Plain | SpanKind::Escaped => JsonKind::Text,
+            SpanKind::Word => {
+                let written = self.cut(span);
+                match written.as_bytes().first() {
+                    Some(b'n') => JsonKind::Null,
+                    Some(b't') => JsonKind::Bool(true),
+                    Some(b'f') => JsonKind::Bool(false),
+                    _ => JsonKind::Number(Cow::Borrowed(written)),
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn text(&self) -> Cow<'_, str> {
+        JsonValue::text(self).unwrap_or_default()
+    }
+
+    fn with_member<B>(&self, key: &str, take: impl FnOnce(Option<&Self>) -> B) -> B {
+        take(self.last_member(|name| Some(self.is_text_of(name, key))).as_ref())
+    }
+
+    fn each_element<B>(&self, mut take: impl FnMut(&Self) -> ControlFlow<B>) -> ControlFlow<B> {
+        let is_list = self.span().is_some_and(|span| span.kind == SpanKind::List);
+        self.inside().filter(|_| is_list).try_for_each(|element| take(&element))
+    }
+
+    fn each_member<B>(&self, mut take: impl FnMut(&str, &Self) -> ControlFlow<B>) -> ControlFlow<B> {
+        self.members().try_for_each(|(key, value)| take(&key, &value))
     }
 }
 
@@ -123,8 +337,10 @@ fn text(json: &str) -> Cow<'_, str> {
 mod tests {
     use mcp_protocol_machine::protocol::{Protocol, RecordField, Shape};
     use mcp_protocol_machine::shape::judge;
+    use proptest::prelude::*;
     use serde_json::Value;
 
+    use super::super::recognise::tests::nearly_json;
     use super::*;
 
     const NOTHING: Protocol = Protocol::table("Test", &[]);
@@ -142,7 +358,8 @@ mod tests {
         };
         let shape = Shape::record(fields);
         let verdict = |json: &str| {
-            judge(&NOTHING, &shape, &RawJson::new(json).root()).map_err(|mismatch| mismatch.to_string())
+            judge(&NOTHING, &shape, &JsonReader::default().read(json).unwrap())
+                .map_err(|mismatch| mismatch.to_string())
         };
         let good = r#" { "te\u0078t" : "a\"b" , "list":[ 1.0, -2 ,3e0 ], "flag" :false,"none":null,
             "big":18446744073709551615 } "#;
@@ -184,14 +401,72 @@ mod tests {
             r#"{ "a" : null , "a\u0062" : [ true,false ,-1.5e3 ] , "" : { "x" : "" } }"#,
         ] {
             assert_eq!(
-                value(&RawJson::new(json).root()),
+                value(&JsonReader::default().read(json).unwrap()),
                 serde_json::from_str::<Value>(json).unwrap(),
                 "{json}"
             );
         }
-        // What is not JSON is not read, and harms nothing.
-        for json in ["", "]", "[", "{\"a", "\"\\", "[}{]"] {
-            let _ = RawJson::new(json).root().view();
+        for json in ["", "]", "[", "{\"a", "\"\\", "[}{]", "{} {}", "[1,]", "{\"a\" 1}", r#""\u00g0""#, "01"]
+        {
+            assert!(JsonReader::default().read(json).is_none(), "{json}");
         }
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn a_text_is_read_as_serde_reads_it(text in nearly_json()) {
+            let mut reader = JsonReader::default();
+            match (reader.read(&text), serde_json::from_str::<Value>(&text)) {
+                (Some(read), Ok(expected)) => prop_assert_eq!(value(&read), expected),
+                (None, Ok(_)) => prop_assert!(false, "left {}", text),
+                // Numbers that no float is near, and texts that are not Unicode.
+                (Some(read), Err(_)) => prop_assert!(read.written().contains(['e', 'E', '\\']), "took {}", text),
+                (None, Err(_)) => {}
+            }
+        }
+    }
+
+    #[test]
+    fn the_last_of_several_members_with_one_key_counts() {
+        let mut reader = JsonReader::default();
+        let value = reader.read(r#"{"a":1,"\u0061":{"b":"c"},"d":[{"a":2}]}"#).unwrap();
+        assert_eq!(value.member("a").map(|value| value.written()), Some(r#"{"b":"c"}"#));
+        let inner = value.member("a").and_then(|value| value.member("b")).and_then(|value| value.text());
+        assert_eq!(inner.as_deref(), Some("c"));
+        assert!(value.plain_members().is_none() && value.member("b").is_none());
+        assert!(
+            value.member("d").is_some_and(|list| list.plain_members().is_none() && list.text().is_none())
+        );
+        let keys: Vec<String> = value.members().map(|(key, _)| key.into_owned()).collect();
+        assert_eq!(keys, ["a", "a", "d"]);
+    }
+
+    #[test]
+    fn nesting_is_limited_and_known() {
+        let nested = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
+        let mut reader = JsonReader::default();
+        for (levels, most, is_within) in
+            [(0, 0, false), (1, 0, false), (1, 1, true), (128, 127, false), (128, 128, true)]
+        {
+            let text = nested(levels);
+            let read = reader.read(&text).is_some_and(|value| value.is_within(most));
+            assert_eq!(read, is_within, "{levels} {most}");
+        }
+        assert!(reader.read(&nested(129)).is_none());
+        let text = format!(r#"{{"a":{},"b":{{}}}}"#, nested(5));
+        let value = reader.read(&text).unwrap();
+        assert!(value.is_within(6) && !value.is_within(5));
+        assert!(value.member("a").unwrap().is_within(5) && !value.member("a").unwrap().is_within(4));
+    }
+
+    #[test]
+    fn a_large_text_gives_its_room_back() {
+        let mut reader = JsonReader::default();
+        let many = format!("[{}0]", "0,".repeat(KEPT * 2));
+        assert!(reader.read(&many).is_some());
+        assert!(reader.read("[]").is_some());
+        assert!(reader.values.capacity() <= KEPT);
     }
 }

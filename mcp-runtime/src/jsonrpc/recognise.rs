@@ -10,9 +10,9 @@ use super::members::Parts;
 const DEEPEST: u32 = 128;
 
 /// Finds the members of a message, if it is plain and its brackets nest at most `deepest` levels.
-pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_>> {
+pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_, &str>> {
     let mut parts = Parts::default();
-    each_member(text, deepest, |key, value| parts.add(key, value))?;
+    each_member(text, deepest, |key, value| parts.add(key, value, value))?;
     Some(parts)
 }
 
@@ -24,7 +24,9 @@ pub(crate) fn each_member<'a>(
     deepest: usize,
     mut take: impl FnMut(&'a str, &'a str),
 ) -> Option<()> {
-    let mut reader = Recogniser::new(text, deepest)?;
+    // The object itself is a level of its own.
+    let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
+    let mut reader = Recogniser::new(text);
     reader.space();
     reader.expect(b'{')?;
     reader.space();
@@ -32,7 +34,7 @@ pub(crate) fn each_member<'a>(
         loop {
             let key = reader.key()?;
             reader.space();
-            take(key, reader.raw()?);
+            take(key, reader.raw(deepest)?);
             reader.space();
             if reader.takes(b'}') {
                 break;
@@ -44,19 +46,71 @@ pub(crate) fn each_member<'a>(
     reader.end()
 }
 
-/// The place behind a text in quotes, whose content begins here; the end, if it has no end. Nothing in it is checked.
-pub(super) fn after_text(bytes: &[u8], content: usize) -> usize {
-    let mut at = content;
-    loop {
-        at = mark(bytes, at);
-        match bytes.get(at) {
-            Some(b'"') => return at + 1,
-            Some(b'\\') => at += 2,
-            Some(_) => at += 1,
-            None => return bytes.len(),
-        }
-    }
+/// Reads a whole text, if it is JSON, and tells `nesting` where the values in it are.
+pub(super) fn read(text: &str, nesting: &mut impl Nesting) -> Option<()> {
+    let mut reader = Recogniser::new(text);
+    reader.space();
+    reader.value(nesting)?;
+    reader.end()
 }
+
+/// What is kept of the brackets that are open, and of the values that have been read.
+pub(super) trait Nesting {
+    /// A list or an object begins. Nothing if it is one too many inside one another.
+    fn open(&mut self, start: usize, is_object: bool) -> Option<()>;
+
+    /// The innermost list or object ends.
+    fn close(&mut self, end: usize);
+
+    /// Whether the innermost open bracket is that of an object; nothing if none is open.
+    fn is_in_object(&self) -> Option<bool>;
+
+    /// A text, which may be a key. A plain one has no escapes.
+    fn text(&mut self, start: usize, end: usize, is_plain: bool);
+
+    /// A number, `true`, `false` or `null`.
+    fn word(&mut self, start: usize, end: usize);
+}
+
+/// Keeps the brackets alone, for values that are passed over.
+struct Brackets {
+    /// The innermost bracket is the lowest bit: set for an object, clear for a list.
+    open: u128,
+    depth: u32,
+    deepest: u32,
+}
+
+impl Nesting for Brackets {
+    #[inline(always)]
+    fn open(&mut self, _start: usize, is_object: bool) -> Option<()> {
+        if self.depth == self.deepest {
+            return None;
+        }
+        self.depth += 1;
+        self.open = (self.open << 1) | u128::from(is_object);
+        Some(())
+    }
+
+    #[inline(always)]
+    fn close(&mut self, _end: usize) {
+        self.depth -= 1;
+        self.open >>= 1;
+    }
+
+    #[inline(always)]
+    fn is_in_object(&self) -> Option<bool> {
+        (self.depth > 0).then_some(self.open & 1 == 1)
+    }
+
+    #[inline(always)]
+    fn text(&mut self, _start: usize, _end: usize, _is_plain: bool) {}
+
+    #[inline(always)]
+    fn word(&mut self, _start: usize, _end: usize) {}
+}
+
+/// How many words of eight bytes are looked at before the text is taken for a long one.
+const SHORT: usize = 4;
 
 /// The next byte that means something in a text: a quote, a backslash, a control character.
 #[inline(always)]
@@ -65,6 +119,7 @@ fn mark(bytes: &[u8], mut at: usize) -> usize {
     const HIGHS: u64 = ONES << 7;
     // A byte of the word is zero where its high bit is set afterwards, for the lowest such byte at least.
     let zeros = |word: u64| word.wrapping_sub(ONES) & !word & HIGHS;
+    let mut words = 0;
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*chunk);
         let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
@@ -74,9 +129,30 @@ fn mark(bytes: &[u8], mut at: usize) -> usize {
             return at + (marks.trailing_zeros() / 8) as usize;
         }
         at += 8;
+        words += 1;
+        if words == SHORT {
+            at = long(bytes, at);
+        }
     }
-    while bytes.get(at).is_some_and(|byte| *byte >= 0x20 && *byte != b'"' && *byte != b'\\') {
+    while bytes.get(at).is_some_and(|byte| !is_mark(*byte)) {
         at += 1;
+    }
+    at
+}
+
+#[inline(always)]
+fn is_mark(byte: u8) -> bool {
+    (byte < 0x20) | (byte == b'"') | (byte == b'\\')
+}
+
+/// The place up to which a long text has no such byte, in steps that the compiler makes vectors of.
+#[inline(never)]
+fn long(bytes: &[u8], mut at: usize) -> usize {
+    while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<32>) {
+        if chunk.iter().fold(false, |any, byte| any | is_mark(*byte)) {
+            return at;
+        }
+        at += 32;
     }
     at
 }
@@ -91,22 +167,19 @@ struct Recogniser<'a> {
     text: &'a str,
     bytes: &'a [u8],
     at: usize,
-    deepest: u32,
 }
 
 impl<'a> Recogniser<'a> {
     #[inline(always)]
-    fn new(text: &'a str, deepest: usize) -> Option<Recogniser<'a>> {
-        // The object itself is a level of its own.
-        let deepest = u32::try_from(deepest).unwrap_or(DEEPEST).min(DEEPEST).checked_sub(1)?;
-        Some(Recogniser { text, bytes: text.as_bytes(), at: 0, deepest })
+    fn new(text: &'a str) -> Recogniser<'a> {
+        Recogniser { text, bytes: text.as_bytes(), at: 0 }
     }
 
     /// One value, as it is written.
     #[inline(always)]
-    fn raw(&mut self) -> Option<&'a str> {
+    fn raw(&mut self, deepest: u32) -> Option<&'a str> {
         let start = self.at;
-        self.value()?;
+        self.value(&mut Brackets { open: 0, depth: 0, deepest })?;
         self.text.get(start..self.at)
     }
 
@@ -157,46 +230,44 @@ impl<'a> Recogniser<'a> {
 
     /// One value, whatever it holds.
     #[inline(always)]
-    fn value(&mut self) -> Option<()> {
-        // The innermost bracket is the lowest bit: set for an object, clear for a list.
-        let (mut open, mut depth) = (0_u128, 0_u32);
+    fn value(&mut self, nesting: &mut impl Nesting) -> Option<()> {
         loop {
             // A value is next.
+            let start = self.at;
             match self.peek()? {
                 b'"' => {
-                    self.string()?;
+                    let quoted = self.string()?;
+                    nesting.text(start, self.at, quoted.is_plain);
                 }
                 bracket @ (b'{' | b'[') => {
-                    if depth == self.deepest {
-                        return None;
-                    }
+                    nesting.open(start, bracket == b'{')?;
                     self.at += 1;
-                    depth += 1;
-                    open = (open << 1) | u128::from(bracket == b'{');
                     self.space();
                     if bracket == b'[' {
                         if self.peek()? != b']' {
                             continue;
                         }
                     } else if self.peek()? != b'}' {
-                        self.inner_key()?;
+                        self.inner_key(nesting)?;
                         continue;
                     }
                     // It is empty, and closed below.
                 }
-                b'-' | b'0'..=b'9' => self.number()?,
-                b't' => self.literal(b"true")?,
-                b'f' => self.literal(b"false")?,
-                b'n' => self.literal(b"null")?,
-                _ => return None,
+                first => {
+                    match first {
+                        b'-' | b'0'..=b'9' => self.number()?,
+                        b't' => self.literal(b"true")?,
+                        b'f' => self.literal(b"false")?,
+                        b'n' => self.literal(b"null")?,
+                        _ => return None,
+                    }
+                    nesting.word(start, self.at);
+                }
             }
             // A value has ended, or an empty bracket waits to be closed.
             loop {
-                if depth == 0 {
-                    return Some(());
-                }
+                let Some(in_object) = nesting.is_in_object() else { return Some(()) };
                 self.space();
-                let in_object = open & 1 == 1;
                 match self.peek()? {
                     b'}' if in_object => {}
                     b']' if !in_object => {}
@@ -204,23 +275,24 @@ impl<'a> Recogniser<'a> {
                         self.at += 1;
                         self.space();
                         if in_object {
-                            self.inner_key()?;
+                            self.inner_key(nesting)?;
                         }
                         break;
                     }
                     _ => return None,
                 }
                 self.at += 1;
-                depth -= 1;
-                open >>= 1;
+                nesting.close(self.at);
             }
         }
     }
 
     /// A key inside of a value; it may have escapes.
     #[inline(always)]
-    fn inner_key(&mut self) -> Option<()> {
-        self.string()?;
+    fn inner_key(&mut self, nesting: &mut impl Nesting) -> Option<()> {
+        let start = self.at;
+        let quoted = self.string()?;
+        nesting.text(start, self.at, quoted.is_plain);
         self.space();
         self.expect(b':')?;
         self.space();
@@ -294,14 +366,14 @@ impl<'a> Recogniser<'a> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
     use serde_json::Value;
 
     use super::*;
 
     /// Texts that are nearly JSON: values written out, with a few bytes changed, left out or repeated.
-    fn nearly_json() -> impl Strategy<Value = String> {
+    pub(in crate::jsonrpc) fn nearly_json() -> impl Strategy<Value = String> {
         let leaf = prop_oneof![
             Just("null".to_owned()),
             Just("true".to_owned()),
@@ -367,8 +439,15 @@ mod tests {
         }
 
         #[test]
+        fn a_whole_text_is_read_if_serde_reads_it(text in nearly_json()) {
+            let is_read = read(&text, &mut Brackets { open: 0, depth: 0, deepest: DEEPEST }).is_some();
+            let is_json = serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok();
+            prop_assert_eq!(is_read, is_json, "{}", text);
+        }
+
+        #[test]
         fn takes_nothing_that_serde_refuses_and_finds_the_same(text in nearly_json()) {
-            let thorough = serde_json::from_str::<Parts<'_>>(&text).ok();
+            let thorough = serde_json::from_str::<Parts<'_, &str>>(&text).ok();
             match (members(&text, 100), thorough) {
                 (Some(found), Some(thorough)) => prop_assert_eq!(found, thorough),
                 (Some(_), None) => prop_assert!(false, "took {}", text),

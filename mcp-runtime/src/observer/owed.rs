@@ -1,12 +1,12 @@
 //! What an observer says of a session as a whole: the states it can be in, and what is still to come.
 
+use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Edge, Kind, MessageIndex, Origin, Side, State, StateIndex,
+    Action, Direction, Edge, Kind, MessageIndex, Origin, Path, Side, State, StateIndex,
 };
 
-use super::{Observer, direction};
-use crate::jsonrpc::path::find;
-use crate::jsonrpc::{Envelope, parse};
+use super::{MessageText, Observer, direction};
+use crate::jsonrpc::{Envelope, Malformed, RawPayload, parse, parse_value};
 
 /// A step that the session waits for: nothing else leads on from its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,29 @@ impl Observer {
         is_request && steps.any(|(edge, to)| edge.message == message && to != StateIndex(0))
     }
 
+    /// Which request one message is, by its method and its params, and under which id. Nothing else of it is judged.
+    pub fn request_of<'a>(
+        &self,
+        sender: Side,
+        message: impl Into<MessageText<'a>>,
+    ) -> Option<(MessageIndex, RequestId)> {
+        let message = message.into();
+        let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
+        match message.value().and_then(|value| parse_value(value, depth, dialect)) {
+            Some(read) => self.named(sender, read),
+            None => self.named(sender, parse(message.bytes(), depth, dialect)),
+        }
+    }
+
+    fn named<P: RawPayload>(
+        &self,
+        sender: Side,
+        message: Result<Envelope<'_, P>, Malformed>,
+    ) -> Option<(MessageIndex, RequestId)> {
+        let Ok(Envelope::Request { id, method, params }) = message else { return None };
+        Some((self.rules.read_as(direction(sender), true, &method, params)?, id))
+    }
+
     /// Whether the receiver of a request may say more than its reply in what it opens.
     pub(super) fn stays_open(&self, asker: Side, request: MessageIndex) -> bool {
         let own = direction(asker);
@@ -88,17 +111,34 @@ impl Observer {
     }
 
     /// Whether a message says in itself what its sender can do, as each request does in a protocol without a handshake.
-    pub fn announces_itself(&self, sender: Side, text: &[u8]) -> bool {
+    pub fn announces_itself<'a>(&self, sender: Side, message: impl Into<MessageText<'a>>) -> bool {
         let Some(place) = self.rules.protocol().announcement_of_each_request(sender) else { return false };
+        let message = message.into();
+        let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
+        if let Some(value) = message.value() {
+            // Hardly any other message has something there.
+            let announced = value.member("params").and_then(|params| params.find(&place.path));
+            if announced.is_none() {
+                return false;
+            }
+            if let Some(read) = parse_value(value, depth, dialect) {
+                return announces(read, &place.path);
+            }
+        }
         let Some(last) = place.path.last() else { return false };
-        // Hardly any other message has this text in it.
+        let text = message.bytes();
         if memchr::memmem::find(text, last.rsplit('/').next().unwrap_or(last).as_bytes()).is_none() {
             return false;
         }
-        match parse(text.trim_ascii(), self.options.max_depth, self.rules.dialect()) {
-            Ok(Envelope::Request { params: Some(params), .. }) => find(params, &place.path).is_some(),
-            _ => false,
-        }
+        announces(parse(text.trim_ascii(), depth, dialect), &place.path)
+    }
+}
+
+/// Whether a message is a request with something at a path.
+fn announces<P: RawPayload>(message: Result<Envelope<'_, P>, Malformed>, path: &Path) -> bool {
+    match message {
+        Ok(Envelope::Request { params: Some(params), .. }) => params.find(path).is_some(),
+        _ => false,
     }
 }
 

@@ -175,19 +175,39 @@ fn a_message_has_the_token_of_its_request() {
 }
 
 #[test]
-fn the_members_of_an_object_stay_as_they_are() {
-    let mut members = Vec::new();
-    let read = each_member(r#" {"a": [1, {}], "b":"c"} "#, |key, value| members.push((key, value)));
-    assert!(read);
-    assert_eq!(members, [("a", "[1, {}]"), ("b", "\"c\"")]);
-    assert!(!each_member("[1]", |_, _| {}) && !each_member(r#"{"\u0061":1}"#, |_, _| {}));
-}
-
-#[test]
 fn a_reply_to_a_message_that_was_missed_is_not_reported() {
     let reply = r#"{"jsonrpc":"2.0","id":7,"result":{}}"#;
     let mut observer = observer();
     assert!(!said(&mut observer, Side::Server, reply).is_empty());
     observer.missed_messages();
     assert_eq!(said(&mut observer, Side::Server, reply), "");
+}
+
+#[test]
+fn a_message_that_was_read_with_its_line_is_judged_as_its_text_is() {
+    let messages = [
+        (Side::Client, ASKED),
+        (Side::Server, ANSWERED),
+        (Side::Client, r#"{"jsonrpc":"2.0","\u0069d":2,"method":"open"}"#),
+        (Side::Client, r#"{"jsonrpc":"2.0","id":2,"id":3,"method":"open"}"#),
+        (Side::Client, r#"{"jsonrpc":"1.0","id":4,"method":"open","params":{"a":[1]}}"#),
+        (Side::Server, r#"{"jsonrpc":"2.0","id":9,"error":{"code":"no"}}"#),
+        (Side::Client, "[]"),
+        (Side::Client, "7"),
+    ];
+    let deep =
+        format!(r#"{{"jsonrpc":"2.0","method":"add","params":{}{}}}"#, "[".repeat(110), "]".repeat(110));
+    let (mut of_texts, mut of_values) = (observer(), observer());
+    let mut reader = JsonReader::default();
+    let mut observed = Vec::new();
+    for (sender, text) in messages.into_iter().chain([(Side::Client, &*deep)]) {
+        let line = format!(r#"{{"t":1,"msg": {text} }}"#);
+        let message = reader.read(&line).and_then(|line| line.member("msg")).unwrap();
+        assert_eq!(of_values.request_of(sender, message), of_texts.request_of(sender, text.as_bytes()));
+        of_values.observe_into(sender, message, &mut observed);
+        let expected = of_texts.observe(sender, text.as_bytes());
+        assert_eq!(format!("{observed:?}"), format!("{expected:?}"), "{text}");
+        observed.clear();
+    }
+    assert_eq!(of_texts.request_of(Side::Client, ASKED.as_bytes()), Some((OPEN, RequestId::Number(1))));
 }

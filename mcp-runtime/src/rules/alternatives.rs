@@ -9,6 +9,7 @@ use super::method::Opening;
 use super::names::{applies, fits, on_the_wire};
 
 use crate::error::{Error, MismatchError};
+use crate::jsonrpc::RawPayload;
 
 impl Rules {
     /// The request or notification that a method and a payload stand for. One that a condition tells apart and that
@@ -18,7 +19,7 @@ impl Rules {
         direction: Direction,
         request: bool,
         method: &str,
-        payload: Option<&str>,
+        payload: Option<impl RawPayload>,
     ) -> Option<MessageIndex> {
         let sender = self.sender(direction);
         let read = self.names.by_method(&self.protocol, sender, request, method, payload)?;

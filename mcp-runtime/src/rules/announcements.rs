@@ -8,6 +8,7 @@ use mcp_protocol_machine::protocol::{
 use super::Rules;
 use super::names::{announced, applies};
 use crate::error::Error;
+use crate::jsonrpc::RawPayload;
 use crate::jsonrpc::path::{find, holds, texts};
 
 impl Rules {
@@ -52,11 +53,11 @@ impl Rules {
         &self,
         side: Side,
         message: MessageIndex,
-        params: Option<&str>,
+        params: Option<impl RawPayload>,
     ) -> (Option<Capabilities>, Option<Capabilities>) {
         let Some(table) = self.message(message) else { return (None, None) };
         let named = |path: &Option<Path>| {
-            let named = texts(params?, path.as_ref()?);
+            let named = texts(params?.written(), path.as_ref()?);
             Some(Capabilities::named(&self.protocol, side, named.iter().map(String::as_str)))
         };
         (named(&table.grants), named(&table.revokes))
@@ -79,7 +80,7 @@ impl Rules {
         &self,
         side: Side,
         request: MessageIndex,
-        params: Option<&str>,
+        params: Option<impl RawPayload>,
     ) -> Option<Capabilities> {
         let place = self.protocol.announcement_of_each_request(side);
         let announced = place.map(|place| announced(&self.protocol, place, params));

@@ -5,6 +5,7 @@ use mcp_protocol_machine::{About, Correlation, RequestId, Step, Token, Violation
 
 use super::Rules;
 use super::names::{Names, applies, id_at};
+use crate::jsonrpc::RawPayload;
 
 /// What a notification names.
 #[derive(Debug, Default)]
@@ -26,7 +27,7 @@ impl Rules {
         message: MessageIndex,
         id: &RequestId,
         token: Option<Token>,
-        params: Option<&str>,
+        params: Option<impl RawPayload>,
     ) -> Result<Step, Violation> {
         let sender = self.sender(direction);
         let keys = Names::keys(&self.protocol, message, Some(id), params);
@@ -47,7 +48,7 @@ impl Rules {
         direction: Direction,
         message: MessageIndex,
         named: &Named,
-        params: Option<&str>,
+        params: Option<impl RawPayload>,
     ) -> Result<Step, Violation> {
         let sender = self.sender(direction);
         let about = match (&named.cancelled, &named.token) {
@@ -71,7 +72,7 @@ impl Rules {
         direction: Direction,
         id: &RequestId,
         reply: MessageIndex,
-        result: Option<&str>,
+        result: Option<impl RawPayload>,
     ) -> Result<Step, Violation> {
         let keys = Names::keys(&self.protocol, reply, Some(id), result);
         self.checker.reply_correlated(direction, id, reply, Correlation::keys(&keys))
@@ -85,7 +86,7 @@ impl Rules {
         &mut self,
         direction: Direction,
         id: &RequestId,
-        result: Option<&str>,
+        result: Option<impl RawPayload>,
     ) -> Result<Step, Violation> {
         // The sub-session of a request that was cancelled may have its key already.
         let retired = self.checker.retired(direction, id);
@@ -112,7 +113,7 @@ impl Rules {
     }
 
     /// Which request a notification names.
-    pub(crate) fn named(&self, notification: MessageIndex, params: Option<&str>) -> Named {
+    pub(crate) fn named(&self, notification: MessageIndex, params: Option<impl RawPayload>) -> Named {
         let Some(table) = self.message(notification) else { return Named::default() };
         Named {
             cancelled: table.cancels.as_ref().and_then(|cancels| id_at(params, &cancels.id)),

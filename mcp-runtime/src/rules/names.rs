@@ -4,18 +4,20 @@ use std::cmp::Reverse;
 
 use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey,
-    Path, Payload, Protocol, Side,
+    Path, Payload, Protocol, Side, Text,
 };
-use mcp_protocol_machine::{Capabilities, KeyValue, RequestId, Said, Token};
+use mcp_protocol_machine::{Capabilities, IdTable, KeyValue, RequestId, Said, Token};
 
-use crate::jsonrpc::parse_id;
-use crate::jsonrpc::path::{find, holds, said};
+use crate::jsonrpc::path::holds;
+use crate::jsonrpc::{RawPayload, parse_id, said};
 
 /// An index over the messages of one protocol, as one role sees them.
 #[derive(Debug)]
 pub(crate) struct Names {
     /// Requests and notifications, sorted by method.
     by_method: Box<[MessageIndex]>,
+    /// Where the first one of each method is among them.
+    first_of: IdTable<Text, usize>,
     /// Those whose method is a pattern, the longest first.
     patterns: Box<[MessageIndex]>,
     /// Replies and refusals with their request, sorted by request.
@@ -56,8 +58,13 @@ impl Names {
             .collect();
         let conditions = protocol.messages.iter().any(|message| message.condition.is_some());
         let sent = |side| if conditions { sent_by(protocol, side) } else { Box::default() };
+        let by_method = sorted(listed);
+        let methods = by_method.iter().filter_map(|index| Some(protocol.message(*index)?.method.clone()));
+        // The first of several is the last that is put in.
+        let first_of = methods.enumerate().map(|(place, method)| (method, place)).collect::<Vec<_>>();
         Names {
-            by_method: sorted(listed),
+            by_method,
+            first_of: first_of.into_iter().rev().collect(),
             patterns: sorted(patterns),
             by_request: by_request.into(),
             reporting,
@@ -80,7 +87,7 @@ impl Names {
         sender: Side,
         request: bool,
         method: &str,
-        params: Option<&str>,
+        params: Option<impl RawPayload>,
     ) -> Option<MessageIndex> {
         let mut candidates = self
             .of_method(protocol, request, method)
@@ -131,15 +138,11 @@ impl Names {
         request: bool,
         method: &'p str,
     ) -> impl Iterator<Item = (MessageIndex, &'p Message)> {
-        let of = |index: &MessageIndex| protocol.message(*index);
-        let before = |index: &MessageIndex| of(index).is_some_and(|message| *message.method < *method);
-        let start = self.by_method.partition_point(before);
-        let listed = self.by_method.get(start..).unwrap_or_default();
-        let is_listed = listed.first().and_then(of).is_some_and(|message| message.method == method);
+        let listed = self.first_of.get(method).and_then(|first| self.by_method.get(*first..));
         // A pattern stands for methods that are not listed, not even for the other kind.
-        let (from, wanted) = match is_listed {
-            true => (listed, Some(method)),
-            false => self.of_pattern(protocol, request, method),
+        let (from, wanted) = match listed {
+            Some(listed) => (listed, Some(method)),
+            None => self.of_pattern(protocol, request, method),
         };
         from.iter()
             .copied()
@@ -182,7 +185,7 @@ impl Names {
         &self,
         protocol: &Protocol,
         request: MessageIndex,
-        result: &str,
+        result: impl RawPayload,
     ) -> Option<MessageIndex> {
         let mut plain = None;
         for index in self.of_request(request) {
@@ -214,10 +217,10 @@ impl Names {
     }
 
     /// The token that a request carries, if any notification could report on it.
-    pub(crate) fn token(&self, protocol: &Protocol, params: Option<&str>) -> Option<Token> {
+    pub(crate) fn token(&self, protocol: &Protocol, params: Option<impl RawPayload>) -> Option<Token> {
         let params = params?;
         let paths = self.reporting.iter().filter_map(|index| protocol.message(*index)?.reports.as_ref());
-        paths.flat_map(|reports| reports.of.iter()).find_map(|path| parse_id(find(params, path)?))
+        paths.flat_map(|reports| reports.of.iter()).find_map(|path| parse_id(params.find(path)?.written()))
     }
 
     /// Where a request says which token is to be used in reports that the other side sends.
@@ -231,7 +234,7 @@ impl Names {
         protocol: &Protocol,
         message: MessageIndex,
         id: Option<&RequestId>,
-        payload: Option<&str>,
+        payload: Option<impl RawPayload>,
     ) -> Vec<(KeyIndex, KeyValue)> {
         let Some(table) = protocol.message(message) else { return Vec::new() };
         let mut values: Vec<(KeyIndex, KeyValue)> = Vec::new();
@@ -274,9 +277,10 @@ fn sent_by(protocol: &Protocol, side: Side) -> Box<[MessageIndex]> {
 }
 
 /// Whether a payload fits a condition.
-pub(crate) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool {
+pub(crate) fn fits(condition: Option<&Condition>, payload: Option<impl RawPayload>) -> bool {
     let Some(condition) = condition else { return true };
-    let value = payload.and_then(|payload| find(payload, &condition.path));
+    let found = payload.and_then(|payload| payload.find(&condition.path));
+    let value = found.as_ref().map(RawPayload::written);
     match &condition.literal {
         None => holds(value),
         Some(literal) => value
@@ -286,22 +290,22 @@ pub(crate) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool
 }
 
 /// Whether a payload fits a condition, for gates that have one.
-pub(crate) fn applies(payload: Option<&str>) -> impl Fn(&Condition) -> bool + '_ {
+pub(crate) fn applies(payload: Option<impl RawPayload>) -> impl Fn(&Condition) -> bool {
     move |condition| fits(Some(condition), payload)
 }
 
 /// The id that a payload names.
-pub(crate) fn id_at(payload: Option<&str>, path: &Path) -> Option<RequestId> {
-    parse_id(find(payload?, path)?)
+pub(crate) fn id_at(payload: Option<impl RawPayload>, path: &Path) -> Option<RequestId> {
+    parse_id(payload?.find(path)?.written())
 }
 
 /// What a payload announces: the gates that it opens.
 pub(crate) fn announced(
     protocol: &Protocol,
     announcement: &Announcement,
-    payload: Option<&str>,
+    payload: Option<impl RawPayload>,
 ) -> Capabilities {
-    let all = payload.and_then(|payload| find(payload, &announcement.path));
+    let all = payload.and_then(|payload| payload.find(&announcement.path));
     Capabilities::announced(protocol, announcement, |path| all.map_or(Said::Nothing, |all| said(all, path)))
 }
 

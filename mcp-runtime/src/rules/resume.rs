@@ -60,7 +60,7 @@ impl Rules {
                 self.protocol.announcements.iter().find(|place| place.message == Some(field.message))?;
             match if place.side == Side::Client { &resumed.client } else { &resumed.server } {
                 Announced::Said(payload) => {
-                    self.version_at(field, Some(payload)).as_deref().map(str::to_owned)
+                    self.version_at(field, Some(payload.as_str())).as_deref().map(str::to_owned)
                 }
                 Announced::Unknown => None,
             }

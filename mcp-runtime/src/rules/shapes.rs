@@ -1,17 +1,21 @@
 //! Payloads and the shapes that the protocol has for them.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Payload};
-use mcp_protocol_machine::shape::{ShapeMismatch, judge};
+use mcp_protocol_machine::shape::ShapeMismatch;
 use mcp_protocol_machine::{Awaiting, RequestId};
 
 use super::Rules;
 use super::names::{on_the_wire, to_be_read};
 use crate::error::{Error, MismatchError};
-use crate::jsonrpc::RawJson;
+use crate::jsonrpc::RawPayload;
 
 impl Rules {
     /// Where a payload does not have its shape, if payloads are judged.
-    pub(crate) fn misshapen(&self, message: MessageIndex, payload: Option<&str>) -> Option<ShapeMismatch> {
+    pub(crate) fn misshapen(
+        &self,
+        message: MessageIndex,
+        payload: Option<impl RawPayload>,
+    ) -> Option<ShapeMismatch> {
         if !self.options.judge_payloads {
             return None;
         }
@@ -20,10 +24,13 @@ impl Rules {
         match table.payload {
             // What comes in place of nothing is ignored.
             Payload::None | Payload::Null => return None,
-            Payload::Optional if payload.is_none_or(|payload| payload == "null") => return None,
+            Payload::Optional if payload.is_none_or(|payload| payload.written() == "null") => return None,
             Payload::Required | Payload::Optional => {}
         }
-        judge(&self.protocol, &shape.shape, &RawJson::new(to_be_read(table, payload)).root()).err()
+        match payload {
+            Some(payload) => payload.mismatch(&self.protocol, &shape.shape),
+            None => to_be_read(table, None).mismatch(&self.protocol, &shape.shape),
+        }
     }
 
     /// Whether a payload of this side has its shape.

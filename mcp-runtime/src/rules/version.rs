@@ -8,8 +8,7 @@ use mcp_protocol_machine::{Awaiting, RequestId};
 use super::names::Names;
 use super::{NAMES, Rules};
 use crate::error::{AnnouncedVersion, Error, MismatchError};
-use crate::jsonrpc::path::find;
-use crate::jsonrpc::{Envelope, parse};
+use crate::jsonrpc::{Envelope, RawPayload, parse};
 
 impl Rules {
     /// Notes which version is asked for, and looks at the one that the peer announces.
@@ -17,7 +16,7 @@ impl Rules {
         &mut self,
         field: &Field,
         message: MessageIndex,
-        payload: Option<&str>,
+        payload: Option<impl RawPayload>,
         incoming: bool,
     ) -> Option<Error> {
         // A request whose reply announces the version says at the same place which one it asks for.
@@ -43,9 +42,9 @@ impl Rules {
     }
 
     /// The version that a payload announces or asks for.
-    pub(crate) fn version_at(&self, field: &Field, payload: Option<&str>) -> AnnouncedVersion {
-        let json = payload.and_then(|payload| find(payload, &field.path));
-        AnnouncedVersion::read(json, self.protocol.numeric_version)
+    pub(crate) fn version_at(&self, field: &Field, payload: Option<impl RawPayload>) -> AnnouncedVersion {
+        let found = payload.and_then(|payload| payload.find(&field.path));
+        AnnouncedVersion::read(found.as_ref().map(RawPayload::written), self.protocol.numeric_version)
     }
 
     /// The version that was agreed on; in a session that began elsewhere, from the start.

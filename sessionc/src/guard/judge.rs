@@ -106,8 +106,8 @@ impl Judge {
     /// Judges what one side has sent, and takes note of what becomes of it.
     pub(crate) fn judge(&mut self, sender: Side, text: &[u8]) -> Judgement {
         let policy = self.policy;
-        let era = self.eras.era(sender, text);
-        let observed = self.eras.observe(era, sender, text);
+        let era = self.eras.era(sender, text.into());
+        let observed = self.eras.observe(era, sender, text.into());
         let observer = self.eras.observer(era);
         let mut judgement = Judgement::default();
         let refused: Vec<bool> = observed.iter().map(|one| is_refused(policy, one)).collect();
@@ -121,10 +121,10 @@ impl Judge {
         judgement.forward = remaining(text, &refused);
         // What the observer says of these is known: they are errors that answer what was refused.
         for answer in &judgement.answers {
-            self.eras.observe(era, sender.other(), answer);
+            self.eras.observe(era, sender.other(), answer.into());
         }
         for error in &judgement.replacements {
-            self.eras.observe(era, sender, error);
+            self.eras.observe(era, sender, error.into());
         }
         judgement
     }
@@ -145,8 +145,8 @@ impl Judge {
 
     /// Takes note of a message without judging it, such as an error that answers a request without having been sent as one.
     pub(crate) fn settle(&mut self, sender: Side, message: &[u8]) {
-        let era = self.eras.era(sender, message);
-        self.eras.observe(era, sender, message);
+        let era = self.eras.era(sender, message.into());
+        self.eras.observe(era, sender, message.into());
     }
 
     /// Takes a message that cannot be judged, because it is too long for instance, by its beginning. Says what becomes of
@@ -184,7 +184,7 @@ impl Judge {
 
     /// Whether a message of the client is a request that stands for itself.
     pub(crate) fn stands_alone(&self, text: &[u8]) -> bool {
-        self.eras.stands_alone(text)
+        self.eras.stands_alone(text.into())
     }
 }
 

@@ -135,7 +135,12 @@ impl Causes {
 
     /// Whether the session waits for a step, and does not go on as if it had been taken.
     pub(crate) fn is_waiting(&self) -> bool {
-        self.waiting.as_ref().is_some_and(|waiting| !waiting.is_assumed)
+        self.awaited().is_some()
+    }
+
+    /// The step that the session waits for, unless it goes on as if that had been taken.
+    pub(crate) fn awaited(&self) -> Option<&Owed> {
+        self.waiting.as_ref().filter(|waiting| !waiting.is_assumed).map(|waiting| &waiting.owed)
     }
 
     /// A side has sent something that is not the step that it has to take.

@@ -1,9 +1,9 @@
 //! Who sends a message, where the log does not say it.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
 
-use mcp_protocol_machine::ProtocolRef;
+use mcp_protocol_machine::{IdTable, ProtocolRef};
+use mcp_runtime::observer::{JsonValue, MessageText};
 use mcp_runtime::protocol::{Direction, Kind, Payload, Protocol, RequestId, Side};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,9 +17,9 @@ const REMEMBERED: usize = 65_536;
 /// Decides who sends each message of a log: its method, or for a reply its id.
 #[derive(Debug)]
 pub(crate) struct Directions {
-    methods: HashMap<String, Method>,
+    methods: IdTable<String, Method>,
     /// The sides whose requests run under an id, the one that asked first before the other.
-    running: HashMap<RequestId, Vec<RunningRequest>>,
+    running: IdTable<RequestId, Vec<RunningRequest>>,
     /// The last number that each side used as an id.
     last: [Option<i64>; 2],
     /// The side that wrote the log, as far as that is known.
@@ -54,9 +54,17 @@ struct RunningRequest {
     is_empty: bool,
 }
 
-/// What a message has that says who sends it.
-#[derive(Deserialize)]
+/// What a message has that says who sends it, as it is written.
 struct MessageHead<'a> {
+    method: Option<Cow<'a, str>>,
+    id: Option<&'a str>,
+    result: Option<&'a str>,
+    params: Option<&'a str>,
+}
+
+/// The same, as a text is read that was not read before.
+#[derive(Deserialize)]
+struct RawHead<'a> {
     #[serde(borrow)]
     method: Option<Cow<'a, str>>,
     #[serde(borrow)]
@@ -65,6 +73,44 @@ struct MessageHead<'a> {
     result: Option<&'a RawValue>,
     #[serde(borrow)]
     params: Option<&'a RawValue>,
+}
+
+impl<'a> MessageHead<'a> {
+    /// Of a batch this is the head of the first message.
+    fn of(message: MessageText<'a>) -> Option<MessageHead<'a>> {
+        if let Some(members) = message.value().and_then(|value| value.plain_members()) {
+            return MessageHead::of_members(members);
+        }
+        let bytes = message.bytes();
+        let first = bytes.strip_prefix(b"[").map_or(bytes, |rest| rest.trim_ascii_start());
+        let mut heads = serde_json::Deserializer::from_slice(first).into_iter::<RawHead<'_>>();
+        let RawHead { method, id, result, params } = heads.next()?.ok()?;
+        let [id, result, params] = [id, result, params].map(|value| value.map(RawValue::get));
+        Some(MessageHead { method, id, result, params })
+    }
+
+    fn of_members(members: impl Iterator<Item = (&'a str, JsonValue<'a>)>) -> Option<MessageHead<'a>> {
+        let (mut method, mut id, mut result, mut params) = (None, None, None, None);
+        for (key, value) in members {
+            let place = match key {
+                "method" => &mut method,
+                "id" => &mut id,
+                "result" => &mut result,
+                "params" => &mut params,
+                _ => continue,
+            };
+            if place.replace(value).is_some() {
+                return None;
+            }
+        }
+        let there = |value: Option<JsonValue<'a>>| value.filter(|value| value.written() != "null");
+        let method = match there(method) {
+            Some(method) => Some(method.text()?),
+            None => None,
+        };
+        let [id, result, params] = [id, result, params].map(|value| there(value).map(|it| it.written()));
+        Some(MessageHead { method, id, result, params })
+    }
 }
 
 /// What names a request in the params of a cancel.
@@ -77,19 +123,17 @@ struct Cancel {
 impl Directions {
     /// Those of protocols that govern one after another, or side by side.
     pub(crate) fn new<'a>(protocols: impl Iterator<Item = &'a ProtocolRef>) -> Directions {
-        let mut methods = HashMap::new();
+        let mut methods = IdTable::default();
         for protocol in protocols {
             note_methods(protocol, &mut methods);
         }
-        Directions { methods, running: HashMap::new(), last: [None; 2], writer: None }
+        Directions { methods, running: IdTable::default(), last: [None; 2], writer: None }
     }
 
     /// The sender of a message; nothing if there is nothing to tell it by.
-    pub(crate) fn sender(&mut self, said: Sender, message: &[u8]) -> Option<Side> {
+    pub(crate) fn sender(&mut self, said: Sender, message: MessageText<'_>) -> Option<Side> {
         // Batches are sent by one side, and the first message says which.
-        let first = message.strip_prefix(b"[").map_or(message, |rest| rest.trim_ascii_start());
-        let mut heads = serde_json::Deserializer::from_slice(first).into_iter::<MessageHead<'_>>();
-        let head = heads.next().and_then(Result::ok);
+        let head = MessageHead::of(message);
         let own = match (said, self.writer) {
             (Sender::Is(side), _) => Some(side),
             (Sender::Writer, Some(writer)) => Some(writer),
@@ -97,7 +141,7 @@ impl Directions {
             _ => None,
         };
         let Some(head) = head else { return own };
-        let id = head.id.and_then(|id| serde_json::from_str::<RequestId>(id.get()).ok());
+        let id = head.id.and_then(|id| serde_json::from_str::<RequestId>(id).ok());
         let sender = match own {
             Some(own) => own,
             None => match &head.method {
@@ -118,7 +162,7 @@ impl Directions {
         Some(sender)
     }
 
-    fn of_method(&self, method: &str, id: Option<&RequestId>, params: Option<&RawValue>) -> Side {
+    fn of_method(&self, method: &str, id: Option<&RequestId>, params: Option<&str>) -> Side {
         if let Some(only) = self.method(method).only() {
             return only;
         }
@@ -140,20 +184,20 @@ impl Directions {
     }
 
     /// A notification that either side sends: the one that cancels its own request, or reports on one of the other side.
-    fn of_notification(&self, params: Option<&RawValue>) -> Side {
+    fn of_notification(&self, params: Option<&str>) -> Side {
         let cancelled = params.and_then(cancelled_request);
         let asked = cancelled.and_then(|request| self.running.get(&request)?.first().copied());
         match asked {
             Some(asked) => asked.by,
             // Clients ask most, and servers report on it.
-            None if params.is_some_and(|params| params.get().contains("oken\"")) => Side::Server,
+            None if params.is_some_and(|params| params.contains("oken\"")) => Side::Server,
             None => Side::Client,
         }
     }
 
-    fn of_reply(&self, id: &RequestId, result: Option<&RawValue>) -> Side {
+    fn of_reply(&self, id: &RequestId, result: Option<&str>) -> Side {
         let running = self.running.get(id).map(Vec::as_slice).unwrap_or_default();
-        let is_empty = result.is_some_and(|result| result.get() == "{}");
+        let is_empty = result.is_some_and(|result| result == "{}");
         let alike = running.iter().find(|asked| asked.is_empty == is_empty);
         alike.or(running.first()).map_or(Side::Server, |asked| asked.by.other())
     }
@@ -196,12 +240,12 @@ impl Directions {
 }
 
 /// The request that the params of a cancel name.
-fn cancelled_request(params: &RawValue) -> Option<RequestId> {
-    serde_json::from_str::<Cancel>(params.get()).ok().map(|cancel| cancel.request)
+fn cancelled_request(params: &str) -> Option<RequestId> {
+    serde_json::from_str::<Cancel>(params).ok().map(|cancel| cancel.request)
 }
 
 /// Notes which side sends each method.
-fn note_methods(protocol: &Protocol, methods: &mut HashMap<String, Method>) {
+fn note_methods(protocol: &Protocol, methods: &mut IdTable<String, Method>) {
     for side in [Side::Client, Side::Server] {
         let own = protocol.role(side).map(|role| (role, Direction::Send));
         let others = protocol.role(side.other()).map(|role| (role, Direction::Receive));
@@ -241,7 +285,7 @@ mod tests {
 
     fn senders(messages: &[(Sender, &str)]) -> Vec<Option<Side>> {
         let mut directions = directions();
-        messages.iter().map(|(said, message)| directions.sender(*said, message.as_bytes())).collect()
+        messages.iter().map(|(said, message)| directions.sender(*said, message.as_bytes().into())).collect()
     }
 
     #[test]

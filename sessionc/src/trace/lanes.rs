@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
-use mcp_runtime::observer::Observer;
+use mcp_runtime::observer::{MessageText, Observer};
 use mcp_runtime::protocol::Side;
 
 use super::finding::Finding;
@@ -94,7 +94,7 @@ impl Lanes {
         name: Option<&str>,
         place: Place,
         sender: Side,
-        message: &[u8],
+        message: MessageText<'_>,
         found: &mut Vec<Finding>,
     ) {
         let mut lane = self.lane(name, found);
@@ -109,7 +109,7 @@ impl Lanes {
     fn go_on(
         &mut self,
         mut session: Box<JudgedSession>,
-        (place, sender, message): (Place, Side, &[u8]),
+        (place, sender, message): (Place, Side, MessageText<'_>),
         found: &mut Vec<Finding>,
     ) -> Begun {
         if session.take(place, sender, message, found) == Taken::Begins {
@@ -140,26 +140,27 @@ impl Lanes {
     fn hold(
         &mut self,
         mut held: Held,
-        (place, sender, message): (Place, Side, &[u8]),
+        (place, sender, message): (Place, Side, MessageText<'_>),
         found: &mut Vec<Finding>,
     ) -> Begun {
         let mut first = self.session();
         let opening = first.may_begin_with(sender, message).filter(|_| !self.is_told);
-        held.bytes += message.len();
-        held.messages.push((place, sender, message.into()));
+        held.bytes += message.bytes().len();
+        held.messages.push((place, sender, message.bytes().into()));
         let mut here = Vec::new();
         match (opening, held.messages.split_last()) {
-            (Some(id), Some((last, before))) => {
+            (Some(id), Some((_, before))) => {
                 play(&mut first, before, &mut here);
                 // What comes before the beginning is a mistake, unless the client counts from the start again.
                 if first.has_used(&id) {
                     let before = self.middle(before, found);
                     return self.go_on(Box::new(before), (place, sender, message), found);
                 }
-                play(&mut first, std::slice::from_ref(last), &mut here);
+                first.take(place, sender, message, &mut here);
             }
-            _ => {
-                play(&mut first, &held.messages, &mut here);
+            (_, last) => {
+                play(&mut first, last.map_or(&[], |(_, before)| before), &mut here);
+                first.take(place, sender, message, &mut here);
                 let is_settled = first.has_begun() && here.is_empty() && !self.is_told;
                 let is_full = held.messages.len() >= HELD || held.bytes >= BYTES_HELD || self.is_told;
                 if !is_settled && is_full {
@@ -227,7 +228,7 @@ impl Lanes {
 /// Judges messages one after another.
 fn play(session: &mut JudgedSession, messages: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) {
     for (place, sender, message) in messages {
-        session.take(*place, *sender, message, found);
+        session.take(*place, *sender, (&**message).into(), found);
     }
 }
 

@@ -1,7 +1,8 @@
 //! What is remembered of the requests of a session: where they stand in the log, and their progress.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
+use mcp_protocol_machine::IdTable;
 use mcp_runtime::protocol::{RequestId, Side, Token};
 
 use super::formats::record::Place;
@@ -33,9 +34,38 @@ struct Running {
 /// The requests of both sides.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
-    running: HashMap<(Side, RequestId), Running>,
-    /// Tokens of requests that have their reply, the oldest first, with where the reply stands.
-    over: VecDeque<(Side, Token, Place)>,
+    running: IdTable<(Side, RequestId), Running>,
+    over: Over,
+}
+
+/// The tokens of requests that have their reply.
+#[derive(Clone, Debug, Default)]
+struct Over {
+    /// The number of the newest reply for each token, and where it stands.
+    replies: IdTable<(Side, Token), (u64, Place)>,
+    /// The numbers of all replies in their order, and of some that are not in the table any more.
+    order: VecDeque<(u64, (Side, Token))>,
+    next: u64,
+}
+
+impl Over {
+    fn add(&mut self, token: (Side, Token), place: Place) {
+        while self.replies.len() >= OVER
+            && let Some((number, oldest)) = self.order.pop_front()
+        {
+            if self.replies.get(&oldest).is_some_and(|(newest, _)| *newest == number) {
+                self.replies.remove(&oldest);
+            }
+        }
+        if self.order.len() >= 2 * OVER {
+            let replies = &self.replies;
+            self.order
+                .retain(|(number, token)| replies.get(token).is_some_and(|(newest, _)| newest == number));
+        }
+        self.order.push_back((self.next, token.clone()));
+        self.replies.insert(token, (self.next, place));
+        self.next += 1;
+    }
 }
 
 /// What is wrong with progress.
@@ -51,7 +81,7 @@ impl Requests {
     /// A side has sent a request.
     pub(crate) fn open(&mut self, by: Side, id: &RequestId, token: Option<Token>, place: Place) {
         if let Some(token) = &token {
-            self.over.retain(|(side, other, _)| (*side, other) != (by, token));
+            self.over.replies.remove(&(by, token.clone()));
         }
         if self.running.len() < RUNNING && is_short(id) {
             let token = token.filter(is_short);
@@ -63,10 +93,7 @@ impl Requests {
     pub(crate) fn answer(&mut self, by: Side, id: &RequestId, place: Place) {
         let Some(request) = self.running.remove(&(by, id.clone())) else { return };
         if let Some(token) = request.token {
-            if self.over.len() == OVER {
-                self.over.pop_front();
-            }
-            self.over.push_back((by, token, place));
+            self.over.add((by, token), place);
         }
     }
 
@@ -88,8 +115,7 @@ impl Requests {
 
     /// Where the reply stands to the request of a side that carried a token.
     pub(crate) fn answered(&self, by: Side, token: &Token) -> Option<Place> {
-        let mut over = self.over.iter().rev();
-        over.find(|(side, other, _)| (*side, other) == (by, token)).map(|(_, _, place)| *place)
+        self.over.replies.get(&(by, token.clone())).map(|(_, place)| *place)
     }
 
     /// Where a request stands that has no reply.
@@ -131,7 +157,21 @@ mod tests {
             requests.open(Side::Client, &id, Some(id.clone()), at(1));
             requests.answer(Side::Client, &id, at(2));
         }
-        assert_eq!(requests.over.len(), OVER);
+        assert_eq!(requests.over.replies.len(), OVER);
         assert!(requests.running.is_empty());
+        let answered = |number: i64| requests.answered(Side::Client, &RequestId::Number(number)).is_some();
+        assert!(!answered(1_975) && answered(1_976) && answered(2_999));
+    }
+
+    #[test]
+    fn a_token_that_is_used_again_and_again_takes_no_room() {
+        let mut requests = Requests::default();
+        for number in 0..5_000 {
+            let id = RequestId::Number(number);
+            requests.open(Side::Client, &id, Some(Token::from(number % 2)), at(1));
+            requests.answer(Side::Client, &id, at(2));
+        }
+        assert_eq!(requests.over.replies.len(), 2);
+        assert!(requests.over.order.len() <= 2 * OVER);
     }
 }

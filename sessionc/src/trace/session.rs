@@ -3,7 +3,7 @@
 use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Level, Strictness};
 use mcp_runtime::Report;
-use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
 use serde::Deserialize;
 
@@ -27,6 +27,8 @@ pub(crate) struct JudgedSession {
     ids: Ids,
     /// Whether the client and the server have said something.
     heard: [bool; 2],
+    /// Empty between messages; it keeps its room.
+    observed: Vec<Observed>,
     summary: Summary,
 }
 
@@ -96,12 +98,13 @@ impl JudgedSession {
             causes,
             ids: Ids::default(),
             heard: [false; 2],
+            observed: Vec::new(),
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
 
     /// The id of a message that would begin a session, if it were the first.
-    pub(crate) fn may_begin_with(&self, sender: Side, message: &[u8]) -> Option<RequestId> {
+    pub(crate) fn may_begin_with(&self, sender: Side, message: MessageText<'_>) -> Option<RequestId> {
         self.eras.may_begin_with(sender, message)
     }
 
@@ -120,14 +123,15 @@ impl JudgedSession {
         &mut self,
         place: Place,
         sender: Side,
-        message: &[u8],
+        message: MessageText<'_>,
         found: &mut Vec<Finding>,
     ) -> Taken {
         let era = self.eras.era(sender, message);
-        if era == Era::Handshake && self.causes.is_waiting() {
+        if era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message) {
             self.assume_step(place, sender, message, found);
         }
-        let observed = self.eras.observe(era, sender, message);
+        let mut observed = std::mem::take(&mut self.observed);
+        self.eras.observe_into(era, sender, message, &mut observed);
         if let [one] = observed.as_slice()
             && era == Era::Handshake
             && self.begins_another(one)
@@ -137,17 +141,36 @@ impl JudgedSession {
         let [client, server] = &mut self.heard;
         *(if sender == Side::Client { client } else { server }) = true;
         let is_alone = observed.len() == 1;
-        for one in observed {
+        for one in &observed {
             self.summary.count(one.kind);
-            self.note_request(place, &one, is_alone.then_some(message), era, found);
-            self.judge(place, &one, era, found);
+            self.note_request(place, one, is_alone.then_some(message.bytes()), era, found);
+            self.judge(place, one, era, found);
         }
+        observed.clear();
+        self.observed = observed;
         Taken::Judged
+    }
+
+    /// Whether a message is known to be the step that the session waits for, and no other one of its method.
+    fn is_awaited(&self, sender: Side, message: MessageText<'_>) -> bool {
+        let protocol = self.eras.handshake().protocol();
+        let Some(owed) = self.causes.awaited().filter(|owed| owed.side == sender) else { return false };
+        let Some(method) = protocol.message(owed.message).map(|table| &*table.method) else { return false };
+        let named = message.value().and_then(|value| value.member("method")?.text());
+        let opens = |kind| matches!(kind, Kind::Request | Kind::Notification);
+        let alike = protocol.messages.iter().filter(|table| opens(table.kind) && table.method == method);
+        named.is_some_and(|named| named == method) && alike.count() == 1
     }
 
     /// Where a message has to wait for a step, the session goes on as if it had been taken: what follows from its absence is
     /// not another mistake.
-    fn assume_step(&mut self, place: Place, sender: Side, message: &[u8], found: &mut Vec<Finding>) {
+    fn assume_step(
+        &mut self,
+        place: Place,
+        sender: Side,
+        message: MessageText<'_>,
+        found: &mut Vec<Finding>,
+    ) {
         let observed = self.eras.handshake().clone().observe(sender, message);
         let [one] = observed.as_slice() else { return };
         let Some(violation) = one.violation() else { return };
@@ -157,7 +180,7 @@ impl JudgedSession {
             return;
         }
         let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
-        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes());
+        let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
         if let [Observed { step: Some(_), .. }] = observed.as_slice() {
             let finding = self.causes.assume(Finding::of_violation(place, violation));
             self.emit(finding, found);
@@ -393,7 +416,10 @@ impl JudgedSession {
         for era in eras.into_iter().take(self.eras.all().count()) {
             let mut unanswered = self.eras.observer(era).unanswered();
             unanswered.retain(|request| !request.stays_open);
-            unanswered.sort_by_key(|request| self.requests.place(request.sender, &request.id));
+            // Those of a batch stand at one place.
+            unanswered.sort_by_cached_key(|request| {
+                (self.requests.place(request.sender, &request.id), request.sender, request.id.clone())
+            });
             for request in unanswered {
                 let [client, server] = self.heard;
                 let other = request.sender.other();

@@ -213,7 +213,7 @@ impl<R: LogReader> Entries<'_, R> {
                     self.held.release(self.reader);
                 }
                 let sender = Sender::Is(Side::Client);
-                self.reader.message(Record { place, sender, session, message: &body });
+                self.reader.message(Record { place, sender, session, message: (&*body).into() });
             }
             Some(Err(problem)) => self.reader.broken(Broken { place, problem }),
             _ => {}
@@ -241,7 +241,7 @@ impl<R: LogReader> Entries<'_, R> {
                 true => self.held.hold(place, session, message),
                 false => {
                     let sender = Sender::Is(Side::Server);
-                    self.reader.message(Record { place, sender, session, message: &message });
+                    self.reader.message(Record { place, sender, session, message: (&*message).into() });
                 }
             }
         }
@@ -272,7 +272,12 @@ impl HeldMessages {
         self.bytes = 0;
         for (place, session, message) in self.messages.drain(..) {
             let sender = Sender::Is(Side::Server);
-            reader.message(Record { place, sender, session: session.as_deref(), message: &message });
+            reader.message(Record {
+                place,
+                sender,
+                session: session.as_deref(),
+                message: (&*message).into(),
+            });
         }
     }
 }

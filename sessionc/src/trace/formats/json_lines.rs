@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_runtime::observer::each_member;
+use mcp_runtime::observer::{JsonReader, JsonValue, MessageText};
 use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -20,32 +20,71 @@ struct Envelope<'a> {
     session: Option<&'a RawValue>,
 }
 
-/// The same, each value as it is written.
+/// The same, each value as it was read, or, where the line has keys with escapes, as it is written.
 #[derive(Default)]
 struct EnvelopeParts<'a> {
-    direction: Option<&'a str>,
-    message: Option<&'a str>,
-    session: Option<&'a str>,
+    direction: Option<Part<'a>>,
+    message: Option<Part<'a>>,
+    session: Option<Part<'a>>,
 }
 
-impl<'a> EnvelopeParts<'a> {
-    fn of(line: &'a str) -> Result<EnvelopeParts<'a>, serde_json::Error> {
-        let mut parts = EnvelopeParts::default();
-        let is_read = each_member(line, |key, value| match key {
-            "dir" | "direction" | "from" | "sender" => parts.direction = Some(value),
-            "msg" | "message" | "payload" => parts.message = Some(value),
-            "session" | "sessionId" | "session_id" => parts.session = Some(value),
-            _ => {}
-        });
-        if is_read {
-            return Ok(parts);
+#[derive(Clone, Copy)]
+enum Part<'a> {
+    Read(JsonValue<'a>),
+    Written(&'a str),
+}
+
+impl<'a> Part<'a> {
+    fn written(self) -> &'a str {
+        match self {
+            Part::Read(value) => value.written(),
+            Part::Written(written) => written,
         }
+    }
+
+    /// A JSON string as text.
+    fn text(self) -> Option<Cow<'a, str>> {
+        match self {
+            Part::Read(value) => value.text(),
+            Part::Written(written) => serde_json::from_str::<JsonText<'_>>(written).ok().map(|text| text.0),
+        }
+    }
+
+    fn message(self) -> MessageText<'a> {
+        match self {
+            Part::Read(value) => value.into(),
+            Part::Written(written) => written.as_bytes().into(),
+        }
+    }
+}
+
+/// A text, borrowed where it has no escapes.
+#[derive(Deserialize)]
+struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl<'a> EnvelopeParts<'a> {
+    /// The parts of a line that was read; nothing if it is not an object.
+    fn of_value(line: JsonValue<'a>) -> Option<EnvelopeParts<'a>> {
+        let mut parts = EnvelopeParts::default();
+        for (key, value) in line.plain_members()? {
+            match key {
+                "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
+                "msg" | "message" | "payload" => parts.message = Some(Part::Read(value)),
+                "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
+                _ => {}
+            }
+        }
+        Some(parts)
+    }
+
+    /// The parts of any other line.
+    fn of_line(line: &'a str) -> Result<EnvelopeParts<'a>, serde_json::Error> {
         let envelope: Envelope<'a> = serde_json::from_str(line)?;
-        let raw = |value: Option<&'a RawValue>| value.map(RawValue::get);
+        let part = |value: Option<&'a RawValue>| value.map(RawValue::get).map(Part::Written);
         Ok(EnvelopeParts {
-            direction: raw(envelope.dir),
-            message: raw(envelope.msg),
-            session: raw(envelope.session),
+            direction: part(envelope.dir),
+            message: part(envelope.msg),
+            session: part(envelope.session),
         })
     }
 }
@@ -54,28 +93,37 @@ impl<'a> EnvelopeParts<'a> {
 ///
 /// # Errors
 /// What is wrong with the line.
-pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Result<(), String> {
-    let plain = Record { place, sender: Sender::Unsaid, session: None, message: line };
+pub(super) fn read(
+    place: Place,
+    line: &[u8],
+    json: &mut JsonReader,
+    reader: &mut impl LogReader,
+) -> Result<(), String> {
+    let plain = Record { place, sender: Sender::Unsaid, session: None, message: line.into() };
     if line.starts_with(b"[") {
         serde_json::from_slice::<&RawValue>(line).map_err(|error| problem(&error))?;
         reader.message(plain);
         return Ok(());
     }
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
-    let parts = EnvelopeParts::of(line).map_err(|error| problem(&error))?;
+    let value = json.read(line);
+    let parts = match value.and_then(EnvelopeParts::of_value) {
+        Some(parts) => parts,
+        None => EnvelopeParts::of_line(line).map_err(|error| problem(&error))?,
+    };
     let (Some(direction), Some(message)) = (parts.direction, parts.message) else {
-        reader.message(plain);
+        reader.message(Record { message: value.map_or(plain.message, MessageText::from), ..plain });
         return Ok(());
     };
     // Other directions are those of remarks, such as what a server writes on its standard error.
-    let Some(sender) = text(direction).and_then(|direction| sender(&direction)) else { return Ok(()) };
+    let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else { return Ok(()) };
     // Some programs number their sessions.
-    let named = parts.session.filter(|session| *session != "null");
-    let session = named.map(|session| text(session).unwrap_or(Cow::Borrowed(session)));
-    let record = Record { place, sender, session: session.as_deref(), message: message.as_bytes() };
-    match text(message) {
+    let named = parts.session.filter(|session| session.written() != "null");
+    let session = named.map(|session| session.text().unwrap_or(Cow::Borrowed(session.written())));
+    let record = Record { place, sender, session: session.as_deref(), message: message.message() };
+    match message.text() {
         // What was not JSON, or was recorded without a look at it.
-        Some(raw) => reader.message(Record { message: raw.as_bytes(), ..record }),
+        Some(raw) => reader.message(Record { message: raw.as_bytes().into(), ..record }),
         None => reader.message(record),
     }
     Ok(())
@@ -85,19 +133,15 @@ fn problem(error: &serde_json::Error) -> String {
     format!("the line is not a JSON object: {error}")
 }
 
-/// A JSON string as text.
-fn text(value: &str) -> Option<Cow<'_, str>> {
-    let inner = value.strip_prefix('"')?.strip_suffix('"')?;
-    match inner.contains('\\') {
-        true => serde_json::from_str(value).ok().map(Cow::Owned),
-        false => Some(Cow::Borrowed(inner)),
-    }
-}
-
 /// The sender that a direction names.
 fn sender(direction: &str) -> Option<Sender> {
-    let direction = direction.to_ascii_lowercase().replace([' ', '_'], "-");
-    match direction.strip_suffix("-raw").unwrap_or(&direction) {
+    let as_usual = || direction.to_ascii_lowercase().replace([' ', '_'], "-");
+    sender_of(direction).or_else(|| sender_of(&as_usual()))
+}
+
+/// The same for one in small letters, with hyphens between its words.
+fn sender_of(direction: &str) -> Option<Sender> {
+    match direction.strip_suffix("-raw").unwrap_or(direction) {
         "c2s" | "client" | "client-to-server" | "client->server" | "client-->-server" | "to-server" => {
             Some(Sender::Is(Side::Client))
         }
@@ -116,8 +160,13 @@ fn sender(direction: &str) -> Option<Sender> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::notes;
+    use super::super::record::tests::{Notes, notes as notes_of};
     use super::*;
+
+    fn notes(log: &str) -> Notes {
+        let mut json = JsonReader::default();
+        notes_of(log, |place, line, notes| read(place, line, &mut json, notes))
+    }
 
     #[test]
     fn an_envelope_names_the_sender() {
@@ -128,7 +177,7 @@ mod tests {
 {"jsonrpc":"2.0","id":1,"result":{}}
 [{"jsonrpc":"2.0","method":"c"}]
 "#;
-        let notes = notes(log, read);
+        let notes = notes(log);
         let expected = [
             (1, Sender::Is(Side::Client), r#"{"jsonrpc":"2.0","method":"a"}"#),
             (3, Sender::Writer, r#"{"jsonrpc":"2.0","method":"b"}"#),
@@ -143,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_line_that_cannot_be_read_is_reported_and_the_rest_goes_on() {
-        let notes = notes("{\"a\":}\nlistening\n{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n", read);
+        let notes = notes("{\"a\":}\nlistening\n{\"jsonrpc\":\"2.0\",\"method\":\"a\"}\n");
         assert_eq!(notes.broken.iter().map(|(line, _)| *line).collect::<Vec<_>>(), [1, 2]);
         assert_eq!(notes.messages.len(), 1);
     }

@@ -7,6 +7,8 @@ mod text;
 
 use std::io::{self, Read};
 
+use mcp_runtime::observer::JsonReader;
+
 use record::{Broken, LogReader, Place};
 
 use super::lines::{Line, Lines};
@@ -34,6 +36,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         Format::Har => return har::read(lines.into_rest(), reader),
         Format::JsonLines | Format::Text => {}
     }
+    let mut json = JsonReader::default();
     while let Some(Line { number, text, is_whole }) = lines.next()? {
         let place = Place { line: number, entry: None };
         let Some(text) = text else {
@@ -47,7 +50,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         }
         let read = match format {
             Format::Text => text::read(place, text, reader),
-            Format::JsonLines | Format::Har => json_lines::read(place, text, reader),
+            Format::JsonLines | Format::Har => json_lines::read(place, text, &mut json, reader),
         };
         if let Err(problem) = read {
             let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };

@@ -1,5 +1,6 @@
 //! What a log has: messages, and what cannot be used.
 
+use mcp_runtime::observer::MessageText;
 use mcp_runtime::protocol::Side;
 
 /// Where in a log something stands.
@@ -25,13 +26,13 @@ pub(crate) enum Sender {
 }
 
 /// One message of a log.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
     pub(crate) place: Place,
     pub(crate) sender: Sender,
     /// The name of the session that it belongs to, where the log has names for them.
     pub(crate) session: Option<&'a str>,
-    pub(crate) message: &'a [u8],
+    pub(crate) message: MessageText<'a>,
 }
 
 /// Why a part of a log cannot be used.
@@ -61,7 +62,7 @@ pub(crate) mod tests {
 
     impl LogReader for Notes {
         fn message(&mut self, record: Record<'_>) {
-            let message = String::from_utf8_lossy(record.message).into_owned();
+            let message = String::from_utf8_lossy(record.message.bytes()).into_owned();
             self.messages.push((record.place.line, record.sender, message));
             self.sessions.push(record.session.map(str::to_owned));
         }
@@ -72,7 +73,10 @@ pub(crate) mod tests {
     }
 
     /// What is found in the lines of a log.
-    pub(crate) fn notes(log: &str, read: fn(Place, &[u8], &mut Notes) -> Result<(), String>) -> Notes {
+    pub(crate) fn notes(
+        log: &str,
+        mut read: impl FnMut(Place, &[u8], &mut Notes) -> Result<(), String>,
+    ) -> Notes {
         let mut notes = Notes::default();
         for (line, text) in (1..).zip(log.lines()) {
             let place = Place { line, entry: None };

@@ -26,7 +26,7 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
-                let message = value.get().as_bytes();
+                let message = value.get().as_bytes().into();
                 reader.message(Record { place, sender: sender(prefix), session: None, message });
                 return Ok(());
             }

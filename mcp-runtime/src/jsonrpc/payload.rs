@@ -1,0 +1,91 @@
+//! Payloads: raw JSON in which values are found by their paths, and which is judged by its shape.
+
+use mcp_protocol_machine::Said;
+use mcp_protocol_machine::protocol::{Protocol, Shape, Text};
+use mcp_protocol_machine::shape::{ShapeMismatch, judge};
+
+use super::path;
+use super::raw::{JsonReader, JsonValue};
+
+/// A payload: a text, or a value of a text that was read. Which of them it is makes no difference to what is found.
+pub(crate) trait RawPayload: Copy {
+    /// The payload as it is written.
+    fn written(&self) -> &str;
+
+    /// The value at a path, if it is there.
+    fn find(self, path: &[Text]) -> Option<Self>;
+
+    /// Where it does not have a shape.
+    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch>;
+}
+
+impl RawPayload for &str {
+    fn written(&self) -> &str {
+        self
+    }
+
+    fn find(self, path: &[Text]) -> Option<Self> {
+        path::find(self, path)
+    }
+
+    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {
+        let mut reader = JsonReader::default();
+        // The text was read or written as JSON before, and the judge has a limit of its own for how deep it goes.
+        judge(protocol, shape, &reader.read_to(self, u32::MAX)?).err()
+    }
+}
+
+impl RawPayload for JsonValue<'_> {
+    fn written(&self) -> &str {
+        JsonValue::written(self)
+    }
+
+    fn find(self, path: &[Text]) -> Option<Self> {
+        let (first, rest) = path.split_first()?;
+        rest.iter().try_fold(self.member(first)?, |here, key| here.member(key))
+    }
+
+    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {
+        judge(protocol, shape, &self).err()
+    }
+}
+
+/// What an announcement says of the capability at a path. One with nothing but `null` in it has nothing in it.
+pub(crate) fn said(json: impl RawPayload, path: &[Text]) -> Said {
+    let Some(value) = json.find(path) else { return Said::Nothing };
+    let value = value.written().trim_ascii();
+    match value {
+        "null" => Said::Nothing,
+        "false" => Said::No,
+        "true" => Said::Bare,
+        // A number or a text has no parts, either: LSP's `"textDocumentSync":2`.
+        _ if !value.starts_with(['{', '[']) => Said::Bare,
+        _ => match serde_json::from_str::<path::Entries<'_>>(value) {
+            Ok(entries) if entries.0.iter().all(|(_, value)| value.get() == "null") => Said::Bare,
+            _ => Said::Parts,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_said_of_a_capability() {
+        let json = r#"{"a":{},"b":{"x":null, "y" : null},"c":{"x":{}},"d":{"x":false},"e":true,"f":false,"g":null,
+            "h":[],"i":"yes","j":{"k":{ }},"l":2}"#;
+        let mut reader = JsonReader::default();
+        let read = reader.read(json).unwrap();
+        let of = |key: &str| {
+            let path: Vec<Text> = key.split('/').map(|key| Text::Owned(key.to_owned())).collect();
+            let found = said(json, &path);
+            assert_eq!(said(read, &path), found, "{key}");
+            found
+        };
+        assert_eq!(["a", "b", "e", "i", "j/k", "l"].map(of), [Said::Bare; 6]);
+        assert_eq!(["c", "d", "h", "j"].map(of), [Said::Parts; 4]);
+        assert_eq!((of("f"), of("d/x")), (Said::No, Said::No));
+        assert_eq!(["g", "b/x", "a/x", "nothing"].map(of), [Said::Nothing; 4]);
+    }
+}
