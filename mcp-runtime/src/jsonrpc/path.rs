@@ -13,11 +13,18 @@ use serde_json::value::RawValue;
 use super::key::JsonKey;
 use super::recognise::each_member;
 
+/// In a text of so many bytes it takes as long to prepare a search as to find all members.
+const SHORT: usize = 128;
+
 /// The raw value at a path, if it is there.
 pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     let (last, _) = path.split_last()?;
-    // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly.
-    if memmem::find(json.as_bytes(), last.as_bytes()).is_none() && memchr(b'\\', json.as_bytes()).is_none() {
+    // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly. In a short text
+    // the members are found as fast.
+    let may_be_there = json.len() <= SHORT
+        || memmem::find(json.as_bytes(), last.as_bytes()).is_some()
+        || memchr(b'\\', json.as_bytes()).is_some();
+    if !may_be_there {
         return None;
     }
     let mut here = json;
@@ -77,6 +84,12 @@ pub(crate) fn texts(json: &str, path: &[Text]) -> Vec<String> {
 /// Whether a value grants or fulfils something: it is there and neither `false` nor `null`.
 pub(crate) fn holds(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value.trim_ascii(), "false" | "null"))
+}
+
+/// Whether a value is an object without members.
+pub(crate) fn is_empty_object(json: &str) -> bool {
+    let inner = json.trim_ascii().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
 /// What an announcement says of the capability at a path. One with nothing but `null` in it has nothing in it.
@@ -221,6 +234,14 @@ mod tests {
     fn what_holds() {
         assert!(holds(Some("{}")) && holds(Some("0")) && holds(Some("\"\"")));
         assert!(!holds(None) && !holds(Some("false")) && !holds(Some(" null ")));
+    }
+
+    #[test]
+    fn empty_objects() {
+        assert!(is_empty_object("{}") && is_empty_object(" {\n } "));
+        for other in ["", "{", "}", "[]", "null", r#"{"a":1}"#, "{}{}"] {
+            assert!(!is_empty_object(other), "{other}");
+        }
     }
 
     #[test]

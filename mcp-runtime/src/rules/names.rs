@@ -8,8 +8,8 @@ use mcp_protocol_machine::protocol::{
 };
 use mcp_protocol_machine::{Capabilities, KeyValue, RequestId, Said, Token};
 
-use crate::jsonrpc::parse_id;
-use crate::jsonrpc::path::{find, holds, said};
+use crate::jsonrpc::path::{find, holds, is_empty_object, said};
+use crate::jsonrpc::{JsonKey, parse_id};
 
 /// An index over the messages of one protocol, as one role sees them.
 #[derive(Debug)]
@@ -280,8 +280,8 @@ pub(crate) fn fits(condition: Option<&Condition>, payload: Option<&str>) -> bool
     match &condition.literal {
         None => holds(value),
         Some(literal) => value
-            .and_then(|value| serde_json::from_str::<String>(value).ok())
-            .is_some_and(|value| value == **literal),
+            .and_then(|value| serde_json::from_str(value).ok())
+            .is_some_and(|JsonKey(value)| value == **literal),
     }
 }
 
@@ -302,6 +302,10 @@ pub(crate) fn announced(
     payload: Option<&str>,
 ) -> Capabilities {
     let all = payload.and_then(|payload| find(payload, &announcement.path));
+    if all.is_none_or(is_empty_object) {
+        // Nothing is said of any of them.
+        return Capabilities::none();
+    }
     Capabilities::announced(protocol, announcement, |path| all.map_or(Said::Nothing, |all| said(all, path)))
 }
 

@@ -232,7 +232,9 @@ mod tests {
         let mut work = work(
             async move {
                 let carried = Arc::clone(&of_program);
-                let carrying = async move { drop(carried.fetch_add(1, Ordering::Relaxed)) };
+                let carrying = async move {
+                    carried.fetch_add(1, Ordering::Relaxed);
+                };
                 assert!(begun.carry(Box::pin(carrying)).is_ok());
                 // It waits, and goes on at once.
                 tokio::task::yield_now().await;
