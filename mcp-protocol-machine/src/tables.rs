@@ -139,8 +139,8 @@ impl fmt::Display for TableError {
 
 impl std::error::Error for TableError {}
 
-/// Looks once at everything that the checker will follow blindly.
-pub(crate) fn examine(protocol: &Protocol, side: Side) -> Result<(), TableError> {
+/// Looks once at everything that the checker will follow blindly. Returns the role of the side.
+pub(crate) fn examine(protocol: &Protocol, side: Side) -> Result<&Role, TableError> {
     for during in protocol.gates.iter().filter_map(|gate| gate.during.as_ref()) {
         for request in during.requests.iter() {
             protocol.message(*request).ok_or(TableError::NoMessage(*request))?;
@@ -179,7 +179,7 @@ pub(crate) fn examine(protocol: &Protocol, side: Side) -> Result<(), TableError>
             return Err(TableError::BadFork(index));
         }
     }
-    Ok(())
+    Ok(role)
 }
 
 /// Whether a fork is, through forks, a part of itself.

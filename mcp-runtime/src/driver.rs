@@ -9,6 +9,7 @@
 //! is over: the engine says so by [`Finish`].
 
 mod byte_queue;
+mod carrier;
 mod clock;
 mod content_length;
 mod delivery;
@@ -27,6 +28,9 @@ pub use crate::epoch::Epoch;
 pub use crate::error::end::End;
 pub(crate) use crate::error::{Means, Outcome};
 pub(crate) use byte_queue::{DirectOutput, WrittenNow};
+pub use carrier::Carrier;
+#[cfg(feature = "http-server")]
+pub(crate) use carrier::{Carry, Carrying};
 pub(crate) use clock::Clocked;
 pub use delivery::{Delivery, Extension, Received, RequestTag};
 pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, SessionStatus, TransportEvent};

@@ -50,6 +50,7 @@
 //! The names that most programs use are at the root, too.
 #![warn(missing_docs, clippy::missing_errors_doc)]
 
+mod bell;
 mod budget;
 mod checked;
 mod clock;

@@ -1,5 +1,7 @@
 //! [`Checker`]: the state of a session, as one side's role has it.
 
+use std::sync::Arc;
+
 use crate::bodies::Bodies;
 use crate::capability::Capabilities;
 use crate::channels::Channels;
@@ -15,8 +17,11 @@ use crate::sub_sessions::SubSessions;
 use crate::tables::{Derived, ProtocolRef, TableError, examine};
 use crate::trail::Trail;
 
-static BODIES_OF_CLIENTS: Derived<Bodies> = Derived::new();
-static BODIES_OF_SERVERS: Derived<Bodies> = Derived::new();
+/// The bodies of a role, once its tables were examined.
+type Examined = Result<Arc<Bodies>, TableError>;
+
+static EXAMINED_CLIENTS: Derived<Examined> = Derived::new();
+static EXAMINED_SERVERS: Derived<Examined> = Derived::new();
 
 /// Follows one role's machine through a session.
 ///
@@ -116,7 +121,15 @@ impl Checker {
         others: &[StateIndex],
     ) -> Result<Checker, TableError> {
         let protocol = protocol.into();
-        examine(&protocol, side)?;
+        let examined = match side {
+            Side::Client => &EXAMINED_CLIENTS,
+            Side::Server => &EXAMINED_SERVERS,
+        };
+        let examined = examined.of(&protocol, |protocol| {
+            let role = examine(protocol, side)?;
+            Ok(Arc::new(Bodies::new(protocol, role)))
+        });
+        let bodies = Examined::clone(&examined)?;
         for state in others.iter().chain([&state]) {
             protocol.role(side).and_then(|role| role.state(*state)).ok_or(TableError::NoState(*state))?;
         }
@@ -124,13 +137,6 @@ impl Checker {
         let unseen = state != Role::START || !others.is_empty();
         let next = Receipts::default().next();
         let trail = if unseen { Trail::unseen(next, next) } else { Trail::default() };
-        let bodies = match side {
-            Side::Client => &BODIES_OF_CLIENTS,
-            Side::Server => &BODIES_OF_SERVERS,
-        };
-        let bodies = bodies.of(&protocol, |protocol| {
-            protocol.role(side).map(|role| Bodies::new(protocol, role)).unwrap_or_default()
-        });
         let initial = |side| match protocol.is_open_until_announced(side) {
             true => Capabilities::unknown(),
             false => Capabilities::none(),

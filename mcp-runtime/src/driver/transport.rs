@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::sync::Arc;
 
+use super::carrier::Carrier;
 use super::endpoint::Endpoint;
 use super::limits::SharedLimits;
 
@@ -10,7 +11,7 @@ use super::limits::SharedLimits;
 ///
 /// ```
 /// use std::sync::Arc;
-/// use mcp_runtime::driver::{Endpoint, SharedLimits, Transport};
+/// use mcp_runtime::driver::{Carrier, Endpoint, SharedLimits, Transport};
 ///
 /// /// Notes in the log when the session of another transport ends.
 /// struct Logged<T>(T);
@@ -28,12 +29,17 @@ use super::limits::SharedLimits;
 ///     fn limits(&self) -> SharedLimits {
 ///         self.0.limits()
 ///     }
+///
+///     fn carrier(&self) -> Carrier {
+///         self.0.carrier()
+///     }
 /// }
 /// ```
 pub trait Transport: Send + 'static {
     /// Carries the session of `endpoint` to its end; returns when nothing is left to do.
     ///
-    /// The future is spawned once on a tokio runtime with I/O and time enabled. Dropping it early drops everything at
+    /// The future is polled on a tokio runtime with I/O and time enabled, in a task of its own unless
+    /// [`carrier`](Self::carrier) says otherwise. Dropping it early drops everything at
     /// once.
     fn run(self, endpoint: Arc<dyn Endpoint>) -> impl Future<Output = ()> + Send;
 
@@ -54,5 +60,10 @@ pub trait Transport: Send + 'static {
     /// Returns the limits that the session shares with others. It is called once, before [`run`](Self::run).
     fn limits(&self) -> SharedLimits {
         SharedLimits::default()
+    }
+
+    /// Returns where the future of [`run`](Self::run) is polled. It is called once, before that.
+    fn carrier(&self) -> Carrier {
+        Carrier::default()
     }
 }

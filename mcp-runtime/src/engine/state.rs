@@ -87,9 +87,19 @@ impl Engine {
         side: Side,
         options: Arc<Options>,
     ) -> Result<Engine, TableError> {
+        Engine::sharing(protocol, side, options, &SharedLimits::default())
+    }
+
+    /// An engine that draws on budgets which it shares with others, too.
+    pub(crate) fn sharing(
+        protocol: ProtocolRef,
+        side: Side,
+        options: Arc<Options>,
+        limits: &SharedLimits,
+    ) -> Result<Engine, TableError> {
         let rules = Rules::new(protocol, side, Arc::clone(&options))?;
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
-        let input = Account::of([own]);
+        let input = limits.bytes.within(own);
         let mut calls = Calls::default();
         calls.start_ids_at(options.first_id);
         Ok(Engine {
@@ -115,13 +125,6 @@ impl Engine {
             epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),
         })
-    }
-
-    /// The same engine, which draws on budgets that it shares with others, too.
-    pub(crate) fn sharing(mut self, limits: &SharedLimits) -> Engine {
-        let own = Budget::new(Holder::Session, "max_input_bytes", self.options.max_input_bytes);
-        self.input = limits.bytes.within(own);
-        self
     }
 
     /// An engine for a protocol that cannot be followed; it is to be ended at once, with the reason.

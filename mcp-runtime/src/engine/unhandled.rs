@@ -8,7 +8,7 @@ use crate::report::Report;
 impl Engine {
     /// A handler of the session, or of a sub-session, begins: each request that needs a capability, and whether the
     /// handler leaves it to its default method.
-    pub(crate) fn handler_began(&mut self, requests: Vec<(MessageIndex, bool)>) {
+    pub(crate) fn handler_began(&mut self, requests: &[(MessageIndex, bool)]) {
         self.unhandled.begin(requests);
         self.report_unhandled();
     }
@@ -16,6 +16,12 @@ impl Engine {
     /// A handler has begun, or this side has announced what it can do: reports each capability that was announced and of
     /// which no request has a handler. Each is reported once.
     pub(super) fn report_unhandled(&mut self) {
+        let is_announced = |request: &MessageIndex| {
+            self.rules.message(*request).is_some_and(|table| self.rules.announced_for(table).is_some())
+        };
+        if !self.unhandled.waiting().iter().any(is_announced) {
+            return;
+        }
         let mut found: Vec<(String, Vec<MessageIndex>)> = Vec::new();
         let mut waiting = Vec::new();
         for request in self.unhandled.take() {

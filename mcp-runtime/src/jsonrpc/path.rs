@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use mcp_protocol_machine::protocol::Text;
-use memchr::memchr;
+use memchr::{memchr, memmem};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
@@ -12,11 +12,18 @@ use serde_json::value::RawValue;
 use super::key::JsonKey;
 use super::recognise::each_member;
 
+/// In a text of so many bytes it takes as long to prepare a search as to find all members.
+const SHORT: usize = 128;
+
 /// The raw value at a path, if it is there.
 pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     let (last, _) = path.split_last()?;
-    // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly.
-    if !json.contains(&**last) && memchr(b'\\', json.as_bytes()).is_none() {
+    // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly. In a short text
+    // the members are found as fast.
+    let may_be_there = json.len() <= SHORT
+        || memmem::find(json.as_bytes(), last.as_bytes()).is_some()
+        || memchr(b'\\', json.as_bytes()).is_some();
+    if !may_be_there {
         return None;
     }
     let mut here = json;
@@ -35,6 +42,21 @@ pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
         here = Seek(key).deserialize(&mut reader).ok()??.get();
     }
     Some(here)
+}
+
+/// The raw values of several keys of one object, found in one pass. The last of equal keys counts, as in [`find`].
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+pub(crate) fn find_each<'a, const KEYS: usize>(
+    json: &'a str,
+    keys: [&'static str; KEYS],
+) -> [Option<&'a str>; KEYS] {
+    let mut found = [None; KEYS];
+    let is_plain = each_member(json, usize::MAX, |name, value| {
+        if let Some((_, place)) = keys.iter().zip(&mut found).find(|(key, _)| **key == name) {
+            *place = Some(value);
+        }
+    });
+    if is_plain.is_some() { found } else { keys.map(|key| find(json, &[Text::Borrowed(key)])) }
 }
 
 /// The texts at a path that goes into each element of the lists that it meets.
@@ -61,6 +83,12 @@ pub(crate) fn texts(json: &str, path: &[Text]) -> Vec<String> {
 /// Whether a value grants or fulfils something: it is there and neither `false` nor `null`.
 pub(crate) fn holds(value: Option<&str>) -> bool {
     value.is_some_and(|value| !matches!(value.trim_ascii(), "false" | "null"))
+}
+
+/// Whether a value is an object without members.
+pub(crate) fn is_empty_object(json: &str) -> bool {
+    let inner = json.trim_ascii().strip_prefix('{').and_then(|rest| rest.strip_suffix('}'));
+    inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
 /// Finds the value of one key of an object; anything else has none.
@@ -167,10 +195,36 @@ mod tests {
         assert_eq!(find("7", &path(&["a"])), None);
     }
 
+    #[cfg(any(feature = "http-server", feature = "http-client"))]
+    #[test]
+    fn several_keys_are_found_as_each_is() {
+        for json in [
+            r#"{"a":1,"b":{"a":2},"c":3}"#,
+            r#"{"\u0061":1,"c":[{}]}"#,
+            r#"{"a":1,"a":2}"#,
+            r#"{"c":{"a":1}}"#,
+            r#"{"a":1"#,
+            "[1]",
+            "7",
+            "",
+        ] {
+            let each = ["a", "b", "absent"].map(|key| find(json, &path(&[key])));
+            assert_eq!(find_each(json, ["a", "b", "absent"]), each, "{json}");
+        }
+    }
+
     #[test]
     fn what_holds() {
         assert!(holds(Some("{}")) && holds(Some("0")) && holds(Some("\"\"")));
         assert!(!holds(None) && !holds(Some("false")) && !holds(Some(" null ")));
+    }
+
+    #[test]
+    fn empty_objects() {
+        assert!(is_empty_object("{}") && is_empty_object(" {\n } "));
+        for other in ["", "{", "}", "[]", "null", r#"{"a":1}"#, "{}{}"] {
+            assert!(!is_empty_object(other), "{other}");
+        }
     }
 
     #[test]

@@ -8,6 +8,9 @@ use serde::Serialize;
 use super::dialect::Dialect;
 use super::error::RpcError;
 
+/// About how many bytes an envelope has around its method and its payload, if its id is short.
+const ENVELOPE: usize = 64;
+
 /// A payload as one line of JSON.
 pub(crate) fn payload<P: Serialize + ?Sized>(value: &P) -> Result<String, serde_json::Error> {
     let mut text = serde_json::to_string(value)?;
@@ -27,6 +30,7 @@ pub(crate) fn request(
     method: &str,
     params: Option<&str>,
 ) {
+    into.reserve(method.len() + params.map_or(0, str::len) + ENVELOPE);
     dialect.start("id", into);
     request_id(into, id);
     into.extend_from_slice(br#","method":"#);
@@ -36,6 +40,7 @@ pub(crate) fn request(
 
 /// A notification.
 pub(crate) fn notification(into: &mut Vec<u8>, dialect: Dialect, method: &str, params: Option<&str>) {
+    into.reserve(method.len() + params.map_or(0, str::len) + ENVELOPE);
     dialect.start("method", into);
     text(into, method);
     finish(into, params);
@@ -43,6 +48,7 @@ pub(crate) fn notification(into: &mut Vec<u8>, dialect: Dialect, method: &str, p
 
 /// A reply.
 pub(crate) fn result(into: &mut Vec<u8>, dialect: Dialect, id: &RequestId, result: &str) {
+    into.reserve(result.len() + ENVELOPE);
     dialect.start("id", into);
     request_id(into, id);
     into.extend_from_slice(br#","result":"#);

@@ -143,7 +143,7 @@ impl Default for Options {
     fn default() -> Options {
         Options {
             max_message_bytes: 16 * 1024 * 1024,
-            max_depth: 100,
+            max_depth: Options::MAX_DEPTH,
             max_batch: 1024,
             max_incoming: 1024,
             max_early: 64,
@@ -195,6 +195,9 @@ macro_rules! setters {
 }
 
 impl Options {
+    /// The default of [`max_depth`](Self::max_depth).
+    pub(crate) const MAX_DEPTH: usize = 100;
+
     /// The defaults.
     pub fn new() -> Options {
         Options::default()

@@ -42,6 +42,9 @@ impl Rules {
     /// The error for a request of the peer that does not announce what this side requires, where each request of the peer
     /// announces what it can do.
     pub(crate) fn missing_in_request(&self, message: MessageIndex, params: Option<&str>) -> Option<Error> {
+        if self.options.required().is_empty() {
+            return None;
+        }
         self.message(message).filter(|table| table.kind == Kind::Request)?;
         let peer = self.side.other();
         let place = self.protocol.announcement_of_each_request(peer)?;

@@ -8,8 +8,8 @@ use mcp_protocol_machine::protocol::{
 };
 use mcp_protocol_machine::{Capabilities, IdTable, KeyValue, RequestId, Said, Token};
 
-use crate::jsonrpc::path::holds;
-use crate::jsonrpc::{RawPayload, parse_id, said};
+use crate::jsonrpc::path::{holds, is_empty_object};
+use crate::jsonrpc::{JsonKey, RawPayload, parse_id, said};
 
 /// An index over the messages of one protocol, as one role sees them.
 #[derive(Debug)]
@@ -284,8 +284,8 @@ pub(crate) fn fits(condition: Option<&Condition>, payload: Option<impl RawPayloa
     match &condition.literal {
         None => holds(value),
         Some(literal) => value
-            .and_then(|value| serde_json::from_str::<String>(value).ok())
-            .is_some_and(|value| value == **literal),
+            .and_then(|value| serde_json::from_str(value).ok())
+            .is_some_and(|JsonKey(value)| value == **literal),
     }
 }
 
@@ -306,6 +306,10 @@ pub(crate) fn announced(
     payload: Option<impl RawPayload>,
 ) -> Capabilities {
     let all = payload.and_then(|payload| payload.find(&announcement.path));
+    if all.is_none_or(|all| is_empty_object(all.written())) {
+        // Nothing is said of any of them.
+        return Capabilities::none();
+    }
     Capabilities::announced(protocol, announcement, |path| all.map_or(Said::Nothing, |all| said(all, path)))
 }
 

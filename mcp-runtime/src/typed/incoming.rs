@@ -95,7 +95,7 @@ impl IncomingQueue {
 
     /// A handler begins: each request that needs a capability, and whether the handler leaves it to its default method.
     /// What this side has announced and no handler implements is reported.
-    pub fn begin_handler(&self, requests: Vec<(MessageIndex, bool)>) {
+    pub fn begin_handler(&self, requests: &[(MessageIndex, bool)]) {
         self.link.with(|engine| engine.handler_began(requests));
     }
 

@@ -2,11 +2,11 @@
 
 use std::future::{Future, pending, poll_fn};
 use std::pin::{Pin, pin};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll, Wake, Waker};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
+use crate::bell::Bell;
 use crate::engine::{Engine, Link};
 
 /// Waits until a session has been over for so long; without a limit it does not end.
@@ -34,49 +34,17 @@ async fn when_woken<T>(mut future: Pin<&mut impl Future<Output = T>>) -> T {
         } else if !bell.has_rung() {
             return Poll::Pending;
         }
-        bell.rung.store(false, Ordering::Release);
+        bell.take_rung();
         future.as_mut().poll(&mut Context::from_waker(&waker))
     })
     .await
 }
 
-/// Whether a future was woken, and the task that polls it.
-#[derive(Debug, Default)]
-struct Bell {
-    rung: AtomicBool,
-    task: Mutex<Option<Waker>>,
-}
-
-impl Bell {
-    /// Wakes this task from here on.
-    fn ring_in(&self, task: Waker) {
-        // What is done under the lock does not panic, and the waker that goes is dropped without it.
-        let before = self.task.lock().unwrap_or_else(PoisonError::into_inner).replace(task);
-        drop(before);
-    }
-
-    fn has_rung(&self) -> bool {
-        self.rung.load(Ordering::Acquire)
-    }
-}
-
-impl Wake for Bell {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        self.rung.store(true, Ordering::Release);
-        let task = self.task.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some(task) = task {
-            task.wake();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::cell::{Cell, RefCell};
+    use std::sync::atomic::Ordering;
+    use std::task::Wake;
 
     use super::*;
 

@@ -390,20 +390,17 @@ macro_rules! __incoming {
                 self,
                 handler: impl $handler,
             ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
-                self.queue.begin_handler(Self::gated(&handler));
+                self.begin_handler(&handler);
                 let handler = ::std::sync::Arc::new(handler);
                 self.queue.serve(move |arrival| Self::dispatch(handler.clone(), arrival))
             }
 
-            /// The requests that need a capability, and whether a handler leaves them to their default methods.
-            #[allow(unused_mut)]
-            fn gated<H: $handler>(_: &H) -> ::std::vec::Vec<($crate::__private::MessageIndex, bool)> {
-                let mut gated = ::std::vec::Vec::new();
-                $($(
-                    let default = $crate::__private::roles::unhandled! { $gated $kind $carried H, $method };
-                    gated.push((super::messages::$message, default));
-                )?)*
-                gated
+            /// Names the requests that need a capability, and whether a handler leaves them to their default methods.
+            fn begin_handler<H: $handler>(&self, _: &H) {
+                self.queue.begin_handler(&[$($((
+                    super::messages::$message,
+                    $crate::__private::roles::unhandled! { $gated $kind $carried H, $method },
+                ),)?)*]);
             }
 
             fn dispatch(

@@ -62,9 +62,8 @@ impl Session {
         bring: impl FnOnce(&mut Engine) -> Result<(), TableError>,
     ) -> Session {
         let options = Arc::new(options);
-        let limits = transport.limits();
-        let engine = Engine::new(protocol.clone(), side, Arc::clone(&options));
-        let engine = engine.map(|engine| engine.sharing(&limits));
+        let (limits, carrier) = (transport.limits(), transport.carrier());
+        let engine = Engine::sharing(protocol.clone(), side, Arc::clone(&options), &limits);
         let engine = engine.and_then(|mut engine| bring(&mut engine).map(|()| engine));
         let (mut engine, unusable) = match engine {
             Ok(engine) => (engine, None),
@@ -81,7 +80,7 @@ impl Session {
         let link = Link::new(engine, protocol, side, options, limits);
         if let (None, Ok(runtime)) = (hopeless, runtime) {
             link.tick(tokio::time::Instant::now().into_std());
-            runtime.spawn(carry(transport, link.clone()));
+            carrier.start(&runtime, carry(transport, link.clone()));
         }
         Session {
             channel: Channel::new(link, None, None, state),

@@ -94,6 +94,7 @@ fn the_runtime() {
         order: &[
             "epoch",
             "clock",
+            "bell",
             "budget",
             "panics",
             "jsonrpc",

@@ -18,8 +18,8 @@ pub(crate) struct UnhandledRequests {
 
 impl UnhandledRequests {
     /// A handler begins: each request that needs a capability, and whether the handler leaves it to its default method.
-    pub(crate) fn begin(&mut self, requests: impl IntoIterator<Item = (MessageIndex, bool)>) {
-        for (request, is_default) in requests {
+    pub(crate) fn begin(&mut self, requests: &[(MessageIndex, bool)]) {
+        for &(request, is_default) in requests {
             if !is_default {
                 self.implemented.insert(request);
             } else if !self.waiting.contains(&request) {
@@ -28,6 +28,11 @@ impl UnhandledRequests {
         }
         let implemented = &self.implemented;
         self.waiting.retain(|request| !implemented.contains(request));
+    }
+
+    /// Those that were not reported.
+    pub(crate) fn waiting(&self) -> &[MessageIndex] {
+        &self.waiting
     }
 
     /// Takes those that were not reported.
@@ -59,8 +64,8 @@ mod tests {
     fn what_one_handler_implements_does_not_wait_for_another() {
         let [first, second, third] = [0, 1, 2].map(MessageIndex);
         let mut unhandled = UnhandledRequests::default();
-        unhandled.begin([(first, true), (second, true)]);
-        unhandled.begin([(first, false), (second, true), (third, true)]);
+        unhandled.begin(&[(first, true), (second, true)]);
+        unhandled.begin(&[(first, false), (second, true), (third, true)]);
         assert!(unhandled.implements(|request| request == first));
         assert_eq!(unhandled.take(), [second, third]);
         assert_eq!(unhandled.take(), []);

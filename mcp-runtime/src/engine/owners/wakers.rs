@@ -24,7 +24,32 @@ struct Waits {
     /// None while it waits for nothing.
     waker: Option<Waker>,
     /// The lists that the slot stands in: as many as the future waits for things, which is seldom more than one.
-    lists: Vec<ListNumber>,
+    lists: Lists,
+}
+
+/// Numbers of lists. One takes no allocation.
+#[derive(Debug, Default)]
+struct Lists {
+    one: Option<ListNumber>,
+    others: Vec<ListNumber>,
+}
+
+impl Lists {
+    fn has(&self, list: ListNumber) -> bool {
+        self.one == Some(list) || self.others.contains(&list)
+    }
+
+    fn add(&mut self, list: ListNumber) {
+        match self.one {
+            None => self.one = Some(list),
+            Some(_) => self.others.push(list),
+        }
+    }
+
+    fn remove(&mut self, list: ListNumber) {
+        self.one = self.one.filter(|one| *one != list);
+        self.others.retain(|other| *other != list);
+    }
 }
 
 impl Slot {
@@ -82,10 +107,10 @@ impl Waiting {
         let mut waits = slot.lock();
         keep(&mut waits.waker, context, effects);
         let number = *self.number.get_or_insert_with(ListNumber::next);
-        if waits.lists.contains(&number) {
+        if waits.lists.has(number) {
             return;
         }
-        waits.lists.push(number);
+        waits.lists.add(number);
         drop(waits);
         if self.slots.len() == self.slots.capacity() {
             self.slots.retain(|other| other.strong_count() > 0);
@@ -97,7 +122,9 @@ impl Waiting {
     pub(crate) fn wake(&mut self, effects: &mut Effects) {
         for slot in self.slots.drain(..).filter_map(|slot| slot.upgrade()) {
             let mut waits = slot.lock();
-            waits.lists.retain(|list| Some(*list) != self.number);
+            if let Some(number) = self.number {
+                waits.lists.remove(number);
+            }
             if let Some(waker) = waits.waker.take() {
                 effects.wake(waker);
             }

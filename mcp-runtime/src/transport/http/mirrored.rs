@@ -12,16 +12,14 @@ use mcp_protocol_machine::protocol::Text;
 use serde_json::Value;
 
 use super::headers::PARAM_PREFIX;
-use crate::jsonrpc::path::find;
+use crate::jsonrpc::JsonKey;
+use crate::jsonrpc::path::{find, find_each};
 
-const META: Text = Cow::Borrowed("_meta");
-/// Where a request says its revision.
-const VERSION: &[Text] = &[META, Cow::Borrowed("io.modelcontextprotocol/protocolVersion")];
-/// Where a request says what its client can do.
-#[cfg(feature = "http-server")]
-const CAPABILITIES: &[Text] = &[META, Cow::Borrowed("io.modelcontextprotocol/clientCapabilities")];
-const BY_NAME: &[Text] = &[Cow::Borrowed("name")];
-const BY_URI: &[Text] = &[Cow::Borrowed("uri")];
+const META: &str = "_meta";
+/// Where the metadata of a request says its revision.
+const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+/// Where it says what its client can do.
+const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// The request that calls a tool.
 pub(super) const CALL_TOOL: &str = "tools/call";
@@ -34,25 +32,35 @@ const ANNOTATION: &str = "x-mcp-header";
 /// What a value begins and ends with that is written in Base64.
 const ENCODED: (&str, &str) = ("=?base64?", "?=");
 
-/// The JSON value with which a request says its revision.
-pub(super) fn version(params: Option<&str>) -> Option<&str> {
-    find(params?, VERSION)
+/// What a message says that its head repeats, in addition to its method.
+#[derive(Debug, Default)]
+pub(super) struct Mirrored<'a> {
+    /// Its revision, as a JSON value.
+    pub(super) version: Option<&'a str>,
+    /// What its client can do, as a JSON value.
+    #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "only servers look at it"))]
+    pub(super) capabilities: Option<&'a str>,
+    /// The name, or the URI, of what the message is about, if its head repeats that.
+    pub(super) name: Option<Cow<'a, str>>,
 }
 
-/// Whether a request says what its client can do.
-#[cfg(feature = "http-server")]
-pub(super) fn says_capabilities(params: Option<&str>) -> bool {
-    params.and_then(|params| find(params, CAPABILITIES)).is_some_and(|value| value.starts_with('{'))
+impl<'a> Mirrored<'a> {
+    pub(super) fn of(method: &str, params: Option<&'a str>) -> Mirrored<'a> {
+        let Some(params) = params else { return Mirrored::default() };
+        let [meta, name, uri] = find_each(params, [META, "name", "uri"]);
+        let [version, capabilities] = meta.map_or([None; 2], |meta| find_each(meta, [VERSION, CAPABILITIES]));
+        let about = match method {
+            CALL_TOOL | "prompts/get" => name,
+            "resources/read" => uri,
+            _ => None,
+        };
+        Mirrored { version, capabilities, name: about.and_then(text) }
+    }
 }
 
-/// The name, or the URI, of what a request is about, if its head repeats that.
-pub(super) fn name(method: &str, params: Option<&str>) -> Option<String> {
-    let path = match method {
-        CALL_TOOL | "prompts/get" => BY_NAME,
-        "resources/read" => BY_URI,
-        _ => return None,
-    };
-    serde_json::from_str(find(params?, path)?).ok()
+/// The text that a JSON value is.
+pub(super) fn text(json: &str) -> Option<Cow<'_, str>> {
+    serde_json::from_str(json).ok().map(|JsonKey(text)| text)
 }
 
 /// A text as the value of a header. What cannot stand in one is written in Base64.

@@ -1,7 +1,10 @@
 //! The server, against raw clients.
 
-use std::sync::atomic::Ordering;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use axum::extract::Request;
+use axum::middleware::{Next, from_fn};
 use integration_tests::http::test_server::TestServer;
 use integration_tests::http::wire::Ask;
 use mcp_protocols::types::{
@@ -348,6 +351,48 @@ async fn one_endpoint_serves_clients_with_and_without_sessions() {
     legacy.close().await.unwrap();
     modern.close().await.unwrap();
     serving.abort();
+}
+
+/// Notes how many tasks there are while it answers.
+struct Counting(Arc<AtomicUsize>);
+
+impl mcp_2026_07_28::server::Handler for Counting {
+    async fn discover(
+        &self,
+        context: mcp_2026_07_28::server::Context,
+        params: mcp_2026_07_28::types::RequestParams,
+    ) -> Result<mcp_2026_07_28::types::DiscoverResult, RpcError> {
+        self.0.store(alive_tasks(), Ordering::Relaxed);
+        Modern.discover(context, params).await
+    }
+}
+
+fn alive_tasks() -> usize {
+    tokio::runtime::Handle::current().metrics().num_alive_tasks()
+}
+
+#[tokio::test]
+async fn a_request_whose_handler_does_not_wait_costs_no_task() {
+    let (before, during) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let noted = during.clone();
+    let server = HttpServer::new(ServerOptions::default(), move |transport| {
+        let counting = Counting(noted.clone());
+        async move { mcp_2026_07_28::McpServer::new(transport).incoming().serve(counting).await }
+    });
+    let noted = before.clone();
+    let count = move |request: Request, next: Next| {
+        noted.store(alive_tasks(), Ordering::Relaxed);
+        next.run(request)
+    };
+    let router = axum::Router::new().route("/mcp", server.method_router()).layer(from_fn(count));
+    let mut wire = integration_tests::http::test_server::connect(&router);
+    // With the first request a task begins that looks for clients which read nothing.
+    for id in 1..=2 {
+        assert_eq!(wire.ask(&request(id, "server/discover", json!({}))).await.head.status, 200);
+    }
+    assert_eq!(during.load(Ordering::Relaxed), before.load(Ordering::Relaxed));
+    assert_eq!(alive_tasks(), before.load(Ordering::Relaxed), "nothing is left of it");
+    assert_eq!(server.session_count(), 0);
 }
 
 #[tokio::test]

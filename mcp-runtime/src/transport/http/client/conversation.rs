@@ -31,6 +31,9 @@ use crate::transport::http::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESS
 /// Both forms that an answer may have.
 const EITHER: &str = "application/json, text/event-stream";
 
+/// How many headers most requests have in addition to what they repeat, with those that are added on their way.
+const HEADERS: usize = 6;
+
 /// The shortest wait before a stream is opened again, also if the server asks for none.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
@@ -188,16 +191,17 @@ impl Conversation {
         tasks.spawn_on(task, &self.runtime);
     }
 
-    /// Sends a request whose head names the session, with what `add` adds to it. If the server asks who sends it, the provider
+    /// Sends a request whose head names the session and repeats parts of its message, with what `add` adds to it. If the server asks who sends it, the provider
     /// of headers may have it sent again.
     pub(super) async fn send(
         &self,
         method: Method,
         identity: &SessionIdentity,
+        repeated: &[(HeaderName, HeaderValue)],
         mut add: impl FnMut(RequestBuilder) -> RequestBuilder + Send,
     ) -> Result<Response, HttpError> {
         let Some(provider) = &self.header_provider else {
-            return Ok(add(self.request(method, identity, HeaderMap::new())).send().await?);
+            return Ok(add(self.request(method, identity, HeaderMap::new(), repeated)).send().await?);
         };
         // At the end of a session no user is asked to log in.
         let most = if method == Method::DELETE { 1 } else { MOST_ATTEMPTS };
@@ -206,7 +210,7 @@ impl Conversation {
             attempts += 1;
             let mut sent = provider.provide().await.map_err(HttpError::Headers)?;
             sent.values_mut().for_each(|value| value.set_sensitive(true));
-            let response = add(self.request(method.clone(), identity, sent.clone())).send().await?;
+            let response = add(self.request(method.clone(), identity, sent.clone(), repeated)).send().await?;
             let status = response.status();
             if attempts == most || !Challenge::is_one(status) {
                 return Ok(response);
@@ -219,12 +223,19 @@ impl Conversation {
         }
     }
 
-    fn request(&self, method: Method, identity: &SessionIdentity, provided: HeaderMap) -> RequestBuilder {
+    fn request(
+        &self,
+        method: Method,
+        identity: &SessionIdentity,
+        provided: HeaderMap,
+        repeated: &[(HeaderName, HeaderValue)],
+    ) -> RequestBuilder {
         let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
         let posts = method == Method::POST;
         let mut request = reqwest::Request::new(method, self.url.clone());
         let headers = request.headers_mut();
-        headers.clone_from(&self.headers);
+        headers.reserve(HEADERS + self.headers.len() + provided.len() + repeated.len());
+        headers.extend(self.headers.clone());
         headers.extend(provided);
         headers.values_mut().for_each(|value| value.set_sensitive(true));
         headers.insert(ACCEPT, HeaderValue::from_static(accepts));
@@ -236,6 +247,9 @@ impl Conversation {
         }
         if let Some(version) = &identity.version {
             headers.insert(VERSION, version.clone());
+        }
+        for (name, value) in repeated {
+            headers.insert(name.clone(), value.clone());
         }
         RequestBuilder::from_parts(self.client.clone(), request)
     }
@@ -378,7 +392,7 @@ impl Conversation {
     /// Tells the server that a session is over.
     async fn delete(&self, identity: Option<SessionIdentity>) {
         let Some(identity) = identity else { return };
-        let deleting = self.send(Method::DELETE, &identity, |request| request);
+        let deleting = self.send(Method::DELETE, &identity, &[], |request| request);
         // A server may not permit this, or be gone; either way there is nothing more to be done.
         match tokio::time::timeout(self.options.delete_within, deleting).await {
             Ok(Ok(response)) => tracing::debug!(status = %response.status(), "the session was deleted"),

@@ -38,7 +38,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
             // Another session knows nothing of this one's events.
             (last, opened) = (None, false);
         }
-        let opening = conversation.send(Method::GET, &identity, |request| match &last {
+        let opening = conversation.send(Method::GET, &identity, &[], |request| match &last {
             Some(last) => request.header(LAST_EVENT_ID, last),
             None => request,
         });

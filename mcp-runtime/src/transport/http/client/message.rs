@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use reqwest::header::HeaderMap;
+use reqwest::header::{HeaderName, HeaderValue};
 
 use super::repeated::RepeatedHeaders;
 use crate::driver::{Epoch, MessageKind, Outgoing};
@@ -46,8 +46,8 @@ impl PostMessage {
     }
 
     /// What its head repeats.
-    pub(super) fn repeated(&self) -> HeaderMap {
-        self.repeated.as_ref().map(|repeated| repeated.headers.clone()).unwrap_or_default()
+    pub(super) fn repeated(&self) -> &[(HeaderName, HeaderValue)] {
+        self.repeated.as_ref().map_or(&[], |repeated| &repeated.headers)
     }
 
     /// Whether the answer lists tools, and it matters which parameters their calls repeat.

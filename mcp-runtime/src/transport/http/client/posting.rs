@@ -121,8 +121,8 @@ async fn post(
         return Err(Over::Reconnected.into());
     }
     let repeated = message.repeated();
-    let add = |request: RequestBuilder| request.headers(repeated.clone()).body(body());
-    conversation.send(Method::POST, identity, add).await.map_err(not_delivered)
+    let add = |request: RequestBuilder| request.body(body());
+    conversation.send(Method::POST, identity, repeated, add).await.map_err(not_delivered)
 }
 
 /// Notes once that a message is no longer on its way, at the latest when its delivery is dropped.
@@ -286,7 +286,7 @@ async fn stream(
         failures += 1;
         // Event ids mean something in the session that they came in only.
         let resuming =
-            conversation.send(Method::GET, identity, |request| request.header(LAST_EVENT_ID, last));
+            conversation.send(Method::GET, identity, &[], |request| request.header(LAST_EVENT_ID, last));
         match resuming.await {
             Ok(answer) if answer.status().is_success() && has_form(&answer, EVENT_STREAM) => {
                 *response = answer;

@@ -64,7 +64,8 @@ async fn begin(
     let mut opened: Option<(PostMessage, Bytes)> = None;
     for message in said {
         let said = message.text.clone();
-        let response = conversation.send(Method::POST, &identity, |request| request.body(said.clone())).await;
+        let response =
+            conversation.send(Method::POST, &identity, &[], |request| request.body(said.clone())).await;
         let mut response = response.map_err(undelivered)?;
         let status = response.status();
         if identity.id.is_some() && conversation.options.unknown_session.contains(&status.as_u16()) {
@@ -142,7 +143,7 @@ async fn reply(
         }
         for answer in answers {
             let sent =
-                conversation.send(Method::POST, identity, |request| request.body(answer.clone())).await;
+                conversation.send(Method::POST, identity, &[], |request| request.body(answer.clone())).await;
             if let Err(error) = sent {
                 tracing::debug!(%error, "an answer was not delivered");
             }

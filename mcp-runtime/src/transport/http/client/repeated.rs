@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::Excerpt;
 use mcp_protocol_machine::protocol::Text;
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{HeaderName, HeaderValue};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use crate::jsonrpc::path::{find, set};
 use crate::jsonrpc::{Dialect, Envelope, parse, write};
 use crate::transport::http::headers::{METHOD, NAME, PROTOCOL_VERSION};
-use crate::transport::http::mirrored::{self, CALL_TOOL, LIST_TOOLS, ParamHeaders, encoded};
+use crate::transport::http::mirrored::{CALL_TOOL, LIST_TOOLS, Mirrored, ParamHeaders, encoded, text};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 const METHOD_HEADER: HeaderName = HeaderName::from_static(METHOD);
@@ -28,7 +28,7 @@ const MOST: usize = 1024 * 1024;
 /// What the head of a request repeats of its message.
 #[derive(Clone, Debug, Default)]
 pub(super) struct RepeatedHeaders {
-    pub(super) headers: HeaderMap,
+    pub(super) headers: Vec<(HeaderName, HeaderValue)>,
     /// The answer lists tools.
     pub(super) lists_tools: bool,
 }
@@ -41,19 +41,20 @@ impl RepeatedHeaders {
             }
             _ => return RepeatedHeaders::default(),
         };
-        let mut headers = HeaderMap::new();
+        // Most calls repeat these three.
+        let mut headers = Vec::with_capacity(3);
         let mut add = |name: HeaderName, value: &str| {
             // What was written in Base64 can stand in any header, and the rest is refused by the server.
             if let Ok(value) = HeaderValue::from_str(value) {
-                headers.insert(name, value);
+                headers.push((name, value));
             }
         };
-        let version = mirrored::version(params).and_then(|json| serde_json::from_str::<String>(json).ok());
-        if let Some(version) = version {
+        let Mirrored { version, name, .. } = Mirrored::of(&method, params);
+        if let Some(version) = version.and_then(text) {
             add(VERSION_HEADER, &version);
         }
         add(METHOD_HEADER, &method);
-        if let Some(name) = mirrored::name(&method, params) {
+        if let Some(name) = name {
             add(NAME_HEADER, &encoded(&name));
             let of_tool = tools.get(&name).filter(|_| method == CALL_TOOL);
             for (header, value) in of_tool.into_iter().flat_map(|of_tool| of_tool.of_call(params)) {
@@ -170,7 +171,8 @@ mod tests {
             let meta = json!({ "io.modelcontextprotocol/protocolVersion": "v" });
             let params = json!({ "name": name, "arguments": { "a": "Oslo" }, "_meta": meta });
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-            RepeatedHeaders::of(call.to_string().as_bytes(), tools).headers
+            let headers = RepeatedHeaders::of(call.to_string().as_bytes(), tools).headers;
+            reqwest::header::HeaderMap::from_iter(headers)
         };
         let headers = call("one", &tools);
         let text = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());

@@ -18,8 +18,8 @@
 //! ```
 //!
 //! - `service.rs`: the server, which opens and ends sessions. `options.rs`: the settings. `guard.rs`: checks the head
-//!   of a request. `requests.rs`: POST, GET and DELETE; `one_request.rs`: POST without a session. `refusal.rs`: why a
-//!   request is not served.
+//!   of a request. `requests.rs`: POST, GET and DELETE; `one_request.rs`: POST without a session, `request_work.rs`:
+//!   the work on it. `refusal.rs`: why a request is not served.
 //! - `head.rs`, `identity.rs`: the head of a request, and its client. `quotas.rs`, `clients.rs`: quotas in all and for
 //!   each client. `log_limit.rs`: limits log lines that clients can trigger.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
@@ -37,6 +37,7 @@ mod one_request;
 mod options;
 mod quotas;
 mod refusal;
+mod request_work;
 mod requests;
 mod service;
 mod session;

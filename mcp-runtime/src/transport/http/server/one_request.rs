@@ -3,9 +3,12 @@
 //! A message belongs to this kind if it names its revision by itself, or if the server's code has no handshake. Its head
 //! is compared with it before the code gets it.
 
+use std::borrow::Cow;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 
-use axum::body::Bytes;
 use axum::http::header::HeaderMap;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
@@ -16,13 +19,14 @@ use super::head::RequestHead;
 use super::options::{ServerOptions, ToolHeaders};
 use super::quotas::ClientBudgets;
 use super::refusal::{RequestRefusal, refused};
+use super::request_work::RequestWork;
 use super::service::Server;
 use super::session::HttpSessionState;
-use super::streams::Ending;
-use crate::budget::Permit;
+use super::streams::{Ending, PostAnswer};
 use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
+use crate::options::Options;
 use crate::transport::http::headers::{EVENT_STREAM, METHOD, NAME, PROTOCOL_VERSION};
-use crate::transport::http::mirrored::{self, CALL_TOOL, decoded};
+use crate::transport::http::mirrored::{self, CALL_TOOL, Mirrored, decoded};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 const METHOD_HEADER: HeaderName = HeaderName::from_static(METHOD);
@@ -42,19 +46,26 @@ impl Server {
         version.is_some_and(|version| !self.options.versions.iter().any(|known| known == version))
     }
 
-    /// Waits until the code of a session has taken it on. Returns the version of its protocol, if that has no handshake.
+    /// Waits until the code of a session that lasts has taken it on. Returns the version of its protocol, if that has no
+    /// handshake.
     pub(super) async fn taken_on(
         &self,
         session: &Arc<HttpSessionState>,
     ) -> Result<Option<String>, RequestRefusal> {
-        if !tokio::time::timeout(self.options.opening_within, session.attached()).await.unwrap_or(false) {
-            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"));
-        }
+        self.in_time(session.attached()).await?;
         let stateless = session.stateless();
-        if !session.is_for_one_request() {
-            let _ = self.has_sessions.set(stateless.is_none());
-        }
+        let _ = self.has_sessions.set(stateless.is_none());
         Ok(stateless)
+    }
+
+    /// Waits until a session is taken on, or is not in time.
+    async fn in_time(&self, taken_on: impl Future<Output = bool>) -> Result<(), RequestRefusal> {
+        match tokio::time::timeout(self.options.opening_within, taken_on).await {
+            Ok(true) => Ok(()),
+            Ok(false) | Err(_) => {
+                Err(refused(StatusCode::SERVICE_UNAVAILABLE, "the session was not taken on"))
+            }
+        }
     }
 
     /// Whether there are sessions that last. The code of a session says so; the first time it is begun to find out.
@@ -66,57 +77,124 @@ impl Server {
         if let Some(known) = self.has_sessions.get() {
             return Ok(*known);
         }
-        let session = OneRequest { session: self.open(caller, head, false)?, streams: false };
-        Ok(self.taken_on(&session.session).await?.is_none())
+        let session = Probe(self.open(caller, head)?);
+        Ok(self.taken_on(&session.0).await?.is_none())
     }
 
-    /// Serves a message that names no session and begins none; `unnamed` is why a server with sessions refuses it.
-    /// `in_message`: only what the message says of its revision counts, because its head names a session.
+    /// Begins a session for a message that names no session and begins none, once its head fits it. `unknown` is why the
+    /// session that its head names is refused: only what the message says of its revision counts then.
     pub(super) async fn one_request(
         self: &Arc<Server>,
         head: &Arc<RequestHead>,
         caller: &ClientBudgets,
-        (message, permit): (Bytes, Permit),
-        unnamed: RequestRefusal,
-        in_message: bool,
-    ) -> Result<Response, RequestRefusal> {
-        let about = |refused: RequestRefusal| refused.about(&message);
-        let Some(posted) = Posted::of(&message) else { return Err(about(unnamed)) };
+        message: &[u8],
+        posted: PostedMessage<'_>,
+        unknown: Option<RequestRefusal>,
+    ) -> Result<OneRequest, RequestRefusal> {
+        let about = |refused: RequestRefusal| refused.about(message);
         let headers = head.headers();
-        let in_head = !in_message && self.may_be_stateless(headers);
-        let names_version = posted.version.is_some() || in_head;
+        let in_head = unknown.is_none() && self.may_be_stateless(headers);
+        let unnamed = || about(unknown.unwrap_or_else(|| self.unnamed()));
+        let names_version = posted.mirrored.version.is_some() || in_head;
         if !names_version && Box::pin(self.has_sessions(head, caller)).await? {
-            return Err(about(unnamed));
+            return Err(unnamed());
         }
-        let session = self.open(caller, head, true).map_err(about)?;
         // It ends with this request, also where the request is refused or its client leaves.
-        let mut session = OneRequest { session, streams: false };
-        let Some(version) = self.taken_on(&session.session).await? else {
-            return Err(about(unnamed));
+        let mut session = OneRequest::new(self.open_for_one(caller, head).map_err(about)?);
+        if !session.is_taken_on() {
+            let taken_on = self.in_time(session.taken_on());
+            Box::pin(taken_on).await?;
+        }
+        let Some(version) = session.session.stateless() else {
+            return Err(unnamed());
         };
         if let Some(requested) = posted.other_version(headers, &version).map_err(about)? {
-            let with_sessions = self.has_sessions(head, caller).await.map_err(about)?;
+            let with_sessions = Box::pin(self.has_sessions(head, caller)).await.map_err(about)?;
             let others = if with_sessions { &*self.options.versions } else { &[] };
             return Err(about(unsupported(requested, &version, others)));
         }
         posted.check(headers, &self.options).map_err(about)?;
-        let (answer, _) = self.deliver(&session.session, (message, permit), head).await?;
-        session.streams = is_stream(&answer);
-        Ok(answer)
+        Ok(session)
+    }
+}
+
+/// A session that is begun to find out what kind it is, and ends with that.
+struct Probe(Arc<HttpSessionState>);
+
+impl Drop for Probe {
+    fn drop(&mut self) {
+        self.0.end(Ending::Shutdown);
     }
 }
 
 /// A session that serves one request, until the answer is written or is a stream of its own.
-struct OneRequest {
-    session: Arc<HttpSessionState>,
+pub(super) struct OneRequest {
+    pub(super) session: Arc<HttpSessionState>,
+    /// The work on it, until the request is left.
+    work: Option<RequestWork>,
     /// The answer is a stream, whose end is that of the session.
     streams: bool,
+}
+
+impl OneRequest {
+    fn new((session, work): (Arc<HttpSessionState>, RequestWork)) -> OneRequest {
+        OneRequest { session, work: Some(work), streams: false }
+    }
+
+    /// Runs the code of the session until it waits. Returns whether it has taken the session on.
+    fn is_taken_on(&mut self) -> bool {
+        if let Some(work) = &mut self.work {
+            work.run();
+        }
+        self.session.is_attached()
+    }
+
+    /// Waits until the code has taken the session on; `false` if it never will.
+    async fn taken_on(&mut self) -> bool {
+        let OneRequest { session, work, .. } = self;
+        let mut attached = pin!(session.attached());
+        poll_fn(|context| {
+            if let Some(work) = work {
+                work.work(context);
+            }
+            attached.as_mut().poll(context)
+        })
+        .await
+    }
+
+    /// Works on the request until its answer is there.
+    pub(super) fn poll_answer(
+        &mut self,
+        context: &Context<'_>,
+        number: u64,
+        in_time: bool,
+    ) -> Poll<PostAnswer> {
+        let Some(work) = &mut self.work else {
+            return self.session.streams().poll_answer(context, number, in_time);
+        };
+        work.run();
+        let answer = self.session.streams().poll_answer(context, number, in_time);
+        if answer.is_pending() {
+            work.work(context);
+        }
+        answer
+    }
+
+    /// The request has its answer.
+    pub(super) fn answered(&mut self, answer: &Response) {
+        self.streams = is_stream(answer);
+    }
 }
 
 impl Drop for OneRequest {
     fn drop(&mut self) {
         if !self.streams {
             self.session.end(Ending::Shutdown);
+        }
+        if let Some(mut work) = self.work.take() {
+            // Most sessions end here.
+            work.run();
+            work.leave();
         }
     }
 }
@@ -126,25 +204,35 @@ fn is_stream(answer: &Response) -> bool {
 }
 
 /// What a message says that its head repeats.
-struct Posted<'a> {
-    method: String,
+pub(super) struct PostedMessage<'a> {
+    method: Cow<'a, str>,
     params: Option<&'a str>,
     is_request: bool,
-    /// The JSON value that names its revision.
-    version: Option<&'a str>,
+    mirrored: Mirrored<'a>,
 }
 
-impl<'a> Posted<'a> {
-    /// A request or a notification.
-    fn of(message: &'a [u8]) -> Option<Posted<'a>> {
-        let depth = crate::options::Options::default().max_depth;
-        let (method, params, is_request) = match parse(message, depth, Dialect::WithoutJsonrpc).ok()? {
-            Envelope::Request { method, params, .. } => (method, params, true),
-            Envelope::Notification { method, params } => (method, params, false),
-            _ => return None,
+impl<'a> PostedMessage<'a> {
+    /// Reads a request or a notification; nothing for a reply.
+    ///
+    /// # Errors
+    /// If it is not a message.
+    pub(super) fn of(message: &'a [u8]) -> Result<Option<PostedMessage<'a>>, RequestRefusal> {
+        let (method, params, is_request) = match parse(message, Options::MAX_DEPTH, Dialect::WithoutJsonrpc) {
+            Ok(Envelope::Request { method, params, .. }) => (method, params, true),
+            Ok(Envelope::Notification { method, params }) => (method, params, false),
+            Ok(_) => return Ok(None),
+            Err(malformed) => {
+                let refusal = refused(StatusCode::BAD_REQUEST, &*malformed.error.message);
+                return Err(RequestRefusal { code: Some(malformed.error.code), ..refusal });
+            }
         };
-        let version = mirrored::version(params);
-        Some(Posted { method: method.into_owned(), params, is_request, version })
+        let mirrored = Mirrored::of(&method, params);
+        Ok(Some(PostedMessage { method, params, is_request, mirrored }))
+    }
+
+    /// Whether it opens a session that lasts.
+    pub(super) fn opens(&self, opens_with: &str) -> bool {
+        self.is_request && self.method == opens_with && self.mirrored.version.is_none()
     }
 
     /// The revision of the message, if it is not the one that is served here, which its head has to repeat.
@@ -154,8 +242,8 @@ impl<'a> Posted<'a> {
         served: &str,
     ) -> Result<Option<&'h str>, RequestRefusal> {
         let header = value(headers, &VERSION_HEADER)?.ok_or_else(|| missing(&VERSION_HEADER, served))?;
-        if let Some(version) = self.version {
-            let version: String = serde_json::from_str(version).map_err(|_| incomplete("protocolVersion"))?;
+        if let Some(version) = self.mirrored.version {
+            let version = mirrored::text(version).ok_or_else(|| incomplete("protocolVersion"))?;
             if version != header {
                 return Err(differs(&VERSION_HEADER, header, &version));
             }
@@ -165,10 +253,10 @@ impl<'a> Posted<'a> {
 
     /// Compares a message of the revision that is served here with its head.
     fn check(&self, headers: &HeaderMap, options: &ServerOptions) -> Result<(), RequestRefusal> {
-        if self.is_request && self.version.is_none() {
+        if self.is_request && self.mirrored.version.is_none() {
             return Err(incomplete("protocolVersion"));
         }
-        if self.is_request && !mirrored::says_capabilities(self.params) {
+        if self.is_request && !self.mirrored.capabilities.is_some_and(|value| value.starts_with('{')) {
             return Err(incomplete("clientCapabilities"));
         }
         let method = value(headers, &METHOD_HEADER)?;
@@ -180,13 +268,13 @@ impl<'a> Posted<'a> {
             None if self.is_request => return Err(missing(&METHOD_HEADER, &self.method)),
             _ => {}
         }
-        if let Some(name) = mirrored::name(&self.method, self.params) {
-            let said = value(headers, &NAME_HEADER)?.ok_or_else(|| missing(&NAME_HEADER, &name))?;
-            if decoded(said).as_deref() != Some(&*name) {
-                return Err(differs(&NAME_HEADER, said, &name));
+        if let Some(name) = &self.mirrored.name {
+            let said = value(headers, &NAME_HEADER)?.ok_or_else(|| missing(&NAME_HEADER, name))?;
+            if decoded(said).as_deref() != Some(&**name) {
+                return Err(differs(&NAME_HEADER, said, name));
             }
             if let (CALL_TOOL, Some(ToolHeaders(of_tool))) = (&*self.method, &options.param_headers)
-                && let Some(params) = of_tool(&name)
+                && let Some(params) = of_tool(name)
             {
                 self.check_params(headers, &params)?;
             }

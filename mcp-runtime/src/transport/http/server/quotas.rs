@@ -26,11 +26,22 @@ struct Budgets {
     /// At most so many requests in so much time.
     rate: Option<RateLimit>,
     bucket: Mutex<Bucket>,
+    /// The accounts of a client that draws on these and on those of all: made once, and not with each request.
+    accounts: Accounts,
+}
+
+/// What a client draws on, by kind.
+#[derive(Debug)]
+struct Accounts {
+    sessions: Account,
+    handlers: Account,
+    bytes: Account,
+    kept: Account,
 }
 
 impl Budgets {
     /// As much as the options say for all clients, or the share of it that one client may have.
-    fn new(holder: Holder, options: &ServerOptions) -> Budgets {
+    fn new(holder: Holder, options: &ServerOptions, all: Option<&Budgets>) -> Budgets {
         let share = match holder {
             Holder::Client => options.client_share.min(100),
             Holder::All | Holder::Session => 100,
@@ -41,14 +52,20 @@ impl Budgets {
             burst: part_u32(rate.burst, share),
             ..rate
         });
-        Budgets {
-            sessions: budget("max_sessions", options.max_sessions),
-            handlers: budget("max_handlers", options.max_handlers),
-            bytes: budget("max_bytes", options.max_bytes),
-            kept: budget("max_replay_bytes", options.max_replay_bytes),
-            rate,
-            bucket: Mutex::default(),
-        }
+        let sessions = budget("max_sessions", options.max_sessions);
+        let handlers = budget("max_handlers", options.max_handlers);
+        let bytes = budget("max_bytes", options.max_bytes);
+        let kept = budget("max_replay_bytes", options.max_replay_bytes);
+        let account = |own: &Budget, of_all: fn(&Budgets) -> &Budget| {
+            Account::of(std::iter::once(own).chain(all.map(of_all)).cloned())
+        };
+        let accounts = Accounts {
+            sessions: account(&sessions, |all| &all.sessions),
+            handlers: account(&handlers, |all| &all.handlers),
+            bytes: account(&bytes, |all| &all.bytes),
+            kept: account(&kept, |all| &all.kept),
+        };
+        Budgets { sessions, handlers, bytes, kept, rate, bucket: Mutex::default(), accounts }
     }
 
     fn bucket(&self) -> MutexGuard<'_, Bucket> {
@@ -103,7 +120,7 @@ pub(super) struct Quotas {
 impl Quotas {
     pub(super) fn new(options: &Arc<ServerOptions>) -> Quotas {
         Quotas {
-            all: Arc::new(Budgets::new(Holder::All, options)),
+            all: Arc::new(Budgets::new(Holder::All, options, None)),
             options: Arc::clone(options),
             clients: Clients::new(),
             returned: Arc::default(),
@@ -115,18 +132,19 @@ impl Quotas {
         self.all.bytes.held().saturating_add(self.all.kept.held())
     }
 
-    /// The budgets that a request draws on, from the client's own to those of all.
+    /// The budgets that a request draws on, from the client's own to those of all. A client is known in two ways at most.
     pub(super) fn caller(&self, clients: impl IntoIterator<Item = Client>) -> ClientBudgets {
         let idle = |budgets: &Budgets| budgets.hold_nothing() && budgets.bucket().is_full(now());
-        let own = clients
-            .into_iter()
-            .map(|client| self.clients.get(client, idle, || Budgets::new(Holder::Client, &self.options)));
-        ClientBudgets { budgets: own.chain([Arc::clone(&self.all)]).collect() }
+        let make = || Budgets::new(Holder::Client, &self.options, Some(&self.all));
+        let mut own = clients.into_iter().map(|client| self.clients.get(client, idle, make));
+        let (narrowest, wider) = (own.next(), own.next());
+        ClientBudgets { narrowest, wider, all: Arc::clone(&self.all) }
     }
 
     /// Counts one more session, until its code has returned.
     pub(super) fn session(&self, caller: &ClientBudgets) -> Result<SessionSlot, RequestRefusal> {
-        let permit = caller.account(|budgets| &budgets.sessions).take(1)?;
+        let sessions = caller.account(|budgets| &budgets.sessions, |accounts| &accounts.sessions);
+        let permit = sessions.take(1)?;
         Ok(SessionSlot { permit: Some(permit), returned: Arc::clone(&self.returned) })
     }
 
@@ -146,18 +164,34 @@ impl Quotas {
 /// Who makes a request, and what may still be taken for that.
 #[derive(Clone, Debug)]
 pub(super) struct ClientBudgets {
-    /// The narrowest first.
-    budgets: Vec<Arc<Budgets>>,
+    /// Those of the client, if it is known.
+    narrowest: Option<Arc<Budgets>>,
+    /// The same, if it is known in a second way.
+    wider: Option<Arc<Budgets>>,
+    all: Arc<Budgets>,
 }
 
 impl ClientBudgets {
-    fn account(&self, which: impl Fn(&Budgets) -> &Budget) -> Account {
-        Account::of(self.budgets.iter().map(|budgets| which(budgets).clone()))
+    /// All budgets, the narrowest first.
+    fn budgets(&self) -> impl Iterator<Item = &Budgets> {
+        [self.narrowest.as_deref(), self.wider.as_deref(), Some(&*self.all)].into_iter().flatten()
+    }
+
+    fn account(
+        &self,
+        which: impl Fn(&Budgets) -> &Budget,
+        of_one: impl Fn(&Accounts) -> &Account,
+    ) -> Account {
+        match (&self.narrowest, &self.wider) {
+            (Some(_), Some(_)) => Account::of(self.budgets().map(|budgets| which(budgets).clone())),
+            (Some(own), None) | (None, Some(own)) => of_one(&own.accounts).clone(),
+            (None, None) => of_one(&self.all.accounts).clone(),
+        }
     }
 
     /// Counts one more request.
     pub(super) fn request(&self) -> Result<(), RequestRefusal> {
-        for budgets in &self.budgets {
+        for budgets in self.budgets() {
             let Some(rate) = budgets.rate else { continue };
             budgets.bucket().take(rate, now()).map_err(|wait| {
                 let wait = wait.as_millis().max(1);
@@ -173,16 +207,20 @@ impl ClientBudgets {
 
     /// What bytes are taken from outside of any session.
     pub(super) fn bytes(&self) -> Account {
-        self.account(|budgets| &budgets.bytes)
+        self.account(|budgets| &budgets.bytes, |accounts| &accounts.bytes)
     }
 
-    /// What a session may hold that this caller begins.
-    pub(super) fn session_quotas(&self, options: &ServerOptions) -> SessionQuotas {
+    /// What a session may hold that this caller begins. One that serves a single request keeps nothing.
+    pub(super) fn session_quotas(&self, options: &ServerOptions, one_request: bool) -> SessionQuotas {
         let own = |name, limit| Budget::new(Holder::Session, name, limit);
+        let kept = || self.account(|budgets| &budgets.kept, |accounts| &accounts.kept);
         SessionQuotas {
-            handlers: self.account(|budgets| &budgets.handlers),
+            handlers: self.account(|budgets| &budgets.handlers, |accounts| &accounts.handlers),
             bytes: self.bytes().within(own("session_bytes", options.session_bytes)),
-            kept: self.account(|budgets| &budgets.kept).within(own("replay_bytes", options.replay_bytes)),
+            kept: match one_request {
+                true => Account::default(),
+                false => kept().within(own("replay_bytes", options.replay_bytes)),
+            },
         }
     }
 }
@@ -213,7 +251,7 @@ impl SessionQuotas {
 }
 
 /// The place of one session, held by the task that runs its code.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct SessionSlot {
     permit: Option<Permit>,
     returned: Arc<Notify>,

@@ -5,6 +5,7 @@ use mcp_protocol_machine::RequestId;
 use serde_json::Value;
 
 use crate::jsonrpc::{Dialect, Envelope, Seems, parse};
+use crate::options::Options;
 
 /// The refusal of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,7 +44,7 @@ impl RequestRefusal {
     /// Answers the posted request with this refusal, if it was a request, so that a client that matches answers by id
     /// receives it.
     pub(super) fn about(self, message: &[u8]) -> RequestRefusal {
-        match parse(message, crate::options::Options::default().max_depth, Dialect::WithoutJsonrpc) {
+        match parse(message, Options::MAX_DEPTH, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { id, .. }) => RequestRefusal { id: Some(id), ..self },
             Ok(_) => self,
             Err(malformed) => {

@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes, HttpBody};
@@ -18,7 +19,7 @@ use super::body::{EventBody, LongBody, event_id, short};
 use super::guard::{check_accepts_both, check_accepts_stream, check_content, check_source, only, text};
 use super::head::{self, RequestHead};
 use super::identity::ClientIdentity;
-use super::one_request::{no_handshake, status_of};
+use super::one_request::{PostedMessage, no_handshake, status_of};
 use super::quotas::ClientBudgets;
 use super::refusal::{RequestRefusal, refused};
 use super::service::Server;
@@ -27,9 +28,8 @@ use super::stream::ReadPosition;
 use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::MessageKind;
-use crate::jsonrpc::{Dialect, Envelope, RpcError, parse, write};
+use crate::jsonrpc::{Dialect, RpcError, write};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
-use crate::transport::http::mirrored;
 use crate::transport::http::pieces::Pieces;
 
 const SESSION: HeaderName = HeaderName::from_static(SESSION_ID);
@@ -149,6 +149,10 @@ impl Server {
     /// Whether the client expects streams to start with an event that carries nothing but its id.
     fn primes(&self, session: &HttpSessionState, headers: &HeaderMap) -> bool {
         let Some(since) = self.options.primed_since.as_deref() else { return false };
+        if session.is_for_one_request() {
+            // No client can come back for its stream.
+            return false;
+        }
         // What was agreed on, and what the request says of itself: a client that lags in one of them still knows it.
         session.version().into_iter().chain(text(headers, &VERSION)).any(|version| version >= since)
     }
@@ -193,24 +197,35 @@ impl Server {
             named => {
                 if let Some(session) = named? {
                     let message = self.read(body, session.quotas.bytes()).await?;
-                    return self.deliver(&session, message, head).await.map(|(answer, _)| answer);
+                    let mut answered = answer_of(&session);
+                    let (answer, _) = self.deliver(&session, message, head, &mut answered).await?;
+                    return Ok(answer);
                 }
                 None
             }
         };
         let message = self.read(body, &caller.bytes()).await?;
-        if let Err(refused) = self.check_opens(&message.0) {
-            let in_message = unknown.is_some();
-            let refused = unknown.unwrap_or(refused);
-            return self.one_request(head, caller, message, refused, in_message).await;
+        let posted = match PostedMessage::of(&message.0) {
+            Ok(Some(posted)) => posted,
+            Ok(None) => return Err(unknown.unwrap_or_else(|| self.unnamed()).about(&message.0)),
+            Err(malformed) => return Err(unknown.unwrap_or(malformed).about(&message.0)),
+        };
+        if !posted.opens(&self.options.opens_with) {
+            let mut request = self.one_request(head, caller, &message.0, posted, unknown).await?;
+            let session = Arc::clone(&request.session);
+            let mut answered =
+                |context: &Context<'_>, stream, in_time| request.poll_answer(context, stream, in_time);
+            let (answer, _) = self.deliver(&session, message, head, &mut answered).await?;
+            request.answered(&answer);
+            return Ok(answer);
         }
-        let session = self.open(caller, head, false).map_err(|refused| refused.about(&message.0))?;
+        let session = self.open(caller, head).map_err(|refused| refused.about(&message.0))?;
         // No other client knows the session, so it ends with this request.
         let mut orphan = Orphan { session: &session, known: false };
         if let Some(version) = self.taken_on(&session).await? {
             return Err(no_handshake(&parts.headers, &version).about(&message.0));
         }
-        let (mut answer, opened) = self.deliver(&session, message, head).await?;
+        let (mut answer, opened) = self.deliver(&session, message, head, &mut answer_of(&session)).await?;
         if opened
             && let SessionKey::Id(id) = &session.key
             && let Ok(id) = HeaderValue::from_str(id)
@@ -249,34 +264,22 @@ impl Server {
         }
     }
 
-    /// Whether a message may open a session that lasts.
-    fn check_opens(&self, message: &[u8]) -> Result<(), RequestRefusal> {
+    /// Why a message that names no session is refused, if it may not open one that lasts.
+    pub(super) fn unnamed(&self) -> RequestRefusal {
         let opens_with = &*self.options.opens_with;
-        match parse(message, crate::options::Options::default().max_depth, Dialect::WithoutJsonrpc) {
-            Ok(Envelope::Request { method, params, .. })
-                if method == opens_with && mirrored::version(params).is_none() =>
-            {
-                Ok(())
-            }
-            Ok(_) => Err(refused(
-                StatusCode::BAD_REQUEST,
-                format!(
-                    "a session begins with `{opens_with}`, and every later request names it in `{SESSION}`"
-                ),
-            )),
-            Err(malformed) => {
-                let refusal = refused(StatusCode::BAD_REQUEST, &*malformed.error.message);
-                Err(RequestRefusal { code: Some(malformed.error.code), ..refusal })
-            }
-        }
+        let problem =
+            format!("a session begins with `{opens_with}`, and every later request names it in `{SESSION}`");
+        refused(StatusCode::BAD_REQUEST, problem)
     }
 
-    /// Hands a message to its session and answers with what that says; whether the session goes on.
-    pub(super) async fn deliver(
+    /// Hands a message to its session and answers with what that says; whether the session goes on. `answered` waits for
+    /// the answer on a stream, which has a limited time until it is a stream of its own.
+    async fn deliver(
         &self,
         session: &Arc<HttpSessionState>,
         (message, permit): (Bytes, Permit),
         head: &Arc<RequestHead>,
+        answered: &mut (dyn FnMut(&Context<'_>, u64, bool) -> Poll<PostAnswer> + Send),
     ) -> Result<(Response, bool), RequestRefusal> {
         let primed = self.primes(session, head.headers());
         let posted = session.streams().post(primed);
@@ -285,17 +288,16 @@ impl Server {
         let received = session.receive(&message, number, head);
         // The session has it now. Answering may take long.
         drop((message, permit));
-        let wait = |in_time| poll_fn(move |context| session.streams().poll_answer(context, number, in_time));
         let after = self.options.stream_after;
         let answer = if after.is_zero() && opens && !session.is_for_one_request() {
             // Who has no session yet could not come back for the answer.
-            wait(true).await
+            poll_fn(|context| answered(context, number, true)).await
         } else if after.is_zero() && received.requests > 0 {
             PostAnswer::Stream
         } else {
-            match tokio::time::timeout(after, wait(true)).await {
+            match tokio::time::timeout(after, poll_fn(|context| answered(context, number, true))).await {
                 Ok(answer) => answer,
-                Err(_) => wait(false).await,
+                Err(_) => poll_fn(|context| answered(context, number, false)).await,
             }
         };
         waiting.left = true;
@@ -378,6 +380,11 @@ impl Server {
         session.end(Ending::Gone);
         Ok(empty(StatusCode::NO_CONTENT))
     }
+}
+
+/// Waits for an answer of a session that others work on.
+fn answer_of(session: &HttpSessionState) -> impl FnMut(&Context<'_>, u64, bool) -> Poll<PostAnswer> {
+    |context, stream, in_time| session.streams().poll_answer(context, stream, in_time)
 }
 
 /// A POST that is being answered. If its client goes away before the answer has begun, nothing waits for it any more.

@@ -18,10 +18,12 @@ use tower_service::Service;
 use super::head::RequestHead;
 use super::log_limit::LogLimit;
 use super::options::ServerOptions;
-use super::quotas::{ClientBudgets, Quotas};
+use super::quotas::{ClientBudgets, Quotas, SessionSlot};
 use super::refusal::{RequestRefusal, refused};
+use super::request_work::{CarrierPlace, RequestWork};
 use super::session::{HttpSession, HttpSessionState, SessionKey, Sessions, TICK};
 use super::streams::Ending;
+use crate::driver::{Carrier, Carry, Carrying};
 
 /// Serves sessions over HTTP. Cloning gives another handle on the same server.
 #[derive(Clone, Debug)]
@@ -30,13 +32,11 @@ pub struct HttpServer {
     pub(super) server: Arc<Server>,
 }
 
-type Serving = Pin<Box<dyn Future<Output = ()> + Send>>;
-
 /// What all handles on a server share.
 pub(super) struct Server {
     pub(super) options: Arc<ServerOptions>,
     pub(super) sessions: Arc<Sessions>,
-    serve: Box<dyn Fn(HttpSession) -> Serving + Send + Sync>,
+    serve: Box<dyn Fn(HttpSession) -> Carrying + Send + Sync>,
     closing: AtomicBool,
     /// How many requests were served without a session.
     requests: AtomicU64,
@@ -61,7 +61,7 @@ impl fmt::Debug for Server {
 
 impl HttpServer {
     /// Creates a server that calls `serve` with the transport of each new session. Its future runs in a task of its
-    /// own.
+    /// own; that of a request without a session in the future of the request, until the request has its answer.
     pub fn new<F, Fut>(options: ServerOptions, serve: F) -> HttpServer
     where
         F: Fn(HttpSession) -> Fut + Send + Sync + 'static,
@@ -158,39 +158,58 @@ impl Service<Request> for HttpService {
 }
 
 impl Server {
-    /// A new session, whose code runs.
+    /// A new session, whose code runs in a task.
     pub(super) fn open(
         self: &Arc<Server>,
         caller: &ClientBudgets,
         head: &Arc<RequestHead>,
-        one_request: bool,
     ) -> Result<Arc<HttpSessionState>, RequestRefusal> {
-        let unavailable = |problem| refused(StatusCode::SERVICE_UNAVAILABLE, problem);
-        if self.closing.load(Ordering::Acquire) {
-            return Err(unavailable("the server is shutting down"));
-        }
-        let key = if one_request {
-            SessionKey::OneRequest(self.requests.fetch_add(1, Ordering::Relaxed))
-        } else {
-            let id = new_id().ok_or_else(|| unavailable("the system has no randomness for a session id"))?;
-            SessionKey::Id(id)
-        };
-        let slot = self.quotas.session(caller)?;
-        let shared = Arc::new(HttpSessionState::new(
-            key,
-            Arc::clone(&self.options),
-            caller.session_quotas(&self.options),
-            Arc::clone(head),
-            Arc::downgrade(&self.sessions),
-        ));
-        self.sessions.insert(Arc::clone(&shared));
-        let serving = (self.serve)(HttpSession::new(Arc::clone(&shared)));
+        let id = new_id().ok_or_else(|| unavailable("the system has no randomness for a session id"))?;
+        let (session, slot) = self.begin(caller, head, SessionKey::Id(id))?;
+        let serving = (self.serve)(HttpSession::new(Arc::clone(&session), Carrier::default()));
         tokio::spawn(async move {
             serving.await;
             drop(slot);
         });
+        Ok(session)
+    }
+
+    /// A new session for one request, and the work on it.
+    pub(super) fn open_for_one(
+        self: &Arc<Server>,
+        caller: &ClientBudgets,
+        head: &Arc<RequestHead>,
+    ) -> Result<(Arc<HttpSessionState>, RequestWork), RequestRefusal> {
+        let key = SessionKey::OneRequest(self.requests.fetch_add(1, Ordering::Relaxed));
+        let (session, slot) = self.begin(caller, head, key)?;
+        let place = Arc::new(CarrierPlace::default());
+        let carrier = Carrier::at(Arc::clone(&place) as Arc<dyn Carry>);
+        let serving = (self.serve)(HttpSession::new(Arc::clone(&session), carrier));
+        Ok((session, RequestWork::new(serving, place, slot)))
+    }
+
+    /// Puts a new session into the table.
+    fn begin(
+        self: &Arc<Server>,
+        caller: &ClientBudgets,
+        head: &Arc<RequestHead>,
+        key: SessionKey,
+    ) -> Result<(Arc<HttpSessionState>, SessionSlot), RequestRefusal> {
+        if self.closing.load(Ordering::Acquire) {
+            return Err(unavailable("the server is shutting down"));
+        }
+        let slot = self.quotas.session(caller)?;
+        let quotas = caller.session_quotas(&self.options, matches!(key, SessionKey::OneRequest(_)));
+        let shared = Arc::new(HttpSessionState::new(
+            key,
+            Arc::clone(&self.options),
+            quotas,
+            Arc::clone(head),
+            Arc::downgrade(&self.sessions),
+        ));
+        self.sessions.insert(Arc::clone(&shared));
         self.sweep();
-        Ok(shared)
+        Ok((shared, slot))
     }
 
     /// Sees to it that clients are looked for that read nothing, as long as there are sessions.
@@ -215,6 +234,10 @@ impl Server {
             }
         });
     }
+}
+
+fn unavailable(problem: &'static str) -> RequestRefusal {
+    refused(StatusCode::SERVICE_UNAVAILABLE, problem)
 }
 
 /// Returns an unguessable id: 128 bits from the system's cryptographic source, as visible text.

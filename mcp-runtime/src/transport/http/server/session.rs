@@ -15,8 +15,8 @@ use super::options::ServerOptions;
 use super::quotas::SessionQuotas;
 use super::streams::{Ending, Streams};
 use crate::driver::{
-    Clocked, Delivery, End, Endpoint, Extension, Finish, Outcome, Outgoing, Outlet, OutletNotice, Received,
-    RequestTag, SharedLimits, Transport, TransportEvent, duplicate,
+    Carrier, Clocked, Delivery, End, Endpoint, Extension, Finish, Outcome, Outgoing, Outlet, OutletNotice,
+    Received, RequestTag, SharedLimits, Transport, TransportEvent, duplicate,
 };
 use crate::error::{DisconnectReason, Error};
 
@@ -167,13 +167,18 @@ impl HttpSessionState {
         self.streams.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether the code of the session is there.
+    pub(super) fn is_attached(&self) -> bool {
+        self.endpoint.get().is_some()
+    }
+
     /// Waits until the code of the session is there; `false` if it never will be.
     pub(super) async fn attached(&self) -> bool {
         loop {
             let mut notified = std::pin::pin!(self.attaching.notified());
             // From here on no notification is missed.
             notified.as_mut().enable();
-            if self.endpoint.get().is_some() {
+            if self.is_attached() {
                 return true;
             }
             if self.streams().is_closed() {
@@ -269,11 +274,12 @@ impl HttpSessionState {
 #[derive(Debug)]
 pub struct HttpSession {
     shared: Arc<HttpSessionState>,
+    carrier: Carrier,
 }
 
 impl HttpSession {
-    pub(super) fn new(shared: Arc<HttpSessionState>) -> HttpSession {
-        HttpSession { shared }
+    pub(super) fn new(shared: Arc<HttpSessionState>, carrier: Carrier) -> HttpSession {
+        HttpSession { shared, carrier }
     }
 
     /// Returns the head of the request that opened the session.
@@ -330,6 +336,10 @@ impl Transport for HttpSession {
 
     fn is_for_one_request(&self) -> bool {
         HttpSession::is_for_one_request(self)
+    }
+
+    fn carrier(&self) -> Carrier {
+        self.carrier.clone()
     }
 
     async fn run(self, endpoint: Arc<dyn Endpoint>) {
@@ -445,6 +455,8 @@ impl Presence {
                 let error = Error::NotDelivered(Arc::new(error));
                 self.shared.notify(TransportEvent::RequestFailed { id, error });
             }
+            // The client of a single request is there until its answer is written or dropped, which ends the session.
+            let deadline = deadline.filter(|_| !self.shared.is_for_one_request());
             let Some(deadline) = deadline else { return Poll::Pending };
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
             // A timer that rings too early looks again; moving it with every message would cost more.
