@@ -243,6 +243,16 @@ impl Client {
         self.service.cancel().await?;
         Ok(json!({ "revision": revision, "asked": asked, "said": texts, "tools": tools, "refused": refused }))
     }
+
+    /// Calls tools of the example `revisions`.
+    pub async fn revisions(mut self) -> Result<Value, Failed> {
+        let revision = self.revision()?;
+        let echo = self.text("echo", json!({ "message": "grüße" })).await?;
+        let user = self.text("ask_user", json!({ "message": "who are you" })).await?;
+        let asked = self.all_asked();
+        self.service.cancel().await?;
+        Ok(json!({ "revision": revision, "echo": echo, "user": user, "asked": asked }))
+    }
 }
 
 /// The first text of a result.

@@ -1,8 +1,9 @@
 //! The official Rust SDK as a peer of the tests. `rmcp-peer notes MODE stdio COMMAND…` or `rmcp-peer notes MODE http URL
-//! TOKEN` is a client of the example `notes`, and `rmcp-peer eras MODE …` one of the example `eras`. The mode is `initialize`,
-//! in which it begins a session, `discover`, in which it asks for `server/discover`, or `auto`, in which it begins a session
-//! if the server does not know that. A client prints what it saw as JSON. `rmcp-peer stdio` is a server with the tools of
-//! `eras`; `rmcp-peer http plain` is one that takes a free port of the loopback and prints its address.
+//! TOKEN` is a client of the example `notes`; `rmcp-peer eras MODE …` is one of `eras`, and `rmcp-peer revisions MODE …` one
+//! of `revisions`, which has sessions only. The mode is `initialize`, in which it begins a session, `discover`, in which it
+//! asks for `server/discover`, or `auto`, in which it begins a session if the server does not know that. A client prints what
+//! it saw as JSON. `rmcp-peer stdio` is a server with the tools of `eras`; `rmcp-peer http plain` is one that takes a free
+//! port of the loopback and prints its address.
 
 mod client;
 mod server;
@@ -21,7 +22,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
             let seen = match *example {
                 "notes" => client.notes().await?,
                 "eras" => client.eras().await?,
-                other => return Err(format!("no client is called `{other}`: try `notes` or `eras`").into()),
+                "revisions" => client.revisions().await?,
+                other => {
+                    return Err(
+                        format!("no client is of `{other}`: try `notes`, `eras` or `revisions`").into()
+                    );
+                }
             };
             println!("{seen}");
             Ok(())

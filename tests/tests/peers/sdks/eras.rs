@@ -61,7 +61,7 @@ async fn with_a_server_each(clients: &[Peer]) {
 
 /// One after the other, so that each finds the tools that those before have had the server learn.
 async fn with_one_endpoint(clients: &[Peer]) {
-    let (mut server, url) = serving().await;
+    let (mut server, url) = serving("eras").await;
     for (dances, &(name, mode, revision)) in (1..).zip(clients) {
         let mut client = peer(name);
         client.args(mode).args(["http", &url]);
@@ -92,6 +92,27 @@ async fn rmcp_and_one_server() {
 #[ignore = "needs the program of tests/peers/rmcp"]
 async fn rmcp_and_one_endpoint() {
     guarded(with_one_endpoint(&RMCP)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn rmcp_and_a_server_that_has_sessions_only() {
+    guarded(async {
+        let expected = json!({
+            "revision": "2025-11-25", "echo": "grüße", "user": "accept: Ada", "asked": ["who are you"]
+        });
+        let (mut server, url) = serving("revisions").await;
+        for mode in ["initialize", "auto"] {
+            let mut client = peer("rmcp");
+            client.args(["revisions", mode, "stdio"]).arg(program("revisions"));
+            assert_eq!(seen_by(&mut client).await, expected, "{mode}");
+            let mut client = peer("rmcp");
+            client.args(["revisions", mode, "http", &url]);
+            assert_eq!(seen_by(&mut client).await, expected, "{mode}");
+        }
+        server.kill().await.unwrap();
+    })
+    .await;
 }
 
 /// What the client of the example does with a server of rmcp that has the same tools.
@@ -151,7 +172,7 @@ async fn fastmcp_and_one_server() {
         let mut client = script("fastmcp_client.py");
         client.arg("stdio").arg(program("eras")).arg("serve");
         assert_eq!(seen_by(&mut client).await, seen);
-        let (mut server, url) = serving().await;
+        let (mut server, url) = serving("eras").await;
         let mut client = script("fastmcp_client.py");
         client.args(["http", &url]);
         assert_eq!(seen_by(&mut client).await, seen);
@@ -160,9 +181,9 @@ async fn fastmcp_and_one_server() {
     .await;
 }
 
-/// The server over HTTP, and its address.
-async fn serving() -> (tokio::process::Child, String) {
-    let mut server = Command::new(program("eras"));
+/// An example over HTTP, and its address.
+async fn serving(example: &str) -> (tokio::process::Child, String) {
+    let mut server = Command::new(program(example));
     server.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).kill_on_drop(true);
     let mut server = server.spawn().unwrap();
     let mut said = BufReader::new(server.stdout.take().unwrap()).lines();

@@ -2,8 +2,8 @@
 //! standard streams. Each plays a whole session: what is asserted is what both sides saw of it.
 //!
 //! The peers come from npm and PyPI, at the versions of the lock files in `tests/peers`: `npm ci` there, and
-//! `python3 -m venv .venv` with `.venv/bin/pip install --require-hashes -r requirements.lock`. The one in Rust is a program of
-//! the workspace in `benches`: `cargo build --locked --manifest-path benches/Cargo.toml --target-dir benches/target -p rmcp-peer`.
+//! `python3 -m venv .venv` with `.venv/bin/pip install --require-hashes -r requirements.lock`. The one in Rust is a package of
+//! the workspace in `benches`.
 
 #![allow(
     clippy::unwrap_used,
@@ -57,8 +57,14 @@ fn peer(name: &str) -> Command {
     if name != "rmcp" {
         return script(name);
     }
-    let built = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/target/debug/rmcp-peer");
-    let mut command = Command::new(built.with_extension(EXE_EXTENSION));
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/target");
+    let program = target.join("debug/rmcp-peer").with_extension(EXE_EXTENSION);
+    assert!(
+        program.exists(),
+        "`{}` is not there: `cargo build --manifest-path benches/Cargo.toml --target-dir benches/target -p rmcp-peer` builds it",
+        program.display()
+    );
+    let mut command = Command::new(program);
     command.kill_on_drop(true);
     command
 }
