@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use crate::contest::{Done, Plan};
 use crate::http::OverHttp;
 use crate::payload::Tool;
-use crate::rival::{RivalHandler, Rival, call, call_of};
+use crate::rival::{Rival, RivalHandler, call, call_of};
 
 /// `rmcp` with its settings tuned for speed.
 pub struct Tuned;

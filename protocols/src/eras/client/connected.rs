@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use mcp_runtime::Error;
 use mcp_runtime::session::Outcome;
+use tokio::sync::watch;
 
 use super::super::era::Era;
 use super::super::handler::Offer;
@@ -22,6 +23,8 @@ pub struct Client<U> {
     pub(super) answering: Answering<Arc<U>>,
     pub(super) meta: RequestMeta,
     pub(super) offer: Offer,
+    /// Whether the client is closed: the tasks of its subscriptions end then.
+    pub(super) closing: watch::Sender<bool>,
 }
 
 /// How the client speaks with its server.
@@ -55,13 +58,18 @@ impl<U> Client<U> {
         self.meta.clone()
     }
 
-    /// Closes the connection: waits until all is written, and for the server to close its side.
+    /// Closes the connection: ends the subscriptions, waits until all is written, and for the server to close its side.
     ///
     /// # Errors
     /// If the connection has broken off before.
     pub async fn close(self) -> Result<Outcome, Error> {
         match self.way {
-            Way::Requests(client) => client.close().await,
+            Way::Requests(client) => {
+                // The end of the input ends them as well, but some servers wait for those that are not cancelled.
+                self.closing.send_replace(true);
+                self.closing.closed().await;
+                client.close().await
+            }
             Way::Session(session) => session.client.close().await,
         }
     }

@@ -12,7 +12,7 @@ use futures_util::future::BoxFuture;
 use mcp_runtime::session::StepError;
 use mcp_runtime::transport::Successive;
 use mcp_runtime::{Error, Options, RpcError, Transport};
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use super::super::changes::BEHIND;
 use super::super::era::{Era, VERSION};
@@ -241,7 +241,8 @@ impl<U: User + 'static> Connector<U> {
                 Ok(found) if speaks(&found.supported_versions) => {
                     let offer = offer_of(found);
                     let (way, answering) = (Way::Requests(client), self.answering());
-                    Ok(Found::Requests(Client { way, answering, meta, offer }))
+                    let closing = watch::Sender::default();
+                    Ok(Found::Requests(Client { way, answering, meta, offer, closing }))
                 }
                 Ok(found) => self.or_session(client, found.supported_versions),
                 Err(Error::Refused(error)) if error.code == UNSUPPORTED_VERSION => {
@@ -305,6 +306,7 @@ impl<U: User + 'static> Connector<U> {
             answering: self.answering(),
             meta,
             offer,
+            closing: watch::Sender::default(),
         })
     }
 }

@@ -66,7 +66,7 @@ impl<U> Client<U> {
                 let params = SubscriptionsListenParams::new(wanted, self.meta());
                 let subscription = client.send_subscriptions_listen(params).await?;
                 let (acknowledged, subscription) = subscription.recv_subscriptions_acknowledged().await?;
-                tokio::spawn(forward(subscription, told, stopped));
+                tokio::spawn(forward(subscription, told, stopped, self.closing.subscribe()));
                 acknowledged.notifications
             }
             Way::Session(session) => {
@@ -90,19 +90,36 @@ async fn stopped(stop: &mut watch::Receiver<()>) {
     let _ = stop.changed().await;
 }
 
-/// Passes on what comes in a subscription. Dropping that cancels it.
+/// Waits until the client is closed. A client that is dropped is not: who listens may go on.
+async fn closed(closing: &mut watch::Receiver<bool>) {
+    if closing.wait_for(|closing| *closing).await.is_err() {
+        std::future::pending().await
+    }
+}
+
+/// Passes on what comes in a subscription, which is cancelled when there is no listener any more, or no client.
 async fn forward(
-    mut subscription: requests::client::Subscription<requests::Subscribed>,
+    subscription: requests::client::Subscription<requests::Subscribed>,
     told: mpsc::Sender<Change>,
     mut stop: watch::Receiver<()>,
+    // What closes the client waits until this is dropped, after the subscription.
+    mut closing: watch::Receiver<bool>,
+) {
+    tokio::select! {
+        () = pass_on(subscription, told) => {}
+        () = stopped(&mut stop) => {}
+        () = closed(&mut closing) => {}
+    }
+}
+
+/// Passes on what comes in a subscription, until it ends. Dropping this cancels it.
+async fn pass_on(
+    mut subscription: requests::client::Subscription<requests::Subscribed>,
+    told: mpsc::Sender<Change>,
 ) {
     loop {
-        let next = tokio::select! {
-            next = subscription.next() => next,
-            () = stopped(&mut stop) => return,
-        };
         let change;
-        (change, subscription) = match next {
+        (change, subscription) = match subscription.next().await {
             Ok(SubscribedNext::ToolsListChanged(_, subscription)) => (Change::Tools, subscription),
             Ok(SubscribedNext::PromptsListChanged(_, subscription)) => (Change::Prompts, subscription),
             Ok(SubscribedNext::ResourcesListChanged(_, subscription)) => (Change::Resources, subscription),

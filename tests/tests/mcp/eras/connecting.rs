@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::time::Duration;
 
+use mcp_protocols::eras::types::SubscriptionFilter;
 use mcp_protocols::eras::{Client, ConnectError, Connector, Era};
 use mcp_runtime::Options;
 use mcp_runtime::transport::{Duplex, duplex};
@@ -278,6 +279,44 @@ async fn over_http_a_client_connects_to_servers_of_both_eras() {
         let supported = ["2026-07-28", "2025-03-26", "2025-06-18", "2025-11-25"];
         assert_eq!(refused["error"]["data"], json!({ "requested": "2099-01-01", "supported": supported }));
         serving.abort();
+    })
+    .await;
+}
+
+/// Some servers wait, when their input has ended, until what runs is over. A subscription is over when it is cancelled.
+#[tokio::test]
+async fn closing_cancels_the_subscriptions_first() {
+    guarded(async {
+        for dropped in [true, false] {
+            let (mut server, client) = connecting(connector());
+            let discover = server.hear().await.unwrap();
+            let result = json!({
+                "resultType": "complete", "supportedVersions": ["2026-07-28"], "ttlMs": 0, "cacheScope": "private",
+                "capabilities": { "tools": { "listChanged": true } }
+            });
+            server.say(json!({ "jsonrpc": "2.0", "id": discover["id"], "result": result })).await;
+            let client = client.await.unwrap().unwrap();
+            let listening = async {
+                let wanted = SubscriptionFilter::new().tools_list_changed(true);
+                let listening = client.listen(wanted).await.unwrap();
+                (!dropped).then_some(listening)
+            };
+            let answering = async {
+                let listen = server.hear().await.unwrap();
+                let meta = json!({ "io.modelcontextprotocol/subscriptionId": listen["id"] });
+                let params = json!({ "_meta": meta, "notifications": { "toolsListChanged": true } });
+                let method = "notifications/subscriptions/acknowledged";
+                server.say(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+                listen["id"].clone()
+            };
+            let (_listening, id) = tokio::join!(listening, answering);
+            let closing = tokio::spawn(client.close());
+            let cancel = server.hear().await.expect("the subscription is cancelled before the connection ends");
+            assert_eq!((&cancel["method"], &cancel["params"]["requestId"]), (&"notifications/cancelled".into(), &id));
+            assert_eq!(server.hear().await, None);
+            server.hush().await;
+            closing.await.unwrap().unwrap();
+        }
     })
     .await;
 }

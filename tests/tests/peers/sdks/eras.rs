@@ -4,7 +4,7 @@ use std::process::Stdio;
 
 use integration_tests::example::program;
 use mcp_protocols::eras::types::*;
-use mcp_protocols::eras::{Change, Client, Era};
+use mcp_protocols::eras::{Change, Client, Connector, Era};
 use mcp_runtime::transport::Child;
 use mcp_runtime::transport::http::HttpClient;
 use serde_json::{Value, json};
@@ -13,19 +13,28 @@ use tokio::process::Command;
 
 use super::rounds::seen_by;
 use super::servers::Serving;
-use super::{guarded, script};
+use super::{guarded, peer, script};
 
 #[path = "../../../../examples/eras/client.rs"]
 #[allow(dead_code, reason = "other servers have other tools")]
 mod client;
 
-/// The scripts of other SDKs' clients, how each connects, and the revision that it speaks then.
-const CLIENTS: [(&str, &str, &str); 5] = [
-    ("rounds.mjs", "auto", "2026-07-28"),
-    ("rounds.mjs", "2026-07-28", "2026-07-28"),
-    ("rounds.mjs", "legacy", "2025-11-25"),
-    ("rounds.py", "auto", "2026-07-28"),
-    ("rounds.py", "legacy", "2025-11-25"),
+/// A client of another SDK, how it connects, and the revision that it speaks then.
+type Peer = (&'static str, &'static [&'static str], &'static str);
+
+const CLIENTS: [Peer; 5] = [
+    ("rounds.mjs", &["auto"], "2026-07-28"),
+    ("rounds.mjs", &["2026-07-28"], "2026-07-28"),
+    ("rounds.mjs", &["legacy"], "2025-11-25"),
+    ("rounds.py", &["auto"], "2026-07-28"),
+    ("rounds.py", &["legacy"], "2025-11-25"),
+];
+
+/// The ways of one that needs nothing else of `tests/peers`.
+const RMCP: [Peer; 3] = [
+    ("rmcp", &["eras", "initialize"], "2025-11-25"),
+    ("rmcp", &["eras", "auto"], "2026-07-28"),
+    ("rmcp", &["eras", "discover"], "2026-07-28"),
 ];
 
 /// What each client saw; `dances` says how often a tool was learnt before.
@@ -41,30 +50,108 @@ fn all_of_it(revision: &str, dances: usize) -> Value {
     })
 }
 
+/// Each client has a server of its own.
+async fn with_a_server_each(clients: &[Peer]) {
+    for &(name, mode, revision) in clients {
+        let mut client = peer(name);
+        client.args(mode).arg("stdio").arg(program("eras")).arg("serve");
+        assert_eq!(seen_by(&mut client).await, all_of_it(revision, 1), "{name} {mode:?}");
+    }
+}
+
+/// One after the other, so that each finds the tools that those before have had the server learn.
+async fn with_one_endpoint(clients: &[Peer]) {
+    let (mut server, url) = serving("eras").await;
+    for (dances, &(name, mode, revision)) in (1..).zip(clients) {
+        let mut client = peer(name);
+        client.args(mode).args(["http", &url]);
+        assert_eq!(seen_by(&mut client).await, all_of_it(revision, dances), "{name} {mode:?}");
+    }
+    server.kill().await.unwrap();
+}
+
 #[tokio::test]
 #[ignore = "needs the packages of tests/peers"]
 async fn clients_of_both_eras_and_one_server() {
-    guarded(async {
-        for (name, mode, revision) in CLIENTS {
-            let mut client = script(name);
-            client.args([mode, "stdio"]).arg(program("eras")).arg("serve");
-            assert_eq!(seen_by(&mut client).await, all_of_it(revision, 1), "{name} {mode}");
-        }
-    })
-    .await;
+    guarded(with_a_server_each(&CLIENTS)).await;
 }
 
 #[tokio::test]
 #[ignore = "needs the packages of tests/peers"]
 async fn clients_of_both_eras_and_one_endpoint() {
+    guarded(with_one_endpoint(&CLIENTS)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn rmcp_and_one_server() {
+    guarded(with_a_server_each(&RMCP)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn rmcp_and_one_endpoint() {
+    guarded(with_one_endpoint(&RMCP)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn rmcp_and_a_server_that_has_sessions_only() {
     guarded(async {
-        let (mut server, url) = serving().await;
-        for (dances, (name, mode, revision)) in (1..).zip(CLIENTS) {
-            let mut client = script(name);
-            client.args([mode, "http", &url]);
-            assert_eq!(seen_by(&mut client).await, all_of_it(revision, dances), "{name} {mode}");
+        let expected = json!({
+            "revision": "2025-11-25", "echo": "grüße", "user": "accept: Ada", "asked": ["who are you"]
+        });
+        let (mut server, url) = serving("revisions").await;
+        for mode in ["initialize", "auto"] {
+            let mut client = peer("rmcp");
+            client.args(["revisions", mode, "stdio"]).arg(program("revisions"));
+            assert_eq!(seen_by(&mut client).await, expected, "{mode}");
+            let mut client = peer("rmcp");
+            client.args(["revisions", mode, "http", &url]);
+            assert_eq!(seen_by(&mut client).await, expected, "{mode}");
         }
         server.kill().await.unwrap();
+    })
+    .await;
+}
+
+/// What the client of the example does with a server of rmcp that has the same tools.
+async fn talk_with_rmcp(client: Client<client::Ada>, revision: &str) {
+    let said = client::talk(client).await.unwrap();
+    let first = format!("rmcp-desk in {revision}");
+    let expected = [
+        &*first,
+        "greet: Hello, Ada!",
+        "learn: I can dance now.",
+        "count: one, two, three",
+        "climb: 1, 2, 3, I am on the roof.",
+        "tools: greet, learn, count, climb, write, dance",
+        "note: buy bread",
+    ];
+    assert_eq!(said, expected);
+}
+
+/// The connectors: one that finds out, and two that are pinned; and the revision that each comes to.
+fn connectors() -> [(Connector<client::Ada>, &'static str); 3] {
+    [
+        (client::connector(), "2026-07-28"),
+        (client::connector().era(Era::Requests), "2026-07-28"),
+        (client::connector().era(Era::Handshake), "2025-11-25"),
+    ]
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn one_client_and_the_server_of_rmcp() {
+    guarded(async {
+        for (connector, revision) in connectors() {
+            talk_with_rmcp(connector.connect(child("rmcp")).await.unwrap(), revision).await;
+        }
+        for (connector, revision) in connectors() {
+            let server = Serving::start("rmcp", "plain").await;
+            let client = connector.connect_to("rmcp", || HttpClient::new(&server.url)).await.unwrap();
+            talk_with_rmcp(client, revision).await;
+        }
     })
     .await;
 }
@@ -85,7 +172,7 @@ async fn fastmcp_and_one_server() {
         let mut client = script("fastmcp_client.py");
         client.arg("stdio").arg(program("eras")).arg("serve");
         assert_eq!(seen_by(&mut client).await, seen);
-        let (mut server, url) = serving().await;
+        let (mut server, url) = serving("eras").await;
         let mut client = script("fastmcp_client.py");
         client.args(["http", &url]);
         assert_eq!(seen_by(&mut client).await, seen);
@@ -94,9 +181,9 @@ async fn fastmcp_and_one_server() {
     .await;
 }
 
-/// The server over HTTP, and its address.
-async fn serving() -> (tokio::process::Child, String) {
-    let mut server = Command::new(program("eras"));
+/// An example over HTTP, and its address.
+async fn serving(example: &str) -> (tokio::process::Child, String) {
+    let mut server = Command::new(program(example));
     server.args(["serve", "127.0.0.1:0"]).stdout(Stdio::piped()).kill_on_drop(true);
     let mut server = server.spawn().unwrap();
     let mut said = BufReader::new(server.stdout.take().unwrap()).lines();
@@ -151,7 +238,7 @@ async fn talk_in_a_session(client: Client<client::Ada>) {
 }
 
 fn child(name: &str) -> Child {
-    let mut command = script(name);
+    let mut command = peer(name);
     command.arg("stdio");
     Child::spawn(command).unwrap()
 }

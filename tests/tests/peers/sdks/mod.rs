@@ -2,7 +2,8 @@
 //! standard streams. Each plays a whole session: what is asserted is what both sides saw of it.
 //!
 //! The peers come from npm and PyPI, at the versions of the lock files in `tests/peers`: `npm ci` there, and
-//! `python3 -m venv .venv` with `.venv/bin/pip install --require-hashes -r requirements.lock`.
+//! `python3 -m venv .venv` with `.venv/bin/pip install --require-hashes -r requirements.lock`. The one in Rust is a package of
+//! the workspace in `benches`.
 
 #![allow(
     clippy::unwrap_used,
@@ -25,6 +26,7 @@ mod rounds;
 mod servers;
 mod session;
 
+use std::env::consts::EXE_EXTENSION;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -47,6 +49,23 @@ fn script(name: &str) -> Command {
     let program = if python { peers().join(".venv/bin/python") } else { PathBuf::from("node") };
     let mut command = Command::new(program);
     command.arg(peers().join(name)).kill_on_drop(true);
+    command
+}
+
+/// A command that runs `rmcp`, which is the program in `tests/peers/rmcp`, or a script.
+fn peer(name: &str) -> Command {
+    if name != "rmcp" {
+        return script(name);
+    }
+    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../benches/target");
+    let program = target.join("debug/rmcp-peer").with_extension(EXE_EXTENSION);
+    assert!(
+        program.exists(),
+        "`{}` is not there: `cargo build --manifest-path benches/Cargo.toml --target-dir benches/target -p rmcp-peer` builds it",
+        program.display()
+    );
+    let mut command = Command::new(program);
+    command.kill_on_drop(true);
     command
 }
 
@@ -86,7 +105,11 @@ fn the_pages_name_the_versions_that_are_tested() {
     let python =
         include_str!("../../../peers/requirements.txt").lines().map(|line| line.split_once("==").unwrap());
     let npm = package["dependencies"].as_object().unwrap().iter();
+    let (_, rust) =
+        include_str!("../../../../benches/Cargo.lock").split_once("name = \"rmcp\"\nversion = \"").unwrap();
+    let rust = ("rmcp", rust.split_once('"').unwrap().0);
     let pinned = npm.map(|(name, version)| (name.as_str(), version.as_str().unwrap())).chain(python);
+    let pinned = pinned.chain([rust]);
     for (name, version) in pinned {
         let rows = peers.lines().chain(servers.lines()).filter(|line| line.starts_with('|'));
         let mut rows =

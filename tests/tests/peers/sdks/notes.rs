@@ -8,15 +8,24 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::Command;
 
 use super::rounds::seen_by;
-use super::{guarded, peers, script};
+use super::{guarded, peer, peers};
 
-/// The scripts, how each connects, and the revision that it speaks then.
-const CLIENTS: [(&str, &[&str], &str); 5] = [
+/// A client, how it connects, and the revision that it speaks then.
+type Client = (&'static str, &'static [&'static str], &'static str);
+
+const CLIENTS: [Client; 5] = [
     ("notes.mjs", &["auto"], "2026-07-28"),
     ("notes.mjs", &["legacy"], "2025-11-25"),
     ("notes.py", &["auto"], "2026-07-28"),
     ("notes.py", &["legacy"], "2025-11-25"),
     ("notes_fastmcp.py", &[], "2026-07-28"),
+];
+
+/// The ways of one that needs nothing else of `tests/peers`.
+const RMCP: [Client; 3] = [
+    ("rmcp", &["notes", "initialize"], "2025-11-25"),
+    ("rmcp", &["notes", "auto"], "2026-07-28"),
+    ("rmcp", &["notes", "discover"], "2026-07-28"),
 ];
 
 /// What a client sees whose notes these are. The id says how many there were before.
@@ -55,17 +64,25 @@ async fn seen(client: &mut Command) -> Value {
     seen
 }
 
+/// Each client has a server of its own.
+async fn use_all_of_the_notes(clients: &[Client]) {
+    for &(name, mode, revision) in clients {
+        let mut client = peer(name);
+        client.args(mode).arg("stdio").arg(program("notes"));
+        assert_eq!(seen(&mut client).await, all_of_it(name, revision, "me", 1), "{name} {mode:?}");
+    }
+}
+
 #[tokio::test]
 #[ignore = "needs the packages of tests/peers"]
 async fn clients_of_other_sdks_use_all_of_the_notes() {
-    guarded(async {
-        for (name, mode, revision) in CLIENTS {
-            let mut client = script(name);
-            client.args(mode).arg("stdio").arg(program("notes"));
-            assert_eq!(seen(&mut client).await, all_of_it(name, revision, "me", 1), "{name} {mode:?}");
-        }
-    })
-    .await;
+    guarded(use_all_of_the_notes(&CLIENTS)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn rmcp_uses_all_of_the_notes() {
+    guarded(use_all_of_the_notes(&RMCP)).await;
 }
 
 /// The notes over HTTP for these users, and the address.
@@ -79,22 +96,30 @@ async fn serving(users: &[&str]) -> (tokio::process::Child, String) {
     (server, line.strip_prefix("serving ").unwrap().to_owned())
 }
 
+/// Each client is another user of one server.
+async fn use_one_endpoint(clients: &[Client]) {
+    let users = &["ada", "bo", "cy", "di", "ed"][..clients.len()];
+    let (mut server, url) = serving(users).await;
+    for (turn, (user, &(name, mode, revision))) in users.iter().zip(clients).enumerate() {
+        let mut client = peer(name);
+        client.args(mode).args(["http", &url, &format!("{user}-token")]);
+        // Each client adds three notes to one table, and deletes the first of them.
+        let expected = all_of_it(name, revision, user, 3 * turn + 1);
+        assert_eq!(seen(&mut client).await, expected, "{name} {mode:?}");
+    }
+    server.kill().await.unwrap();
+}
+
 #[tokio::test]
 #[ignore = "needs the packages of tests/peers"]
 async fn each_user_of_one_endpoint_has_their_own_notes() {
-    guarded(async {
-        let users = ["ada", "bo", "cy", "di", "ed"];
-        let (mut server, url) = serving(&users).await;
-        for (turn, (user, (name, mode, revision))) in users.into_iter().zip(CLIENTS).enumerate() {
-            let mut client = script(name);
-            client.args(mode).args(["http", &url, &format!("{user}-token")]);
-            // Each client adds three notes to one table, and deletes the first of them.
-            let expected = all_of_it(name, revision, user, 3 * turn + 1);
-            assert_eq!(seen(&mut client).await, expected, "{name} {mode:?}");
-        }
-        server.kill().await.unwrap();
-    })
-    .await;
+    guarded(use_one_endpoint(&CLIENTS)).await;
+}
+
+#[tokio::test]
+#[ignore = "needs the program of tests/peers/rmcp"]
+async fn each_user_of_one_endpoint_has_their_own_notes_in_rmcp() {
+    guarded(use_one_endpoint(&RMCP)).await;
 }
 
 /// What the command line of the Inspector prints.

@@ -12,7 +12,7 @@ use tokio::io::{AsyncBufReadExt, BufReader, Lines};
 use tokio::process::ChildStdout;
 
 use super::session::play;
-use super::{Reports, guarded, script};
+use super::{Reports, guarded, peer, script};
 
 /// A server that has been started, and ends with this.
 pub(crate) struct Serving {
@@ -24,7 +24,7 @@ pub(crate) struct Serving {
 impl Serving {
     /// Starts a server, with its way of doing things.
     pub(crate) async fn start(name: &str, manner: &str) -> Serving {
-        let mut command = script(name);
+        let mut command = peer(name);
         command.args(["http", manner]).stdin(Stdio::null()).stdout(Stdio::piped());
         let mut child = command.spawn().unwrap();
         let mut said = BufReader::new(child.stdout.take().unwrap()).lines();
