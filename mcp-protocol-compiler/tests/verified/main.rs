@@ -92,6 +92,10 @@ struct Counts {
     cancels: BTreeMap<Verdict, u64>,
     /// Those in which sub-sessions can be opened, by what is said of them.
     sub_sessions: BTreeMap<Verdict, u64>,
+    /// Of these, those with channels side by side, with cancels, and with sub-sessions within sub-sessions.
+    with_channels: BTreeMap<Verdict, u64>,
+    with_cancels: BTreeMap<Verdict, u64>,
+    nested: BTreeMap<Verdict, u64>,
     dual: BTreeMap<Verdict, u64>,
     compatible: BTreeMap<Verdict, u64>,
     explored: BTreeMap<(Verdict, Explored), u64>,
@@ -118,8 +122,13 @@ fn the_compiler_says_what_the_proved_checks_say() {
             if asked.has_cancels {
                 *counts.cancels.entry(case.verdict).or_default() += 1;
             }
-            if asked.has_sub_sessions {
-                *counts.sub_sessions.entry(case.verdict).or_default() += 1;
+            for (is_so, of) in [
+                (true, &mut counts.sub_sessions),
+                (asked.has_channels, &mut counts.with_channels),
+                (asked.has_cancels, &mut counts.with_cancels),
+                (asked.nests, &mut counts.nested),
+            ] {
+                *of.entry(case.verdict).or_default() += u64::from(is_so && asked.has_sub_sessions);
             }
             if let Some(what) = judge(case, &parts, whole, &mut counts) {
                 println!(
