@@ -103,11 +103,16 @@ Definition fits_in_session (x : parts) (sc ss : list (bool * bool)) (c s : opene
   rights_fit sc ss q &&
   negb (silent_in_session (parts_of_session x) (steps c) (steps s) sc ss q).
 
+(* The server's sub-session goes on with `*` alone: it has no channel that could end. *)
+Definition goes_on (s : opener) (q : pair) : bool :=
+  let at_server := existsb (fun e => match e with (x, _, _, _) => x =? snd q end) in
+  negb (at_server (bodies s)) && at_server (openings s).
+
 (* In a sub-session neither role leaves out a group. *)
 Definition fits_in_body (x : parts) (c s : opener) (q : pair) : bool :=
   forallb (fun i => let lc := of_group (parts_of_bodies x) i (bodies c) in
                     let ls := of_group (parts_of_bodies x) i (bodies s) in
-                    negb (silent lc ls [] [] q) && negb (left_over lc ls q)) (groups_of (parts_of_bodies x)).
+                    negb (silent lc ls [] [] q) && (goes_on s q || negb (left_over lc ls q))) (groups_of (parts_of_bodies x)).
 
 Definition session_relates (dual : bool) (x : parts) (c s : opener) (sc ss : list (bool * bool)) (q : pair) : bool :=
   if dual then same_at (steps c) (steps s) q && rights_same sc ss q && same_at (openings c) (openings s) q
