@@ -445,32 +445,31 @@ Section Family.
   Proof. unfold is_followed. destruct (eq_dec k k); congruence. Qed.
 
   (* A role takes the first message of its queue if it takes what is seen of it, whichever sub-session is followed. *)
-  Lemma first_taken own d p f y w :
+  Lemma first_taken own d p f y :
     (forall by_ followed, match followed with Some k => opened_by k = by_ | None => True end ->
-       forall l rest, seen_all by_ followed d (is_open followed f) (y :: w) = l :: rest ->
+       forall l, seen by_ followed d (is_open followed f) y = [l] ->
          exists x', edge (of_table (following by_ c s own)) (place followed p f) d l x') ->
     (forall k m, y = Opens k m -> opened_by k = d /\ f k = None) ->
     exists p' f', takes own d p f y p' f'.
   Proof.
     unfold in_session, in_body, says, opens_other, opens_this, says_within.
-    intros H K. destruct y as [m | k m | k m]; cbn [seen_all seen] in H.
-    - destruct (H Send None Logic.I (says m) (seen_all Send None d false w)) as [x' E].
-      { unfold is_open, followed_in. cbn [opens orb]. rewrite andb_false_r. reflexivity. }
+    intros H K. destruct y as [m | k m | k m]; cbn [seen] in H.
+    - destruct (H Send None Logic.I (says m)) as [x' E].
+      { unfold is_open, followed_in. rewrite andb_false_r. reflexivity. }
       apply following_inv in E. unfold place, followed_in, in_session, in_body, says, opens_other, opens_this, says_within in E.
       destruct E as [[q [n [q' [X [Y E]]]]] | [[q [n [z [X [Y E]]]]] | [[q [n [z [X [Y E]]]]] |
         [[z [n [z' [X [Y E]]]]] | [z [n [X Y]]]]]]]; try lia.
       assert (q = p) by lia. assert (n = m) by lia. subst. exists q', f. constructor. exact E.
     - destruct (K k m eq_refl) as [B N].
-      destruct (H d (Some k) B (opens_this m) (seen_all d (Some k) d true w)) as [x' E].
-      { rewrite is_followed_self. cbn [opens]. rewrite is_followed_self, orb_true_r. reflexivity. }
+      destruct (H d (Some k) B (opens_this m)) as [x' E].
+      { rewrite is_followed_self. reflexivity. }
       apply following_inv in E. unfold place, followed_in, in_session, in_body, says, opens_other, opens_this, says_within in E.
       rewrite N in E.
       destruct E as [[q [n [q' [X [Y E]]]]] | [[q [n [z [X [Y E]]]]] | [[q [n [z [X [Y E]]]]] |
         [[z [n [z' [X [Y E]]]]] | [z [n [X Y]]]]]]]; try lia.
       assert (q = p) by lia. assert (n = m) by lia. subst. exists p, (put f k z). constructor; auto.
-    - destruct (H (opened_by k) (Some k) eq_refl (says_within m)
-                  (seen_all (opened_by k) (Some k) d (is_open (Some k) f) w)) as [x' E].
-      { rewrite is_followed_self. cbn [opens]. rewrite orb_false_r. reflexivity. }
+    - destruct (H (opened_by k) (Some k) eq_refl (says_within m)) as [x' E].
+      { rewrite is_followed_self. reflexivity. }
       apply following_inv in E. unfold place, followed_in, in_session, in_body, says, opens_other, opens_this, says_within in E.
       destruct (f k) as [y |] eqn:F;
         destruct E as [[q [n [q' [X [Y E]]]]] | [[q [n [z [X [Y E]]]]] | [[q [n [z [X [Y E]]]]] |
@@ -498,7 +497,7 @@ Section Family.
      both sides; that each message of a sub-session carries its key, that a key is used once, and that each side opens
      with keys of its own. The roles may be different ones, a message may open one body in one state and another body
      in another, and a message that comes late may open one, if the tables have it. That sub-sessions are suspended is
-     not modelled, nor that one opens another, which the compiler refuses. *)
+     not modelled. OpeningsCancels.v adds cancels, and OpeningsWithin.v sub-sessions that open others. *)
   Theorem openings_sound :
     (forall by_, sound (following by_ c s c) (following by_ c s s)) ->
     forall p r f g w1 w2, family_run (Family p r f g w1 w2) ->
@@ -517,17 +516,19 @@ Section Family.
     { intros by_ followed N. apply family_followed; assumption. }
     destruct (family_openers _ H) as [U D]. cbn in U, D.
     assert (forall y w, w2 = y :: w -> exists p' f', takes c Receive p f y p' f') as A2.
-    { intros y w ->. apply first_taken with w.
-      - intros by_ followed N l rest E. destruct (V by_ followed N) as [_ [_ [_ R]]]. cbn in R, E.
-        apply S in R. destruct R as [[R _] _]. cbn in R. exact (R l rest E).
+    { intros y w ->. apply first_taken.
+      - intros by_ followed N l E. destruct (V by_ followed N) as [_ [_ [_ R]]]. unfold view in R.
+        cbn [client_at server_at client_subs server_subs family_to_server family_to_client seen_all] in R.
+        rewrite E in R. apply S in R. destruct R as [[R _] _]. exact (R l _ eq_refl).
       - intros k m ->. assert (opened_by k = Receive) as B by (eapply D; left; reflexivity). split; [exact B |].
         destruct (V Receive (Some k) B) as [_ [_ [[L _] _]]]. unfold linked in L. cbn [family_to_server family_to_client client_subs server_subs] in L.
         rewrite opened_first in L. cbn [opens] in L. rewrite is_followed_self in L.
         unfold is_open, followed_in in L. destruct (f k), (g k); cbn in L; auto; lia. }
     assert (forall y w, w1 = y :: w -> exists r' g', takes s Send r g y r' g') as A1.
-    { intros y w ->. apply first_taken with w.
-      - intros by_ followed N l rest E. destruct (V by_ followed N) as [_ [_ [_ R]]]. cbn in R, E.
-        apply S in R. destruct R as [[_ R] _]. cbn in R. exact (R l rest E).
+    { intros y w ->. apply first_taken.
+      - intros by_ followed N l E. destruct (V by_ followed N) as [_ [_ [_ R]]]. unfold view in R.
+        cbn [client_at server_at client_subs server_subs family_to_server family_to_client seen_all] in R.
+        rewrite E in R. apply S in R. destruct R as [[_ R] _]. exact (R l _ eq_refl).
       - intros k m ->. assert (opened_by k = Send) as B by (eapply U; left; reflexivity). split; [exact B |].
         destruct (V Send (Some k) B) as [_ [_ [[L _] _]]]. unfold linked in L. cbn [family_to_server family_to_client client_subs server_subs] in L.
         rewrite opened_first in L. cbn [opens] in L. rewrite is_followed_self in L.

@@ -654,11 +654,11 @@ Definition carry (lc ls : table) (k : late) (q : pair) : late :=
 Definition channel_of (c : role) (m : nat) : nat :=
   match find (fun x => fst x =? m) (channels c) with Some x => snd x | None => 0 end.
 
-(* For each channel, which states of the role are one as far as the messages of that channel go. *)
-Definition locals (c : role) (h : list nat) (l : table) : list (nat * list nat) :=
-  let n := length h in
-  map (fun i => (i, refine_all n (filter (fun e => match e with (_, _, m, _) => channel_of c m =? i end) l) n
-                               (repeat 0 n)))
+(* For each channel, which states of the role are one as far as the messages of that channel go. States of two kinds never
+   are. *)
+Definition locals (c : role) (kinds : list nat) (l : table) : list (nat * list nat) :=
+  let n := length kinds in
+  map (fun i => (i, refine_all n (filter (fun e => match e with (_, _, m, _) => channel_of c m =? i end) l) n kinds))
       (nodup Nat.eq_dec (map snd (channels c))).
 
 Definition spread (c : role) (h : list nat) (l : table) (g : list (nat * list nat)) (k : list (nat * direction * nat))
@@ -679,10 +679,13 @@ Fixpoint close_all (f : late -> late) (n : nat) (lc ls : table) (P : list pair) 
             else close_all f n' lc ls P k'
   end.
 
-(* All loops of two roles, whose classes of states are these. *)
-Definition closed (n : nat) (c s : role) (hc hs : list nat) (lc ls : table) (P : list pair) : late :=
-  let gc := locals c hc lc in let gs := locals s hs ls in
-  close_all (fun k => (spread c hc lc gc (fst k), spread s hs ls gs (snd k))) n lc ls P ([], []).
+(* All loops of two roles, whose classes and kinds of states are these, with some that they have from the beginning. *)
+Definition closed (n : nat) (c s : role) (hc hs kinds_c kinds_s : list nat) (lc ls : table) (P : list pair) (k : late)
+  : late :=
+  let gc := locals c kinds_c lc in let gs := locals s kinds_s ls in
+  close_all (fun k => (spread c hc lc gc (fst k), spread s hs ls gs (snd k))) n lc ls P k.
+
+Definition one_kind (h : list nat) : list nat := map (fun _ => 0) h.
 
 Definition received (d : direction) (k : list (nat * direction * nat)) : list (nat * direction * nat) :=
   filter (fun x => match x with (_, d', _) => same_dir d d' end) k.
@@ -724,7 +727,7 @@ Definition judge (n : nat) (dual : bool) (c s : role) : verdict * late * option 
   let g := explored (meet_rule lc ls) n in
   if is_closed (meet_rule lc ls) g then
     if forallb (relates dual lc ls (rights c) (rights s)) (fst g) then
-      let k := closed n c s hc hs lc ls (fst g) in
+      let k := closed n c s hc hs (one_kind hc) (one_kind hs) lc ls (fst g) ([], []) in
       let kc := received Receive (fst k) in let ks := received Send (snd k) in
       let xc := lc ++ loops kc in let xs := ls ++ loops ks in
       let uc := lifted hc kc in let us := lifted hs ks in
@@ -754,7 +757,7 @@ Proof.
   set (hc := classes c). set (hs := classes s).
   set (lc := quotient hc (edges c)). set (ls := quotient hs (edges s)).
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
-  set (k := closed n c s hc hs lc ls _).
+  set (k := closed n c s hc hs _ _ lc ls _ _).
   set (kc := received Receive (fst k)). set (ks := received Send (snd k)).
   destruct (is_quotient hc _ _ && is_quotient hs _ _) eqn:Q; [| discriminate].
   destruct (check_pair n _ _) as [[|] |] eqn:K; [| discriminate | discriminate].

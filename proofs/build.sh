@@ -7,7 +7,7 @@ from=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
 files="Automaton Safety Observer Fence Closure Product Instances Compatible Examples Mediator ObserverPair Check"
-files="$files Cancels Settled Oracle OracleCancels Groups SubSessions Late Openings OracleOpenings"
+files="$files Cancels Settled Oracle OracleCancels Groups SubSessions Late Openings OpeningsCancels OpeningsWithin OracleOpenings"
 modules=""
 names=""
 printf 'Set Printing Width 100.\n' >Statements.v

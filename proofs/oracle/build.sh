@@ -6,7 +6,7 @@ from=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$1"
 cd "$1"
 for file in Automaton Safety Observer Closure Compatible Examples Mediator Check Cancels Settled \
-    Oracle OracleCancels Openings OracleOpenings; do
+    Oracle OracleCancels Openings OpeningsCancels OpeningsWithin OracleOpenings; do
     cp "$from/../$file.v" .
     coqc -q -Q . Diamond "$file.v"
 done

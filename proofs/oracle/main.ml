@@ -1,12 +1,13 @@
 (* Reads pairs of roles, one in a line, and prints what the extracted checks say of each, one in a line.
 
-   A line is numbers: 1 if the roles are to be dual and 0 if compatible; the number of pairs of messages that settle one
-   exchange, and the pairs, first the client's message; then the client, then the server. A role is the
-   number of its states, for each of them whether the client may close there and whether the server may, the number of
-   its edges, and the edges: a state, 0 if the client sends and 1 if the server does, a message, and a state; then, where
-   it has several channels, the number of messages, each with the number of its channel, and else 0; then the number of
-   messages that open sub-sessions, each with the state of the session, 0 or 1 as above, its number, and the state of the
-   sub-session; and the number of edges of sub-sessions, and the edges. The initial state is 0.
+   A line is numbers: 1 if the roles are to be dual and 0 if compatible; the pairs of messages that settle one exchange,
+   first the client's message; where there are several, the groups of channels of the session, and those of sub-sessions;
+   then the client, then the server. A role is the number of its states, for each of them whether the client may close
+   there and whether the server may; its edges, each a state, 0 if the client sends and 1 if the server does, a message,
+   and a state; the channels, where it has several; the messages that open sub-sessions, each with the state of the
+   session, 0 or 1 as above, its number, and the state of the sub-session; the edges of sub-sessions; and the channels of
+   what opens sub-sessions, and of sub-sessions. Before pairs, edges, groups and channels stands how many they are. A
+   group or a channel is written as messages, each with its number. The initial state is 0.
 
    The answer is three letters. A: accepted, U: not related, R: a race, ?: not decided. Then y or n, what the exact check
    says of dual roles, or -. Then s: an exploration finds the pair safe, u: it finds an unexpected message, -: neither. *)
@@ -19,6 +20,7 @@ let rounds = nat 1000
 let worlds = nat (int_of_string Sys.argv.(1))
 
 let list next read = let count = next () in List.init count (fun _ -> read ())
+let pairs next = list next (fun () -> let first = nat (next ()) in (first, nat (next ())))
 
 let role next =
   let list read = list next read in
@@ -30,10 +32,14 @@ let role next =
     let message = nat (next ()) in
     (((from, direction), message), nat (next ()))) in
   let edges = table () in
-  let channels = list (fun () -> let message = nat (next ()) in (message, nat (next ()))) in
+  let channels = pairs next in
   let openings = table () in
   let bodies = table () in
-  ({ edges; rights; channels }, { tables = { steps = edges; openings; bodies }; closing = rights })
+  let parts_of_openings = pairs next in
+  let parts_of_bodies = pairs next in
+  ({ edges; rights; channels },
+   { tables = { steps = edges; openings; bodies }; closing = rights;
+     channels_of = { parts_of_session = channels; parts_of_openings; parts_of_bodies } })
 
 let judge line =
   let words = ref (List.map int_of_string (List.filter (fun w -> w <> "") (String.split_on_char ' ' line))) in
@@ -41,14 +47,17 @@ let judge line =
     | word :: rest -> words := rest; word
     | [] -> failwith ("a line ends too early: " ^ line) in
   let dual = next () = 1 in
-  let settling = list next (fun () -> let client = nat (next ()) in let server = nat (next ()) in (client, server)) in
+  let settling = pairs next in
+  let parts_of_session = pairs next in
+  let parts_of_bodies = pairs next in
+  let groups = { parts_of_session; parts_of_openings = []; parts_of_bodies } in
   let (client, opening_client) = role next in
   let (server, opening_server) = role next in
   if !words <> [] then failwith ("a line goes on: " ^ line);
   let opens role = role.tables.openings <> [] in
   let ((verdict, one), found) =
     if opens opening_client || opens opening_server
-    then report_openings rounds worlds dual opening_client opening_server
+    then report_openings rounds worlds dual settling groups opening_client opening_server
     else report rounds worlds dual settling client server in
   let verdict = match verdict with Accepted -> "A" | Unrelated -> "U" | Races -> "R" | Unknown -> "?" in
   let one = match one with Some true -> "y" | Some false -> "n" | None -> "-" in

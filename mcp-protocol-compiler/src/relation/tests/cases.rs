@@ -516,6 +516,34 @@ fn a_sub_session_that_is_over_for_the_server_is_over_for_the_client() {
 }
 
 #[test]
+fn in_a_sub_session_neither_role_leaves_out_a_channel() {
+    // The client has a channel that the server has not, or the server one that the client has not.
+    for (client, server) in [
+        ("1 !n 4; 4 = (2, 3); 2 !a 2; 3 ?b 3", "1 ?n 2; 2 ?a 2"),
+        ("1 !n 2; 2 !a 2", "1 ?n 4; 4 = (2, 3); 2 ?a 2; 3 ?c 3"),
+    ] {
+        let of_session = [client, server].map(|role| role.replace("1 ", "0 "));
+        assert!(Roles::new("", &of_session[0], &of_session[1]).compatible(), "{client}; {server}");
+        let of_body = [("!", client), ("?", server)]
+            .map(|(mark, body)| format!("0 = Replicated; 0 {mark}m *1; {body}"));
+        assert!(!Roles::new("", &of_body[0], &of_body[1]).compatible(), "{client}; {server}");
+    }
+}
+
+#[test]
+fn what_crosses_the_end_of_a_sub_session_is_late_if_it_ends_in_either_order() {
+    let mut roles = Roles::with_dual("", "0 = Replicated; 0 !m *1; 1 !a 3; 1 ?b 2; 2 !a 3; 3 = End");
+    assert!(roles.dual());
+    roles.added(Side::Client);
+    assert!(roles.races().is_empty(), "{:?}", roles.races());
+    // After `b` the sub-session goes on.
+    let mut roles = Roles::with_dual("", "0 = Replicated; 0 !m *1; 1 !a 3; 1 ?b 2; 2 !a 2; 3 = End");
+    assert!(roles.dual());
+    roles.added(Side::Client);
+    assert!(!roles.races().is_empty());
+}
+
+#[test]
 fn a_right_that_another_channel_never_grants_makes_no_difference() {
     // On the second channel neither side may close, so both sides may close exactly where the first one allows it.
     let client = "0 = (1, 2); 1 !a 1; 1 & End; 2 !b 2; 2 !c 3";

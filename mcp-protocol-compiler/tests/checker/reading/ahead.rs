@@ -12,7 +12,9 @@ use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
 impl Reading<'_> {
     /// Whether nothing is left of a sub-session.
     pub(crate) fn is_over(&self, program: &Program) -> bool {
+        // One that has gone on with `*` alone has no channel that could end.
         self.ended(program) == program.threads.len()
+            && (!program.threads.is_empty() || program.stars.is_empty())
     }
 
     /// How many channels of a program are at their end.

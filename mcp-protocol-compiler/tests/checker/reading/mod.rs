@@ -204,6 +204,7 @@ impl<'a> Reading<'a> {
     /// The threads and stars that run once a place is reached.
     fn land(&self, place: Place, program: &mut Program, asked: Vec<Asked>) {
         if place == NOWHERE {
+            program.stars.clear();
             return;
         }
         let place = self.settle(place);

@@ -37,6 +37,9 @@ struct State {
     peer_end: bool,
     /// The bodies of which sub-sessions can be opened here.
     opens: Vec<usize>,
+    /// Instead of everything else, the states in which channels start side by side, and bodies of `*` next to them.
+    parts: Vec<usize>,
+    stars: Vec<usize>,
 }
 
 type Role = Vec<State>;
@@ -93,7 +96,7 @@ fn one_channel(random: &mut Random) -> (String, Wanted) {
             (client, server, wanted)
         }
     };
-    let mut text = declarations(random, wanted, true);
+    let mut text = declarations(wanted, random.percent(35));
     Text::new(random, &client, "C", &mut text).role();
     Text::new(random, &server, "S", &mut text).role();
     (text, wanted)
@@ -106,28 +109,11 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
     let channels = if random.percent(20) { 3 } else { 2 };
     for number in 0..channels {
         let alphabet = Alphabet::of(number);
-        let (mut client, mut other);
-        if wanted == Wanted::Compatible && random.percent(30) {
-            (client, other) = grid(random, alphabet);
-        } else {
-            client = if random.percent(50) { graph(random, alphabet) } else { loops(random, alphabet) };
-            client.truncate(if channels == 3 { 2 } else { 4 });
-            let count = client.len();
-            for state in &mut client {
-                state.steps.retain(|step| step.to < count);
-            }
-            other = server(random, &client, wanted, alphabet);
-        }
+        let (mut client, mut other) =
+            one_of_several(random, wanted, alphabet, if channels == 3 { 2 } else { 4 });
         if wanted == Wanted::Compatible {
             // Who may close is judged by the whole session and not by groups.
-            for (role, sends) in [(&mut client, true), (&mut other, false)] {
-                for (at, state) in role.iter_mut().enumerate() {
-                    (state.own_end, state.peer_end) = (false, false);
-                    if state.steps.is_empty() {
-                        add(state, Step { sends, label: alphabet.note(3), to: at });
-                    }
-                }
-            }
+            go_on(&mut client, &mut other, alphabet);
         }
         clients.push(client);
         servers.push(other);
@@ -139,7 +125,7 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
     if random.percent(50) {
         servers.reverse();
     }
-    let mut text = declarations(random, wanted, true);
+    let mut text = declarations(wanted, random.percent(35));
     for (role, channels) in [("C", &clients), ("S", &servers)] {
         let names: Vec<String> =
             (0..channels.len()).map(|number| format!("{role}{}", letter(number))).collect();
@@ -152,6 +138,33 @@ fn side_by_side(random: &mut Random) -> (String, Wanted) {
     (text, wanted)
 }
 
+/// One of several channels, in which the client has so many states at most.
+fn one_of_several(random: &mut Random, wanted: Wanted, alphabet: Alphabet, states: usize) -> (Role, Role) {
+    if wanted == Wanted::Compatible && random.percent(30) {
+        return grid(random, alphabet);
+    }
+    let mut client = if random.percent(50) { graph(random, alphabet) } else { loops(random, alphabet) };
+    client.truncate(states);
+    let count = client.len();
+    for state in &mut client {
+        state.steps.retain(|step| step.to < count);
+    }
+    let other = server(random, &client, wanted, alphabet);
+    (client, other)
+}
+
+/// Makes a channel one that nobody can close and that has no end.
+fn go_on(client: &mut Role, server: &mut Role, alphabet: Alphabet) {
+    for (role, sends) in [(client, true), (server, false)] {
+        for (at, state) in role.iter_mut().enumerate() {
+            (state.own_end, state.peer_end) = (false, false);
+            if state.steps.is_empty() {
+                add(state, Step { sends, label: alphabet.note(3), to: at });
+            }
+        }
+    }
+}
+
 /// The definition of a body in the role whose definitions begin like this one.
 fn body_name(role: &str, body: usize) -> String {
     let role = role.chars().next().unwrap();
@@ -159,7 +172,7 @@ fn body_name(role: &str, body: usize) -> String {
 }
 
 fn letter(number: usize) -> char {
-    ['a', 'b', 'c', 'd'][number]
+    ['a', 'b', 'c', 'd', 'e', 'f'][number]
 }
 
 /// Two channels as one that has their steps in any order.
@@ -179,16 +192,16 @@ fn interleaved(one: &Role, other: &Role) -> Role {
                 steps: steps.chain(others).collect(),
                 own_end: may(|state| state.own_end),
                 peer_end: may(|state| state.peer_end),
-                opens: Vec::new(),
+                opens: first.opens.iter().chain(&second.opens).copied().collect(),
+                ..State::default()
             });
         }
     }
     role
 }
 
-fn declarations(random: &mut Random, wanted: Wanted, may_cancel: bool) -> String {
+fn declarations(wanted: Wanted, cancellable: bool) -> String {
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
-    let cancellable = may_cancel && random.percent(35);
     for note in 0..NOTES {
         writeln!(text, "notification N{note} \"n{note}\" (P)").unwrap();
     }
@@ -221,6 +234,8 @@ fn flipped(role: &Role) -> Role {
         own_end: state.peer_end,
         peer_end: state.own_end,
         opens: state.opens.clone(),
+        parts: state.parts.clone(),
+        stars: state.stars.clone(),
     };
     role.iter().map(state).collect()
 }
@@ -453,7 +468,13 @@ impl<'a> Text<'a> {
 
     /// The choice of a state. `within` are the loops that it stands in.
     fn state(&mut self, at: usize, within: &mut Vec<usize>) -> String {
-        let state = &self.role[at];
+        let role = self.role;
+        let state = &role[at];
+        if !state.parts.is_empty() {
+            let mut parts: Vec<String> = state.parts.iter().map(|part| self.reference(*part)).collect();
+            parts.extend(state.stars.iter().map(|body| format!("*{}", body_name(self.prefix, *body))));
+            return format!("({})", parts.join(", "));
+        }
         let mut branches = Vec::new();
         for step in &state.steps {
             let sign = if step.sends { '!' } else { '?' };
@@ -498,7 +519,12 @@ impl<'a> Text<'a> {
                 false => format!("( {body} )"),
             };
         }
-        if !is_named {
+        self.reference(to)
+    }
+
+    /// The name of a state, which has a definition.
+    fn reference(&mut self, to: usize) -> String {
+        if !self.named.contains(&to) {
             self.named.push(to);
         }
         if to == 0 { self.prefix.to_owned() } else { format!("{}{to}", self.prefix) }

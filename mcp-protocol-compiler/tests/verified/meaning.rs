@@ -9,15 +9,18 @@ use mcp_protocol_compiler::resolve::{load, resolve};
 use mcp_protocol_compiler::source::SourceMap;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 
-use crate::reading::{Program, Reading};
+use crate::reading::{Program, Reading, Thread};
 use crate::texts::Wanted;
 
 /// The numbers of messages, in the order in which they are met. A cancel of one request is another message than a
-/// cancel of another one.
-type Messages = HashMap<Said, usize>;
+/// cancel of another one, and so is a message of the other side.
+type Messages = HashMap<Event, usize>;
 
 /// A message; for a cancel, with the request that it cancels.
 type Said = (MessageIndex, Option<MessageIndex>);
+
+/// A message and who sends it.
+type Event = (Side, Said);
 
 /// What the oracle is asked about a text.
 pub(crate) struct Asked {
@@ -29,12 +32,26 @@ pub(crate) struct Asked {
     pub(crate) has_cancels: bool,
     /// Sub-sessions can be opened.
     pub(crate) has_sub_sessions: bool,
+    /// They or the session have channels side by side.
+    pub(crate) has_channels: bool,
+    /// Sub-sessions can be opened within sub-sessions.
+    pub(crate) nests: bool,
 }
 
 impl Asked {
-    fn new(parts: Vec<String>, whole: Option<String>, has_sub_sessions: bool) -> Asked {
+    fn new(parts: Vec<String>, whole: Option<String>, graphs: &[Graph; 2]) -> Asked {
         let has_cancels = parts.iter().any(|line| line.split(' ').nth(1) != Some("0"));
-        Asked { parts, whole, has_cancels, has_sub_sessions }
+        let opens = |graph: &Graph| !graph.openings.is_empty();
+        let nests = |graph: &Graph| graph.openings.iter().any(|(from, _, _)| *from >= graph.session);
+        let has_channels = |graph: &Graph| graph.states.iter().any(|program| program.threads.len() > 1);
+        Asked {
+            parts,
+            whole,
+            has_cancels,
+            has_sub_sessions: graphs.iter().any(opens),
+            has_channels: graphs.iter().any(has_channels),
+            nests: graphs.iter().any(nests),
+        }
     }
 
     pub(crate) fn lines(&self) -> impl Iterator<Item = &String> {
@@ -44,7 +61,8 @@ impl Asked {
 
 /// Asks about the roles as a whole, or about each group of channels that share messages. The client is not to be silent
 /// in any group, so two roles that need not be dual are judged in groups. In their texts neither side may close. The
-/// client need not use all channels of the server; where it leaves some out, it is not to be silent as a whole.
+/// client need not use all channels of the server; where it leaves some out, it is not to be silent as a whole. Roles that
+/// open sub-sessions are judged as a whole, and the oracle gets the groups.
 pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
     let [client, server] = [Side::Client, Side::Server].map(|side| Role {
@@ -53,18 +71,22 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
         side,
     });
     let whole = [client.reading.start(), server.reading.start()];
-    let has_sub_sessions =
-        [&client, &server].into_iter().zip(&whole).any(|(role, start)| role.has_sub_sessions(start));
-    let is_one = wanted == Wanted::Dual || whole.iter().all(|role| role.threads.len() <= 1);
+    let graphs = [client.graph(whole[0].clone()), server.graph(whole[1].clone())];
+    let has_sub_sessions = graphs.iter().any(|graph| !graph.openings.is_empty());
+    let is_one =
+        wanted == Wanted::Dual || has_sub_sessions || whole.iter().all(|role| role.threads.len() <= 1);
     let line = |[of_client, of_server]: &[Program; 2], closes: Closes| {
         let mut messages = Messages::new();
-        let client = client.table(of_client.clone(), closes, &mut messages);
-        let server = server.table(of_server.clone(), closes, &mut messages);
+        let (client, of_client) = client.table(of_client.clone(), closes, &mut messages);
+        let (server, of_server) = server.table(of_server.clone(), closes, &mut messages);
         let settling = settling(&resolution, &messages);
-        format!("{} {settling} {client} {server}", u8::from(wanted == Wanted::Dual))
+        let both = |ours: Channels, others: Channels| together(ours.into_iter().chain(others).collect());
+        let groups = [both(of_client.session, of_server.session), both(of_client.bodies, of_server.bodies)];
+        let groups = groups.map(|groups| numbered(&groups, 1, &messages)).concat();
+        format!("{} {settling}{groups} {client} {server}", u8::from(wanted == Wanted::Dual))
     };
     if is_one {
-        return Asked::new(vec![line(&whole, Closes::AsWritten)], None, has_sub_sessions);
+        return Asked::new(vec![line(&whole, Closes::AsWritten)], None, &graphs);
     }
     let groups = groups(&client, &server);
     let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
@@ -72,7 +94,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let closes = |group| if is_unused(group) { Closes::Always } else { Closes::Never };
     let parts = groups.iter().map(|group| line(group, closes(group))).collect();
     let whole = groups.iter().any(is_unused).then(|| line(&whole, Closes::Never));
-    Asked::new(parts, whole, has_sub_sessions)
+    Asked::new(parts, whole, &graphs)
 }
 
 /// Who may close.
@@ -111,10 +133,10 @@ fn groups(client: &Role<'_>, server: &Role<'_>) -> Vec<[Program; 2]> {
 fn settling(resolution: &Resolution, messages: &Messages) -> String {
     let declarations = &resolution.declarations;
     let mut pairs = Vec::new();
-    for ((_, cancels), cancel) in messages {
+    for ((side, (_, cancels)), cancel) in messages {
         let Some(request) = cancels else { continue };
         let answers = declarations.replies(*request).chain(declarations.refusal(*request));
-        for answer in answers.filter_map(|answer| messages.get(&(answer, None))) {
+        for answer in answers.filter_map(|answer| messages.get(&(side.other(), (answer, None)))) {
             pairs.extend([format!(" {cancel} {answer}"), format!(" {answer} {cancel}")]);
         }
     }
@@ -128,9 +150,6 @@ fn resolution(text: &str) -> Resolution {
     let files = load::load(Path::new("random.session"), read, &mut sources, &mut findings).unwrap();
     resolve(&files, &mut findings)
 }
-
-/// A message and who sends it.
-type Event = (Side, Said);
 
 /// A role, read.
 struct Role<'a> {
@@ -179,6 +198,9 @@ impl Role<'_> {
             for (event, next) in self.steps(&program) {
                 graph.bodies.push((at, event, number(&mut graph.states, true, next)));
             }
+            for (event, next) in self.openings(&program) {
+                graph.openings.push((at, event, number(&mut graph.states, true, next)));
+            }
             at += 1;
         }
         graph
@@ -186,10 +208,6 @@ impl Role<'_> {
 
     fn event(&self, direction: Direction, said: Said) -> Event {
         (if direction == Direction::Send { self.side } else { self.side.other() }, said)
-    }
-
-    fn has_sub_sessions(&self, start: &Program) -> bool {
-        !self.graph(start.clone()).openings.is_empty()
     }
 
     /// What opens a sub-session, and where that leads. A request has the number of its message as its id.
@@ -218,6 +236,10 @@ impl Role<'_> {
                 let cancellable = declared.messages[usize::from(asked.request.0)].table.cancellable;
                 if let (true, Some(cancel)) = (cancellable, cancel) {
                     let next = self.reading.cancel(program, asked.direction, &asked.id).unwrap();
+                    // The cancel of what opened a sub-session ends it in any state (`stopped_sound`).
+                    if next.threads.len() < program.threads.len() {
+                        continue;
+                    }
                     steps.push((self.event(asked.direction, (cancel, Some(asked.request))), next));
                 }
             }
@@ -229,26 +251,23 @@ impl Role<'_> {
         self.graph(start).edges.into_iter().map(|(_, event, _)| event).collect()
     }
 
-    /// Which channel each message belongs to, where there are several.
-    fn channels(&self, start: &Program, messages: &Messages) -> String {
-        if start.threads.len() < 2 {
-            return " 0".to_owned();
-        }
-        let mut places = Vec::new();
-        for (channel, thread) in start.threads.iter().enumerate() {
-            let alone = Program { threads: vec![thread.clone()], ..Program::default() };
-            places
-                .extend(self.events(alone).iter().map(|(_, said)| format!(" {} {channel}", messages[said])));
-        }
-        // A message that both sides send stands here twice.
-        places.sort();
-        places.dedup();
-        format!(" {}{}", places.len(), places.concat())
+    /// What is said in each channel that runs next to others in some of these programs, and what it opens. A role in which
+    /// none do has one.
+    fn channels<'b>(&self, programs: impl Iterator<Item = &'b Program> + Clone) -> Channels {
+        let several = programs.filter(|program| program.threads.len() > 1);
+        let threads: HashSet<&Thread> = several.flat_map(|program| &program.threads).collect();
+        let alone = threads.into_iter().map(|thread| {
+            let graph = self.graph(Program { threads: vec![thread.clone()], ..Program::default() });
+            let session = graph.openings.into_iter().filter(|(from, _, _)| *from < graph.session);
+            graph.edges.into_iter().chain(session).map(|(_, event, _)| event).collect()
+        });
+        together(alone.filter(|said: &HashSet<Event>| !said.is_empty()).collect())
     }
 
-    /// The states, who may close in each, the edges, the channels, and the sub-sessions.
-    fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> String {
-        let graph = self.graph(start.clone());
+    /// The states, who may close in each, the edges, the channels, and the sub-sessions; and what is said in each channel of
+    /// the session and of sub-sessions.
+    fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> (String, RoleChannels) {
+        let graph = self.graph(start);
         let mut table = graph.states.len().to_string();
         for (number, program) in graph.states.iter().enumerate() {
             for side in [Side::Client, Side::Server] {
@@ -260,20 +279,68 @@ impl Role<'_> {
                 write!(table, " {}", u8::from(may)).unwrap();
             }
         }
-        table += &edges(&graph.edges, messages);
-        table += &self.channels(&start, messages);
-        table += &edges(&graph.openings, messages);
-        table + &edges(&graph.bodies, messages)
+        let [steps, openings, of_bodies] =
+            [&graph.edges, &graph.openings, &graph.bodies].map(|said| edges(said, messages));
+        let (session, bodies) = graph.states.split_at(graph.session);
+        let channels = [session, bodies].map(|programs| self.channels(programs.iter()));
+        let [of_session, of_body] = [(&channels[0], 1), (&channels[1], 1 + channels[0].len())]
+            .map(|(all, first)| numbered(all, first, messages));
+        let both = numbered(&channels.concat(), 1, messages);
+        table = format!("{table}{steps}{of_session}{openings}{of_bodies}{both}{of_body}");
+        // What is said before channels start side by side, and where there is one alone, belongs together.
+        let with_rest = |mut channels: Channels, in_body: bool| {
+            let openings = graph.openings.iter().filter(|(from, _, _)| (*from >= graph.session) == in_body);
+            let said = if in_body { &graph.bodies } else { &graph.edges };
+            let said = said.iter().chain(openings).map(|(_, event, _)| *event);
+            let rest = said.filter(|event| !channels.iter().any(|channel| channel.contains(event))).collect();
+            channels.push(rest);
+            channels
+        };
+        let [session, bodies] = channels;
+        let channels = RoleChannels { session: with_rest(session, false), bodies: with_rest(bodies, true) };
+        (table, channels)
     }
+}
+
+/// What is said in each channel.
+type Channels = Vec<HashSet<Event>>;
+
+/// The channels of a role.
+struct RoleChannels {
+    session: Channels,
+    bodies: Channels,
+}
+
+/// The channels, those as one that share messages.
+fn together(channels: Channels) -> Channels {
+    let mut groups = Channels::new();
+    for mut channel in channels {
+        let own = channel.clone();
+        for other in groups.extract_if(.., |known| !known.is_disjoint(&own)) {
+            channel.extend(other);
+        }
+        groups.push(channel);
+    }
+    groups
+}
+
+/// How many messages there are, and each with the number of its channel; the first channel has this one.
+fn numbered(channels: &[HashSet<Event>], first: usize, messages: &Messages) -> String {
+    let said = channels.iter().enumerate().flat_map(|(number, channel)| {
+        channel.iter().map(move |event| format!(" {} {}", messages[event], first + number))
+    });
+    let mut said: Vec<String> = said.collect();
+    said.sort();
+    format!(" {}{}", said.len(), said.concat())
 }
 
 /// How many there are, and each.
 fn edges(edges: &[(usize, Event, usize)], messages: &mut Messages) -> String {
     let mut text = format!(" {}", edges.len());
-    for (from, (sender, message), to) in edges {
+    for (from, event, to) in edges {
         let known = messages.len();
-        let message = *messages.entry(*message).or_insert(known);
-        write!(text, " {from} {} {message} {to}", u8::from(*sender == Side::Server)).unwrap();
+        let message = *messages.entry(*event).or_insert(known);
+        write!(text, " {from} {} {message} {to}", u8::from(event.0 == Side::Server)).unwrap();
     }
     text
 }
