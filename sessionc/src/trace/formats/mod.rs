@@ -2,7 +2,9 @@
 
 mod har;
 mod json_lines;
+mod python;
 pub(crate) mod record;
+mod spread;
 mod text;
 
 use std::io::{self, Read};
@@ -10,6 +12,7 @@ use std::io::{self, Read};
 use mcp_runtime::observer::JsonReader;
 
 use record::{Broken, LogReader, Place};
+use spread::{Next, Spread};
 
 use super::lines::{Line, Lines};
 
@@ -36,28 +39,70 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         Format::Har => return har::read(lines.into_rest(), reader),
         Format::JsonLines | Format::Text => {}
     }
-    let mut json = JsonReader::default();
+    let mut messages = Messages { format, json: JsonReader::default(), reader };
+    let mut spread: Option<Spread> = None;
     while let Some(Line { number, text, is_whole }) = lines.next()? {
-        let place = Place { line: number, entry: None };
         let Some(text) = text else {
+            messages.take_lines(spread.take());
             let problem = format!("the line is longer than {} MiB", super::lines::LONGEST >> 20);
-            reader.broken(Broken { place, problem });
+            messages.reader.broken(Broken { place: Place { line: number, entry: None }, problem });
             continue;
         };
-        let text = text.strip_prefix(BOM).unwrap_or(text).trim_ascii();
-        if text.is_empty() {
-            continue;
+        let text = text.strip_prefix(BOM).unwrap_or(text);
+        match spread.as_mut().map(|object| object.add(number, text)) {
+            Some(Next::GoesOn) => continue,
+            Some(Next::Ended) => {
+                if let Some(object) = spread.take() {
+                    messages.take(object.number(), object.text(), is_whole);
+                }
+                continue;
+            }
+            Some(Next::Foreign) => messages.take_lines(spread.take()),
+            None => {}
         }
-        let read = match format {
-            Format::Text => text::read(place, text, reader),
-            Format::JsonLines | Format::Har => json_lines::read(place, text, &mut json, reader),
+        spread = Spread::begin(number, text);
+        if spread.is_none() {
+            messages.take(number, text, is_whole);
+        }
+    }
+    messages.take_lines(spread);
+    Ok(())
+}
+
+/// Looks for the messages in what a log has, one line or one object after another.
+struct Messages<'r, R> {
+    format: Format,
+    /// It keeps its room from one line to the next.
+    json: JsonReader,
+    reader: &'r mut R,
+}
+
+impl<R: LogReader> Messages<'_, R> {
+    /// Takes a line, or an object that begins in this line.
+    fn take(&mut self, number: u64, text: &[u8], is_whole: bool) {
+        let place = Place { line: number, entry: None };
+        let text = text.trim_ascii();
+        // A list of messages has its brackets in lines of their own, and commas between its elements.
+        let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
+        if matches!(text, b"" | b"[" | b"]") {
+            return;
+        }
+        let read = match self.format {
+            Format::Text => text::read(place, text, self.reader),
+            Format::JsonLines | Format::Har => json_lines::read(place, text, &mut self.json, self.reader),
         };
         if let Err(problem) = read {
             let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
-            reader.broken(Broken { place, problem });
+            self.reader.broken(Broken { place, problem });
         }
     }
-    Ok(())
+
+    /// Takes the lines of something that was no object in several lines.
+    fn take_lines(&mut self, lines: Option<Spread>) {
+        for (number, line) in lines.iter().flat_map(Spread::lines) {
+            self.take(number, line, true);
+        }
+    }
 }
 
 /// What some programs write at the beginning of a file in UTF-8.
@@ -77,7 +122,9 @@ fn recognise(beginning: &[u8]) -> Format {
     }
     // A batch of messages begins with a bracket, and so does the time in some logs.
     let after = beginning.strip_prefix(b"[").map(<[u8]>::trim_ascii_start);
-    match beginning.starts_with(b"{") || after.is_some_and(|after| after.starts_with(b"{")) {
+    let object = after.unwrap_or(beginning).strip_prefix(b"{");
+    // Python shows dictionaries with other quotes.
+    match object.is_some_and(|inside| !inside.trim_ascii_start().starts_with(b"'")) {
         true => Format::JsonLines,
         false => Format::Text,
     }
@@ -107,6 +154,50 @@ mod tests {
         ] {
             assert_eq!(recognise(beginning.as_bytes()), format, "{beginning}");
         }
+    }
+
+    /// The ids of the messages with the lines in which they begin.
+    fn ids(log: &str) -> Vec<(u64, i64)> {
+        let notes = notes(log);
+        assert_eq!(notes.broken, [], "{log}");
+        let id =
+            |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap()["id"].as_i64().unwrap();
+        notes.messages.iter().map(|(line, _, message)| (*line, id(message))).collect()
+    }
+
+    #[test]
+    fn a_message_may_stand_in_several_lines() {
+        let one = "{\n  \"jsonrpc\": \"2.0\",\n  \"id\": 1,\n  \"result\": {\n    \"a\": [\n      \"}\"\n    ]\n  }\n}\n";
+        let two = one.replace("\"id\": 1", "\"id\": 2").replace('\n', "\r\n");
+        assert_eq!(ids(&format!("{one}{two}")), [(1, 1), (10, 2)]);
+        assert_eq!(ids(&format!("a log\n12:00 read: {one}12:01 wrote: {two}done")), [(2, 1), (11, 2)]);
+        // An exported list, of messages in one line and in several.
+        let list = format!(
+            "[\n  {},\n  {}\n]\n",
+            one.trim_end().replace('\n', "\n  "),
+            r#"{"jsonrpc":"2.0","id":3}"#
+        );
+        assert_eq!(ids(&list), [(2, 1), (11, 3)]);
+    }
+
+    #[test]
+    fn an_object_that_never_ends_hides_no_message() {
+        let message = "{\"jsonrpc\":\"2.0\",\"id\":7}\n";
+        let found = notes(&format!("{{\"jsonrpc\": \"2.0\",\n  {message}{message}"));
+        let lines: Vec<u64> = found.messages.iter().map(|(line, ..)| *line).collect();
+        assert_eq!((lines, found.broken.len()), (vec![2, 3], 1), "{found:?}");
+        let found = notes(&format!("read: {{\n  {message}  \"a\": 1,\n"));
+        assert_eq!(found.messages.len(), 1, "the log ends within it: {found:?}");
+    }
+
+    #[test]
+    fn a_message_may_be_written_as_python_shows_it() {
+        let log = "{'jsonrpc': '2.0', 'id': 1, 'result': {'ok': True, 'text': \"it's\", 'none': None}}\n\
+                   DEBUG Sending: {'jsonrpc': '2.0', 'id': 2, 'method': 'ping'}\n\
+                   {'jsonrpc': '2.0',\n 'id': 3,\n 'method': 'ping'}\n";
+        assert_eq!(ids(log), [(1, 1), (2, 2), (3, 3)]);
+        let broken = notes("{'jsonrpc': '2.0', 'id': <object>}\n").broken;
+        assert_eq!(broken.len(), 1, "{broken:?}");
     }
 
     #[test]

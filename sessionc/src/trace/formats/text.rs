@@ -3,6 +3,7 @@
 use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
+use super::python;
 use super::record::{LogReader, Place, Record, Sender};
 
 /// How many places of a line are tried.
@@ -24,13 +25,23 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
         from = start + 1;
         let Some((prefix, rest)) = line.split_at_checked(start) else { break };
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
+        let mut found = |json: &str| {
+            let message = json.as_bytes().into();
+            reader.message(Record { place, sender: sender(prefix), session: None, message });
+        };
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
-                let message = value.get().as_bytes().into();
-                reader.message(Record { place, sender: sender(prefix), session: None, message });
+                found(value.get());
                 return Ok(());
             }
-            Some(Err(error)) if seems && rest.starts_with(b"{") => problem = problem.or(Some(error)),
+            Some(Err(error)) if seems && rest.starts_with(b"{") => {
+                let shown = str::from_utf8(rest).ok().and_then(python::dictionary);
+                if let Some(json) = shown.filter(|json| is_message(json)) {
+                    found(&json);
+                    return Ok(());
+                }
+                problem = problem.or(Some(error));
+            }
             _ => {}
         }
     }
