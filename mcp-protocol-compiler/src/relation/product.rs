@@ -358,8 +358,9 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// messages or other replicated channels. Channels with nothing left form one group together.
     fn groups(&self, pair: &Pair) -> (BTreeSet<Event>, Vec<ChannelGroup>) {
         let settled = &pair.client.settled;
-        let mut common = unchanging(self.client, &pair.client.locations);
+        let ours = unchanging(self.client, &pair.client.locations);
         let others = unchanging(self.server, &pair.server.locations);
+        let mut common = ours.clone();
         common.retain(|event| others.contains(event) && !settled.contains(event));
         let channels: Vec<(bool, StateIndex, Rc<super::machine::Reach>)> = pair
             .client
@@ -370,11 +371,23 @@ impl<'a, 'b> Walk<'a, 'b> {
                 pair.server.locations.iter().map(|&location| (false, location, self.server.reach(location))),
             )
             .collect();
+        // What one role alone has next to its channels, they do not share.
+        let has = |is_client: bool, event: Event| {
+            channels.iter().any(|(of_client, _, reach)| *of_client == is_client && reach.has(event))
+        };
+        let own: BTreeSet<Event> = [(true, &ours), (false, &others)]
+            .into_iter()
+            .flat_map(|(is_client, always)| {
+                always.iter().filter(|event| !has(!is_client, **event)).collect::<Vec<_>>()
+            })
+            .copied()
+            .collect();
+        let apart = |event: &Event| common.contains(event) || settled.contains(event) || own.contains(event);
         // Groups are named by numbers; a channel that shares an event with a group joins it.
         let mut owners: BTreeMap<Event, usize> = BTreeMap::new();
         let mut classes = Classes::default();
         for (number, (_, _, reach)) in channels.iter().enumerate() {
-            for event in reach.events().filter(|event| !common.contains(event) && !settled.contains(event)) {
+            for event in reach.events().filter(|event| !apart(event)) {
                 let owner = *owners.entry(event).or_insert(number);
                 let (one, other) = (classes.root(number), classes.root(owner));
                 if let Some(slot) = classes.parents.get_mut(one) {
@@ -384,7 +397,7 @@ impl<'a, 'b> Walk<'a, 'b> {
         }
         let mut groups: BTreeMap<Option<usize>, ChannelGroup> = BTreeMap::new();
         for (number, (is_client, location, reach)) in channels.iter().enumerate() {
-            let idle = reach.events().all(|event| common.contains(&event) || settled.contains(&event));
+            let idle = reach.events().all(|event| apart(&event));
             let name = if idle { None } else { Some(classes.root(number)) };
             let group = groups.entry(name).or_default();
             if *is_client { group.0.push(*location) } else { group.1.push(*location) }

@@ -531,6 +531,15 @@ fn in_a_sub_session_neither_role_leaves_out_a_channel() {
 }
 
 #[test]
+fn what_one_role_alone_has_next_to_its_channels_makes_them_no_group() {
+    // Next to both channels the client opens sub-sessions that the server has not. In the second it is silent.
+    let client = "0 = (1, 2); 1 !a 1; 1 ?m *3; 2 ?b 2; 2 ?m *3; 3 ?r 3";
+    let server = "0 = (1, 2); 1 ?a 1; 2 !b 2; 2 ?c 2";
+    assert!(!Roles::new("", client, server).compatible());
+    assert!(Roles::new("", client, &server.replace("; 2 ?c 2", "")).compatible());
+}
+
+#[test]
 fn what_crosses_the_end_of_a_sub_session_is_late_if_it_ends_in_either_order() {
     let mut roles = Roles::with_dual("", "0 = Replicated; 0 !m *1; 1 !a 3; 1 ?b 2; 2 !a 3; 3 = End");
     assert!(roles.dual());
