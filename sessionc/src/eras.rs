@@ -70,9 +70,16 @@ impl Eras {
         self.is_stateless
     }
 
-    /// Whether a message of the client is a request that stands for itself.
+    /// Whether a message of the client is a request that stands for itself. One that lacks what each of them has to say is
+    /// known by its method, if no session has begun and only the revision without a handshake has that method.
     pub(crate) fn stands_alone(&self, message: MessageText<'_>) -> bool {
-        self.stateless.as_ref().is_some_and(|observer| observer.announces_itself(Side::Client, message))
+        let Some(stateless) = &self.stateless else { return false };
+        let is_only_there = || {
+            !self.has_begun
+                && stateless.request_of(Side::Client, message).is_some()
+                && self.handshake.request_of(Side::Client, message).is_none()
+        };
+        stateless.announces_itself(Side::Client, message) || is_only_there()
     }
 
     /// Which revision a message belongs to.
@@ -181,6 +188,15 @@ mod tests {
         eras.observe(Era::Handshake, Side::Client, INITIALIZE.into());
         assert_eq!((eras.is_stateless(), eras.has_begun()), (true, true));
         assert_eq!(eras.era(Side::Client, CANCELLED.into()), Era::Handshake);
+    }
+
+    #[test]
+    fn a_request_that_says_too_little_is_known_by_its_method() {
+        let bare = br#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{}}}"#;
+        let mut eras = eras();
+        assert_eq!(eras.era(Side::Client, bare.as_slice().into()), Era::Stateless);
+        eras.observe(Era::Handshake, Side::Client, INITIALIZE.into());
+        assert_eq!(eras.era(Side::Client, bare.as_slice().into()), Era::Handshake);
     }
 
     #[test]
