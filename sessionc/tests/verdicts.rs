@@ -1,7 +1,11 @@
 //! `sessionc check` says of random protocols what the compiler says of them. The texts are those that the compiler's
 //! oracle judges, `mcp-protocol-compiler/tests/verified`.
 
-#![allow(clippy::unwrap_used, reason = "tests say what they expect by panicking")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "tests say what they expect by panicking, and so do the texts that they share"
+)]
 
 #[path = "../../mcp-protocol-compiler/tests/checker/random.rs"]
 #[allow(dead_code, reason = "the checker's oracle uses the rest")]
