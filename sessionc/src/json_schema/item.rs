@@ -49,7 +49,7 @@ pub(super) struct WrittenField {
 
 impl Written {
     /// A union of shapes, without unions in it, and each only once. Texts stand before `string`, and `int` is left out
-    /// beside `number`, which would take them.
+    /// next to `number`, which would take them.
     pub(super) fn union(parts: Vec<Written>) -> Written {
         let mut all = Vec::new();
         let mut waiting: Vec<Written> = parts.into_iter().rev().collect();

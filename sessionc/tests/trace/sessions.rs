@@ -1,4 +1,4 @@
-//! Where sessions begin: in the middle of one, after another, beside another.
+//! Where sessions begin: in the middle of one, after another, next to another.
 
 use serde_json::{Value, json};
 

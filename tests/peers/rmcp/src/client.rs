@@ -16,7 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 type Failed = Box<dyn Error>;
 
-/// Who answers the server, and what it is told of.
+/// Who answers the server, and what it hears of.
 pub struct User {
     asked: UnboundedSender<String>,
     progress: UnboundedSender<f64>,
@@ -38,7 +38,7 @@ impl ClientHandler for User {
         let ElicitRequestParams::FormElicitationParams { message, requested_schema, .. } = asked else {
             return Ok(ElicitResult::new(ElicitationAction::Decline));
         };
-        // Whoever is told has ended if it does not hear of this.
+        // The receiver has ended if it does not hear of this.
         let _ = self.asked.send(message);
         let answers = requested_schema.properties.into_keys().map(|field| match &*field {
             "sure" => (field, json!(true)),
@@ -232,7 +232,7 @@ impl Client {
                 Some(ServerNotification::ToolListChangedNotification(_)) => {}
                 other => return Err(format!("not a change of the tools: {other:?}").into()),
             },
-            None => self.tools_changed.recv().await.ok_or("nothing is told of the tools")?,
+            None => self.tools_changed.recv().await.ok_or("no change of the tools is heard of")?,
         }
         let tools = self.tools().await?;
         let refused = match self.call("fly", json!({})).await {
