@@ -155,7 +155,7 @@ impl Engine {
         if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
             return refused;
         }
-        if self.owed.is_cancelled(&id) == Some(true) && !self.is_reply_awaited(&id) {
+        if self.is_reused_too_soon(&id) {
             return self.refuse_reused(inbound, message, &id);
         }
         if self.is_early_request(inbound, message, &id) {
@@ -211,8 +211,15 @@ impl Engine {
         received
     }
 
-    /// A request has the id of one that the peer has cancelled, and that is still being worked on: what that says last
-    /// would be taken for the answer to this one.
+    /// Whether an id that may be used again is that of a request which the peer has cancelled, and which is still being
+    /// worked on. Elsewhere the checker refuses an id that was used.
+    fn is_reused_too_soon(&self, id: &RequestId) -> bool {
+        self.rules.protocol().reuses_ids
+            && self.owed.is_cancelled(id) == Some(true)
+            && !self.is_reply_awaited(id)
+    }
+
+    /// Refuses a request with such an id: what is said last of the cancelled one would be taken for the answer to it.
     fn refuse_reused(&mut self, inbound: Inbound<'_>, message: MessageIndex, id: &RequestId) -> Received {
         let problem =
             format!("the request {id}, which was cancelled, is still being worked on: use another id");

@@ -31,6 +31,18 @@ fn answer(server: &End, arrived: &Arrived, result: &str) -> Vec<Value> {
 }
 
 #[test]
+fn elsewhere_the_id_of_a_cancelled_request_is_one_that_was_used() {
+    let server = End::ready_server(Options::default());
+    assert!(server.ask(WORK).is_empty());
+    let _cancelled = server.incoming().unwrap();
+    assert!(server.ask(CANCEL).is_empty());
+    let [refused] = server.ask(WORK).try_into().unwrap();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(5), &json!(-32600)), "{refused}");
+    let reports = server.reports();
+    assert!(reports.len() == 1 && reports[0].contains("has the id 5"), "{reports:?}");
+}
+
+#[test]
 fn one_id_serves_one_request_after_the_other() {
     let server = server();
     for round in 0..3 {
