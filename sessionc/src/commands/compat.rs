@@ -15,7 +15,7 @@ use crate::arguments::{Compat, OutputFormat};
 use crate::color::style;
 use crate::end::End;
 use crate::files::{Failure, print_diagnostics, read};
-use crate::print::print;
+use crate::print::{print, print_json};
 
 /// Compares the versions and prints what breaks; exits 1 if something does.
 pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
@@ -25,9 +25,9 @@ pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
             OutputFormat::Text => print_pair(&comparison.sources, pair)?,
             OutputFormat::Json => {
                 for found in &pair.found {
-                    print(format!("{}\n", line(&comparison.sources, pair, found)))?;
+                    print_json(&line(&comparison.sources, pair, found))?;
                 }
-                print(format!("{}\n", summary(pair)))?;
+                print_json(&summary(pair))?;
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::arguments::{Compat, OutputFormat};
 use crate::commands::compat::compared;
 use crate::end::End;
 use crate::files::Failure;
-use crate::print::print;
+use crate::print::{print, print_json};
 
 /// Lists the changes; exits 1 if there are any.
 pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
@@ -16,7 +16,7 @@ pub(crate) fn run(arguments: &Compat) -> Result<End, Failure> {
     let mut last: Option<(Part, &str)> = None;
     for change in &verdict.changes {
         match arguments.format {
-            OutputFormat::Json => print(format!("{}\n", line(&comparison.sources, change)))?,
+            OutputFormat::Json => print_json(&line(&comparison.sources, change))?,
             OutputFormat::Text => {
                 if last != Some((change.part, &change.name)) {
                     print(format!("{} {}\n", change.part.word(), heading(change)))?;
