@@ -661,13 +661,18 @@ Definition locals (c : role) (kinds : list nat) (l : table) : list (nat * list n
   map (fun i => (i, refine_all n (filter (fun e => match e with (_, _, m, _) => channel_of c m =? i end) l) n kinds))
       (nodup Nat.eq_dec (map snd (channels c))).
 
+(* Where something that is of no channel leads on, the channels have not started, although a channel that says nothing
+   there may look like one that has ended. *)
+Definition has_channels (c : role) (l : table) (q : nat) : bool :=
+  forallb (fun e => match e with (x, _, m, y) => implb ((x =? q) && (channel_of c m =? 0)) (x =? y) end) l.
+
 Definition spread (c : role) (h : list nat) (l : table) (g : list (nat * list nat)) (k : list (nat * direction * nat))
   : list (nat * direction * nat) :=
-  let firsts := filter (fun q => class h q =? q) (seq 0 (length h)) in
+  let firsts := filter (fun q => (class h q =? q) && has_channels c l q) (seq 0 (length h)) in
   fold_left (fun k x => match x with (z, d, m) =>
     match find (fun i => fst i =? channel_of c m) g with
-    | Some i => fold_left (fun k q =>
-        if class (snd i) q =? class (snd i) z then add_loop l k q d m else k) firsts k
+    | Some i => if has_channels c l z then fold_left (fun k q =>
+        if class (snd i) q =? class (snd i) z then add_loop l k q d m else k) firsts k else k
     | None => k
     end end) k k.
 

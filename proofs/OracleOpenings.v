@@ -150,18 +150,24 @@ Definition with_channels (o : list (direction * nat * pair)) (c : opening_role) 
 Definition kinds (h : list nat) (x : opener) : list nat :=
   map (fun q => if existsb (Nat.eqb q) (body_states x) then 1 else 0) (seq 0 (length h)).
 
-(* What a sub-session that is over swallows: what crosses the message that ends it, if it ends in either order. That is
+(* What a sub-session that is over swallows: what crosses the message that ends it, if it ends in either order: by the same
+   message, which its sender may not have any more after the other one, or because the other one ends it as well. That is
    asked of sub-sessions whose channels are one group. *)
 Definition is_end (x : opener) (q : nat) : bool :=
   negb (existsb (fun e => match e with (y, _, _, _) => y =? q end) (bodies x ++ openings x)).
 
+Definition ends_by (c s : opener) (q : pair) (d : direction) (m : nat) : bool :=
+  let of_client := targets (bodies c) (fst q) d m in
+  let of_server := targets (bodies s) (snd q) d m in
+  some (match d with Send => of_server | Receive => of_client end) &&
+  forallb (is_end c) of_client && forallb (is_end s) of_server.
+
 Definition swallowed (c s : opener) (q : pair) : list (pair * direction * nat) :=
   let both_end q := is_end c (fst q) && is_end s (snd q) in
-  let next := written (bodies c) (bodies s) in
+  let next := written (bodies c) (bodies s) q in
   flat_map (fun e => flat_map (fun f => match e, f with (_, d, a, q1), (_, d', b, q2) =>
-    if both_end q1 && negb (same_dir d d') &&
-       existsb (fun y => match y with (_, d'', a', z) => same_dir d d'' && (a =? a') && both_end z end) (next q2)
-    then [(q1, d', b)] else [] end) (next q)) (next q).
+    if both_end q1 && negb (same_dir d d') && (both_end q2 || ends_by c s q2 d a)
+    then [(q1, d', b)] else [] end) next) next.
 
 Definition in_one_group (x : parts) (c s : opener) (P : list pair) : bool :=
   length (nodup Nat.eq_dec (flat_map (fun q => flat_map (fun e => match e with (_, _, m, _) =>

@@ -83,8 +83,12 @@ impl<'a, 'b> Completion<'a, 'b> {
         let (from_client, from_server) = (&race.from_client, &race.from_server);
         let (sent, answered) = (from_client.event(), from_server.event());
         let (client, server) = (self.walk.client, self.walk.server);
-        let client_accepts = client.find(&race.after_client.0, answered)?;
-        let server_accepts = server.find(&race.after_server.1, sent)?;
+        let accepts = |side: Side, after: &Locations, event: Event, own: &Move| {
+            let machine = if side == Side::Client { client } else { server };
+            machine.find(after, event).or_else(|| self.swallows(&race.pair, side, after, event, own))
+        };
+        let client_accepts = accepts(Side::Client, &race.after_client.0, answered, &from_client.client)?;
+        let server_accepts = accepts(Side::Server, &race.after_server.1, sent, &from_server.server)?;
         // Where one of the two opens a sub-session, it opens the same one after the other message.
         if !client_accepts.does_same(&from_server.client) || !server_accepts.does_same(&from_client.server) {
             return None;
@@ -118,6 +122,15 @@ impl<'a, 'b> Completion<'a, 'b> {
             self.add(index, &race.pair, &race.after_server, both, &place)?;
         }
         Some(())
+    }
+
+    /// What a role does by a message that crosses the one with which it has ended a sub-session: nothing.
+    fn swallows(&self, pair: &Pair, side: Side, after: &Locations, event: Event, own: &Move) -> Option<Move> {
+        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        let Action::Step(end) = own.arrow.action else { return None };
+        let arrow =
+            RoleEdge { action: Action::Step(end), origin: Origin::Closure, event, span: own.arrow.span };
+        (after.contains(&end) && self.walk.is_over(pair, machine, after)).then_some(Move { from: end, arrow })
     }
 
     /// What a role would do, after it has received a message, by the message that it has sent before: it comes to where

@@ -143,20 +143,12 @@ fn fault(
 ) -> Option<Fault> {
     let (client, server) = (walk.client, walk.server);
     let (sent, answered) = (from_client.event(), from_server.event());
-    // A sub-session that the one message ends swallows the other, if the sub-session ends in either order.
-    let is_over = |machine: &Machine<'_>, locations: &Locations| walk.is_over(pair, machine, locations);
-    let over = |after: &(Locations, Locations)| is_over(client, &after.0) && is_over(server, &after.1);
-    let ends = |machine: &Machine<'_>, before: &Locations, event: Event| {
-        let step = machine.find(before, event);
-        step.is_some_and(|step| is_over(machine, &machine.step(before, &step)))
-    };
-    let end_after = |before: &(Locations, Locations), event: Event| {
-        ends(client, &before.0, event) && ends(server, &before.1, event)
-    };
-    if over(after_client) && (from_server.is_loop() || end_after(after_server, sent))
-        || over(after_server) && (from_client.is_loop() || end_after(after_client, answered))
+    let ends = Ends { walk, pair };
+    if let Some(found) = ends
+        .crossed(Side::Server, after_server, after_client, from_client.is_loop(), answered)
+        .or_else(|| ends.crossed(Side::Client, after_client, after_server, from_server.is_loop(), sent))
     {
-        return None;
+        return found;
     }
     let Some(client_accepts) = client.find(&after_client.0, answered) else {
         return Some(Fault::Refuses(Side::Client));
@@ -177,4 +169,53 @@ fn fault(
         && from_server.client.does_same(&client_accepts)
         && from_server.server.does_same(&server_sends);
     (!agree).then_some(Fault::Parts)
+}
+
+/// Where a message ends the sub-session that it is of, in the view of one pair.
+struct Ends<'w, 'a, 'b> {
+    walk: &'w Walk<'a, 'b>,
+    pair: &'w Pair,
+}
+
+impl Ends<'_, '_, '_> {
+    fn is_over(&self, side: Side, locations: &Locations) -> bool {
+        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        self.walk.is_over(self.pair, machine, locations)
+    }
+
+    fn are_over(&self, after: &(Locations, Locations)) -> bool {
+        self.is_over(Side::Client, &after.0) && self.is_over(Side::Server, &after.1)
+    }
+
+    /// Whether a message ends the sub-session for a role; nothing if the role does not have it.
+    fn ends(&self, side: Side, before: &(Locations, Locations), event: Event) -> Option<bool> {
+        let (machine, before) =
+            if side == Side::Client { (self.walk.client, &before.0) } else { (self.walk.server, &before.1) };
+        let step = machine.find(before, event)?;
+        Some(self.is_over(side, &machine.step(before, &step)))
+    }
+
+    /// What is wrong where a message of `sender` ends the sub-session and crosses another one, if that can be said
+    /// without what comes late. The sub-session swallows the other one if it ends in either order: by the same message,
+    /// which the sender may not have any more after the other one, or by both.
+    fn crossed(
+        &self,
+        sender: Side,
+        ended: &(Locations, Locations),
+        after_other: &(Locations, Locations),
+        other_is_loop: bool,
+        ending: Event,
+    ) -> Option<Option<Fault>> {
+        if !self.are_over(ended) {
+            return None;
+        }
+        if other_is_loop || self.are_over(after_other) {
+            return Some(None);
+        }
+        match (self.ends(sender.other(), after_other, ending), self.ends(sender, after_other, ending)) {
+            (Some(true), Some(true)) => Some(None),
+            (Some(true), None) => Some(Some(Fault::Lags(sender))),
+            _ => None,
+        }
+    }
 }

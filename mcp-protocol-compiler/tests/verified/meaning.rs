@@ -80,8 +80,21 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
         let (client, of_client) = client.table(of_client.clone(), closes, &mut messages);
         let (server, of_server) = server.table(of_server.clone(), closes, &mut messages);
         let settling = settling(&resolution, &messages);
-        let both = |ours: Channels, others: Channels| together(ours.into_iter().chain(others).collect());
-        let groups = [both(of_client.session, of_server.session), both(of_client.bodies, of_server.bodies)];
+        // What opens sub-sessions in every state of a channel could as well run next to it, and belongs to none.
+        let apart = |event: &Event| {
+            let [client, server] = [&of_client.always, &of_server.always];
+            let is_so = |opened: &Opened| opened.get(event).copied();
+            is_so(client).or(is_so(server)).is_some()
+                && is_so(client) != Some(false)
+                && is_so(server) != Some(false)
+        };
+        let both = |ours: &Channels, others: &Channels| {
+            let mut channels: Channels = ours.iter().chain(others).cloned().collect();
+            channels.iter_mut().for_each(|channel| channel.retain(|event| !apart(event)));
+            together(channels)
+        };
+        let groups =
+            [both(&of_client.session, &of_server.session), both(&of_client.bodies, &of_server.bodies)];
         let groups = groups.map(|groups| numbered(&groups, 1, &messages)).concat();
         format!("{} {settling}{groups} {client} {server}", u8::from(wanted == Wanted::Dual))
     };
@@ -252,16 +265,38 @@ impl Role<'_> {
     }
 
     /// What is said in each channel that runs next to others in some of these programs, and what it opens. A role in which
-    /// none do has one.
+    /// none do has one. A channel that has ended runs no more.
     fn channels<'b>(&self, programs: impl Iterator<Item = &'b Program> + Clone) -> Channels {
-        let several = programs.filter(|program| program.threads.len() > 1);
-        let threads: HashSet<&Thread> = several.flat_map(|program| &program.threads).collect();
+        let running = |program: &'b Program| -> Vec<&'b Thread> {
+            program.threads.iter().filter(|thread| !self.reading.has_ended(thread)).collect()
+        };
+        let several = programs.map(running).filter(|threads| threads.len() > 1);
+        let threads: HashSet<&Thread> = several.flatten().collect();
         let alone = threads.into_iter().map(|thread| {
             let graph = self.graph(Program { threads: vec![thread.clone()], ..Program::default() });
             let session = graph.openings.into_iter().filter(|(from, _, _)| *from < graph.session);
             graph.edges.into_iter().chain(session).map(|(_, event, _)| event).collect()
         });
         together(alone.filter(|said: &HashSet<Event>| !said.is_empty()).collect())
+    }
+
+    /// What is opened in each state of each channel that has it, and always the same; and what is not.
+    fn always<'b>(&self, programs: impl Iterator<Item = &'b Program>) -> Opened {
+        let threads: HashSet<&Thread> = programs.flat_map(|program| &program.threads).collect();
+        let mut opened = Opened::new();
+        for thread in threads {
+            let graph = self.graph(Program { threads: vec![thread.clone()], ..Program::default() });
+            let mut places: HashMap<Event, (HashSet<usize>, HashSet<usize>)> = HashMap::new();
+            for (from, event, to) in graph.openings.into_iter().filter(|(from, _, _)| *from < graph.session) {
+                let (from_all, to_all) = places.entry(event).or_default();
+                from_all.insert(from);
+                to_all.insert(to);
+            }
+            for (event, (from, to)) in places {
+                *opened.entry(event).or_insert(true) &= from.len() == graph.session && to.len() == 1;
+            }
+        }
+        opened
     }
 
     /// The states, who may close in each, the edges, the channels, and the sub-sessions; and what is said in each channel of
@@ -297,7 +332,8 @@ impl Role<'_> {
             channels
         };
         let [session, bodies] = channels;
-        let channels = RoleChannels { session: with_rest(session, false), bodies: with_rest(bodies, true) };
+        let (session, bodies) = (with_rest(session, false), with_rest(bodies, true));
+        let channels = RoleChannels { session, bodies, always: self.always(graph.states.iter()) };
         (table, channels)
     }
 }
@@ -305,10 +341,14 @@ impl Role<'_> {
 /// What is said in each channel.
 type Channels = Vec<HashSet<Event>>;
 
+/// What the channels of a role open, and whether a channel does so in each of its states, and always the same.
+type Opened = HashMap<Event, bool>;
+
 /// The channels of a role.
 struct RoleChannels {
     session: Channels,
     bodies: Channels,
+    always: Opened,
 }
 
 /// The channels, those as one that share messages.

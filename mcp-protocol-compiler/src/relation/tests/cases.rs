@@ -553,6 +553,39 @@ fn what_crosses_the_end_of_a_sub_session_is_late_if_it_ends_in_either_order() {
 }
 
 #[test]
+fn either_side_may_end_a_sub_session() {
+    let mut roles = Roles::with_dual("", "0 = Replicated; 0 !m *1; 1 ?e 1; 1 !a 2; 1 ?b 3; 2 = End; 3 = End");
+    assert!(roles.dual() && roles.safe());
+    assert!(roles.added(Side::Client).is_empty());
+    assert!(roles.races().is_empty(), "{:?}", roles.races());
+    // In a session it is a race: nothing there says which message is late.
+    let mut roles = Roles::with_dual("", "0 ?e 0; 0 !a 1; 0 ?b 2; 1 = End; 2 = End");
+    roles.added(Side::Client);
+    assert!(!roles.races().is_empty());
+}
+
+#[test]
+fn the_sender_of_the_message_that_ends_a_sub_session_need_not_have_it_after_what_crosses_it() {
+    let body = |client: &str, server: &str| {
+        let client = format!("0 = Replicated; 0 !m *1; 1 ?b 9; 1 !a 2; {client}; 9 = End");
+        Roles::new("", &client, &format!("0 = Replicated; 0 ?m *1; 1 !b 9; 1 ?a 2; {server}; 9 = End"))
+    };
+    let judge = |mut roles: Roles| {
+        assert!(roles.compatible());
+        let is_safe = roles.safe();
+        roles.added(Side::Client);
+        assert_eq!(roles.races().is_empty(), is_safe, "{:?}", roles.races());
+        is_safe
+    };
+    // The server has sent `b`; the client may send `a` twice before it comes, and takes it each time.
+    assert!(judge(body("2 ?b 9; 2 !a 3; 3 ?b 9", "2 ?a 3; 3 !b 9")));
+    assert!(!judge(body("2 ?b 9; 2 !a 3; 3 !a 4; 4 ?b 9", "2 ?a 3; 3 ?a 4; 4 !b 9")));
+    assert!(!judge(body("2 !a 3; 3 ?b 9", "2 ?a 3; 3 !b 9")));
+    // What the client takes to go on is over for the server.
+    assert!(!judge(body("2 ?b 3; 2 !a 4; 4 ?b 9; 3 !a 9", "2 ?a 4; 4 !b 9")));
+}
+
+#[test]
 fn a_right_that_another_channel_never_grants_makes_no_difference() {
     // On the second channel neither side may close, so both sides may close exactly where the first one allows it.
     let client = "0 = (1, 2); 1 !a 1; 1 & End; 2 !b 2; 2 !c 3";

@@ -19,7 +19,12 @@ impl Reading<'_> {
 
     /// How many channels of a program are at their end.
     pub(super) fn ended(&self, program: &Program) -> usize {
-        program.threads.iter().filter(|thread| matches!(self.nodes[thread.at], Node::End)).count()
+        program.threads.iter().filter(|thread| self.has_ended(thread)).count()
+    }
+
+    /// Whether a channel is at its end.
+    pub(crate) fn has_ended(&self, thread: &Thread) -> bool {
+        matches!(self.nodes[thread.at], Node::End)
     }
 
     /// Whether a thread could still come to a message; requests stand for their replies.
@@ -108,7 +113,7 @@ impl Reading<'_> {
         let (mut own, mut peer) = (false, false);
         self.ends(thread.at, &mut own, &mut peer);
         Closing {
-            over: matches!(self.nodes[thread.at], Node::End),
+            over: self.has_ended(thread),
             own,
             peer,
             // A refusal leads back, and perhaps another way.
