@@ -13,9 +13,11 @@ From Diamond Require Import Automaton Compatible Examples Check Cancels Settled 
 Record parts := Parts { parts_of_session : list (nat * nat); parts_of_openings : list (nat * nat);
                         parts_of_bodies : list (nat * nat) }.
 
-(* The tables; for each state, by its number, whether the client may close there and whether the server may; and the
-   channels. States of sub-sessions have numbers of their own, and no rights. *)
-Record opening_role := OpeningRole { tables : opener; closing : list (bool * bool); channels_of : parts }.
+(* The tables; for each state, by its number, whether the client may close there and whether the server may; the
+   channels; and the states of sub-sessions in which several channels run. States of sub-sessions have numbers of their
+   own, and no rights. *)
+Record opening_role := OpeningRole { tables : opener; closing : list (bool * bool); channels_of : parts;
+                                     side_by_side : list nat }.
 
 (* One automaton of all, to find out which states behave alike. A state of the session is never a state of a
    sub-session. *)
@@ -162,20 +164,42 @@ Definition ends_by (c s : opener) (q : pair) (d : direction) (m : nat) : bool :=
   some (match d with Send => of_server | Receive => of_client end) &&
   forallb (is_end c) of_client && forallb (is_end s) of_server.
 
-Definition swallowed (c s : opener) (q : pair) : list (pair * direction * nat) :=
+Definition swallowed (c s : opener) (edges : list pair_edge) (q : pair) : list (pair * direction * nat) :=
   let both_end q := is_end c (fst q) && is_end s (snd q) in
-  let next := written (bodies c) (bodies s) q in
+  let next := filter (fun e => match e with (x, _, _, _) => same_pair q x end) edges in
   flat_map (fun e => flat_map (fun f => match e, f with (_, d, a, q1), (_, d', b, q2) =>
     if both_end q1 && negb (same_dir d d') && (both_end q2 || ends_by c s q2 d a)
     then [(q1, d', b)] else [] end) next) next.
 
-Definition in_one_group (x : parts) (c s : opener) (P : list pair) : bool :=
-  length (nodup Nat.eq_dec (flat_map (fun q => flat_map (fun e => match e with (_, _, m, _) =>
-    map snd (filter (fun y => fst y =? m) (parts_of_bodies x)) end) (written (bodies c) (bodies s) q)) P)) <=? 1.
+Definition same_late (x y : pair * direction * nat) : bool :=
+  match x, y with (q, d, m), (q', d', m') => same_pair q q' && same_dir d d' && (m =? m') end.
 
-Definition swallows (n : nat) (x : parts) (c s : opener) (lc ls : table) (zs : list pair) : late :=
+(* In one sub-session, also what crosses in pairs that only crossing messages lead to; of that there may be more with what
+   is swallowed already. *)
+Fixpoint swallowed_from (rounds n : nat) (c s : opener) (z : pair) (k : list (pair * direction * nat))
+  : list (pair * direction * nat) :=
+  match rounds with
+  | 0 => k
+  | S rounds' =>
+      let loops by_ of := flat_map (fun x => match x with (q, d, m) =>
+        if same_dir by_ d then [(of q, d, m, of q)] else [] end) k in
+      let lc := from (fst z) (bodies c ++ loops Receive fst) in
+      let ls := from (snd z) (bodies s ++ loops Send snd) in
+      let g := explored (completion_rule lc ls) n in
+      let edges := map (fun e => match e with (q, d, m, q') => (swapped_pair z q, d, m, swapped_pair z q') end) (snd g) in
+      let k' := once same_late (k ++ flat_map (fun q => swallowed c s edges (swapped_pair z q)) (fst g)) in
+      if length k' =? length k then k else swallowed_from rounds' n c s z k'
+  end.
+
+(* What is said where several channels run belongs to one group. `sc` and `ss` are the states where they do. *)
+Definition in_one_group (x : parts) (c s : opener) (sc ss : list nat) (P : list pair) : bool :=
+  let several := filter (fun q => existsb (Nat.eqb (fst q)) sc || existsb (Nat.eqb (snd q)) ss) P in
+  length (nodup Nat.eq_dec (flat_map (fun q => flat_map (fun e => match e with (_, _, m, _) =>
+    map snd (filter (fun y => fst y =? m) (parts_of_bodies x)) end) (written (bodies c) (bodies s) q)) several)) <=? 1.
+
+Definition swallows (n : nat) (x : parts) (c s : opener) (sc ss : list nat) (lc ls : table) (zs : list pair) : late :=
   let of z := match meetings_from n (bodies c) (bodies s) z with
-              | Some P => if in_one_group x c s P then flat_map (swallowed c s) P else []
+              | Some P => if in_one_group x c s sc ss P then swallowed_from n n c s z [] else []
               | None => []
               end in
   fold_left (fun k y => match y with (q, d, b) =>
@@ -281,7 +305,8 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
             let o := openings_met mc ms (fst meets ++ met) in
             let lc := with_openings fst o mc in let ls := with_openings snd o ms in
             let k := closed n (with_channels o c) (with_channels o s) hc hs (kinds hc mc) (kinds hs ms) lc ls
-                       (fst meets ++ met) (swallows n groups mc ms lc ls (once same_pair (map snd o))) in
+                       (fst meets ++ met) (swallows n groups mc ms (map (class hc) (side_by_side c))
+                                             (map (class hs) (side_by_side s)) lc ls (once same_pair (map snd o))) in
             let rc := received Receive (fst k) in let rs := received Send (snd k) in
             let xc := with_late mc (late_tables fst o rc) in let xs := with_late ms (late_tables snd o rs) in
             let uc := late_tables fst o (lifted hc rc) in let us := late_tables snd o (lifted hs rs) in

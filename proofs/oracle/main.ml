@@ -5,9 +5,10 @@
    then the client, then the server. A role is the number of its states, for each of them whether the client may close
    there and whether the server may; its edges, each a state, 0 if the client sends and 1 if the server does, a message,
    and a state; the channels, where it has several; the messages that open sub-sessions, each with the state of the
-   session, 0 or 1 as above, its number, and the state of the sub-session; the edges of sub-sessions; and the channels of
-   what opens sub-sessions, and of sub-sessions. Before pairs, edges, groups and channels stands how many they are. A
-   group or a channel is written as messages, each with its number. The initial state is 0.
+   session, 0 or 1 as above, its number, and the state of the sub-session; the edges of sub-sessions; the channels of what
+   opens sub-sessions, and of sub-sessions; and the states of sub-sessions in which several channels run. Before pairs,
+   edges, groups, channels and these states stands how many they are. A group or a channel is written as messages, each
+   with its number. The initial state is 0.
 
    The answer is three letters. A: accepted, U: not related, R: a race, ?: not decided. Then y or n, what the exact check
    says of dual roles, or -. Then s: an exploration finds the pair safe, u: it finds an unexpected message, -: neither. *)
@@ -37,9 +38,11 @@ let role next =
   let bodies = table () in
   let parts_of_openings = pairs next in
   let parts_of_bodies = pairs next in
+  let side_by_side = list (fun () -> nat (next ())) in
   ({ edges; rights; channels },
    { tables = { steps = edges; openings; bodies }; closing = rights;
-     channels_of = { parts_of_session = channels; parts_of_openings; parts_of_bodies } })
+     channels_of = { parts_of_session = channels; parts_of_openings; parts_of_bodies };
+     side_by_side })
 
 let judge line =
   let words = ref (List.map int_of_string (List.filter (fun w -> w <> "") (String.split_on_char ' ' line))) in

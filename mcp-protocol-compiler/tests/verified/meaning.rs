@@ -265,13 +265,10 @@ impl Role<'_> {
     }
 
     /// What is said in each channel that runs next to others in some of these programs, and what it opens. A role in which
-    /// none do has one. A channel that has ended runs no more.
+    /// none do has one.
     fn channels<'b>(&self, programs: impl Iterator<Item = &'b Program> + Clone) -> Channels {
-        let running = |program: &'b Program| -> Vec<&'b Thread> {
-            program.threads.iter().filter(|thread| !self.reading.has_ended(thread)).collect()
-        };
-        let several = programs.map(running).filter(|threads| threads.len() > 1);
-        let threads: HashSet<&Thread> = several.flatten().collect();
+        let several = programs.filter(|program| program.threads.len() > 1);
+        let threads: HashSet<&Thread> = several.flat_map(|program| &program.threads).collect();
         let alone = threads.into_iter().map(|thread| {
             let graph = self.graph(Program { threads: vec![thread.clone()], ..Program::default() });
             let session = graph.openings.into_iter().filter(|(from, _, _)| *from < graph.session);
@@ -299,8 +296,8 @@ impl Role<'_> {
         opened
     }
 
-    /// The states, who may close in each, the edges, the channels, and the sub-sessions; and what is said in each channel of
-    /// the session and of sub-sessions.
+    /// The states, who may close in each, the edges, the channels, the sub-sessions, and in which of their states several
+    /// channels run; and what is said in each channel of the session and of sub-sessions.
     fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> (String, RoleChannels) {
         let graph = self.graph(start);
         let mut table = graph.states.len().to_string();
@@ -321,7 +318,15 @@ impl Role<'_> {
         let [of_session, of_body] = [(&channels[0], 1), (&channels[1], 1 + channels[0].len())]
             .map(|(all, first)| numbered(all, first, messages));
         let both = numbered(&channels.concat(), 1, messages);
-        table = format!("{table}{steps}{of_session}{openings}{of_bodies}{both}{of_body}");
+        let running = |program: &Program| {
+            program.threads.iter().filter(|thread| !self.reading.has_ended(thread)).count()
+        };
+        let several: Vec<usize> = (graph.session..graph.states.len())
+            .filter(|number| running(&graph.states[*number]) > 1)
+            .collect();
+        let several =
+            several.iter().fold(format!(" {}", several.len()), |text, number| format!("{text} {number}"));
+        table = format!("{table}{steps}{of_session}{openings}{of_bodies}{both}{of_body}{several}");
         // What is said before channels start side by side, and where there is one alone, belongs together.
         let with_rest = |mut channels: Channels, in_body: bool| {
             let openings = graph.openings.iter().filter(|(from, _, _)| (*from >= graph.session) == in_body);
