@@ -33,9 +33,14 @@ fn page() -> String {
 
 /// Compares what is printed for a server with what the page has below a heading.
 fn assert_page_shows(heading: &str, samples: &str, server: &[&str]) {
+    assert_page_shows_of(&["--protocol", "mcp"], heading, samples, server);
+}
+
+/// The same of a protocol that is named in these words.
+fn assert_page_shows_of(protocol: &[&str], heading: &str, samples: &str, server: &[&str]) {
     let samples = peers().join("samples").join(samples);
     let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
-    command.args(["probe", "--protocol", "mcp", "--fail-on", "never", "--samples"]).arg(samples).args(server);
+    command.arg("probe").args(protocol).args(["--fail-on", "never", "--samples"]).arg(samples).args(server);
     let output = command.current_dir(peers()).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
     let printed = String::from_utf8(output.stdout).unwrap();
@@ -133,6 +138,13 @@ fn python_over_http() {
     let mut serving = Serving(command.stdout(Stdio::piped()).spawn().unwrap());
     let url = await_words(serving.0.stdout.take().unwrap(), "http://");
     assert_page_shows("Python SDK over HTTP", "desk.json", &["--url", &url]);
+    let alone = Path::new(env!("CARGO_MANIFEST_DIR")).join("../protocols/mcp-2026-07-28.session");
+    assert_page_shows_of(
+        &[alone.to_str().unwrap()],
+        "Python SDK over HTTP, without a handshake",
+        "desk.json",
+        &["--url", &url],
+    );
 }
 
 #[test]

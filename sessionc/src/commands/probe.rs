@@ -26,7 +26,7 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         jobs: arguments.jobs,
     };
     if arguments.list {
-        let listed = campaign::list(&chosen, &settings)?;
+        let listed = campaign::list(&chosen, arguments.url.is_some(), &settings)?;
         print!(
             "{}",
             if arguments.format == ProbeFormat::Text { list::text(&listed) } else { json::listed(&listed) }

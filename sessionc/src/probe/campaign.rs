@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, Protocol, Side, Strictness};
+use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex, Protocol, Side, Strictness};
 use mcp_runtime::Options;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -14,10 +14,11 @@ use crate::files::Failure;
 use crate::protocol::Chosen;
 
 use super::connection::Address;
-use super::offence::{Act, Group, Offence, misshapen, on_the_wire, out_of_order};
+use super::offence::{Act, Group, Offence, around_requests, misshapen, on_the_wire, out_of_order};
 use super::payload::Payloads;
 use super::progress::Progress;
 use super::samples::Samples;
+use super::session::Question;
 use super::target::{Move, Target, accepted, targets};
 use super::trial::{Outcome, Setup, Trial, Tried};
 use super::walk::follow;
@@ -79,12 +80,12 @@ pub(crate) struct Listed {
 ///
 /// # Errors
 /// If there is no such state or offence.
-pub(crate) fn list(chosen: &Chosen, settings: &Settings) -> Result<Vec<Listed>, Failure> {
+pub(crate) fn list(chosen: &Chosen, over_http: bool, settings: &Settings) -> Result<Vec<Listed>, Failure> {
     let protocol = chosen.protocol();
     let payloads = Payloads::new(protocol.clone(), settings.samples.clone());
     let targets = wanted(protocol, settings)?;
     let known = targets.into_iter().map(|target| (target, None)).collect::<Vec<_>>();
-    let offences = offences(protocol, &payloads, &known, settings)?;
+    let offences = offences(protocol, &payloads, &known, over_http, settings)?;
     let message = |index: MessageIndex| protocol.message(index).map(|table| table.method.to_string());
     let listed = known.iter().enumerate().map(|(place, (target, _))| Listed {
         state: target.name.clone(),
@@ -111,13 +112,14 @@ pub(crate) async fn run(chosen: &Chosen, address: Address, settings: &Settings) 
     let protocol = chosen.protocol().clone();
     let payloads = Arc::new(Payloads::new(protocol.clone(), settings.samples.clone()));
     let (wait, timeout) = (settings.wait, settings.timeout);
+    let over_http = matches!(address, Address::Url(_));
     let mut setup = Setup { address, protocol, payloads, wait, timeout };
     settle_revision(chosen, &mut setup, settings).await?;
     let protocol = setup.protocol.clone();
     let payloads = Arc::clone(&setup.payloads);
     let setup = Arc::new(setup);
     let (known, not_reached) = scout_all(&setup, wanted(&protocol, settings)?, settings).await?;
-    let offences = offences(&protocol, &payloads, &known, settings)?;
+    let offences = offences(&protocol, &payloads, &known, over_http, settings)?;
     let progress = Progress::new(offences.len());
     let work = offences.iter().map(|(place, offence)| {
         let target = known.get(*place).map(|(target, _)| target.clone());
@@ -178,12 +180,42 @@ async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings
     let followed = follow(&mut session, &moves, setup.timeout).await;
     let governing = session.protocol().clone();
     let written = session.end().await;
-    followed.map_err(|why| Failure::NoSession(why, written))?;
+    if let Err(why) = followed {
+        // A server without a handshake refuses the request that begins one.
+        let Some(stateless) = chosen.stateless() else { return Err(Failure::NoSession(why, written)) };
+        let payloads = Arc::new(Payloads::new(stateless.clone(), settings.samples.clone()));
+        let alone = Setup { protocol: stateless.clone(), payloads, ..setup.clone() };
+        if !answers(&alone).await {
+            return Err(Failure::NoSession(why, written));
+        }
+        *setup = alone;
+        return Ok(());
+    }
     if governing.version != protocol.version {
         setup.protocol = ProtocolRef::from(governing);
         setup.payloads = Arc::new(Payloads::new(setup.protocol.clone(), settings.samples.clone()));
     }
     Ok(())
+}
+
+/// Whether the server answers a request with a result, without anything before it.
+async fn answers(setup: &Setup) -> bool {
+    let Ok(mut session) = setup.open() else { return false };
+    let answered = match session.question() {
+        Question::Ask(request) => {
+            let of_request = |table: &Message| table.kind == Kind::Reply { request };
+            let replies = (0..).map(MessageIndex).zip(setup.protocol.messages.iter());
+            let reply = replies.filter(|(_, table)| of_request(table)).map(|(reply, _)| reply).next();
+            let moves: Vec<Move> = [(Side::Client, Some(request)), (Side::Server, reply)]
+                .into_iter()
+                .filter_map(|(sender, message)| Some(Move { sender, message: message? }))
+                .collect();
+            moves.len() == 2 && follow(&mut session, &moves, setup.timeout).await.is_ok()
+        }
+        _ => false,
+    };
+    session.end().await;
+    answered
 }
 
 /// The states that a session comes to, and the others with the reason.
@@ -229,6 +261,7 @@ fn offences(
     protocol: &Protocol,
     payloads: &Payloads,
     known: &[Known],
+    over_http: bool,
     settings: &Settings,
 ) -> Result<Vec<(usize, Offence)>, Failure> {
     let mut offences: Vec<(usize, Offence)> = Vec::new();
@@ -240,7 +273,8 @@ fn offences(
     }
     offences.extend(with_wrong_params(protocol, payloads, known));
     if let Some(place) = busiest(protocol, known) {
-        offences.extend(on_the_wire(protocol).into_iter().map(|offence| (place, offence)));
+        let around = around_requests(protocol, payloads, over_http);
+        offences.extend(on_the_wire(protocol).into_iter().chain(around).map(|offence| (place, offence)));
     }
     offences.sort_by_key(|(place, offence)| (*place, offence.group));
     if let Some(pattern) = &settings.only {

@@ -7,6 +7,7 @@ use mcp_protocol_machine::protocol::{
     Action, Direction, KeyPlace, Kind, MessageIndex, Protocol, Role, Side, StateIndex,
 };
 
+use super::head::Head;
 use super::payload::{Keys, Payloads};
 use super::target::{Target, accepted, after_reply, states_of_body};
 use super::wire::Wire;
@@ -24,6 +25,8 @@ pub(crate) enum Group {
     Correlation,
     /// Not a message of JSON-RPC, or not one of the protocol.
     Form,
+    /// What is around a message does not fit it, or the session.
+    Head,
     /// A message that is long or nested.
     Load,
 }
@@ -45,6 +48,8 @@ pub(crate) enum Act {
     Misshapen(MessageIndex),
     /// Bytes that are wrong in any state.
     Wire(Wire),
+    /// A request that is permitted, with a head that is wrong.
+    Head(Head),
 }
 
 impl fmt::Display for Group {
@@ -55,6 +60,7 @@ impl fmt::Display for Group {
             Group::Shape => "shape",
             Group::Correlation => "correlation",
             Group::Form => "form",
+            Group::Head => "head",
             Group::Load => "load",
         })
     }
@@ -133,6 +139,17 @@ pub(crate) fn on_the_wire(protocol: &Protocol) -> Vec<Offence> {
             _ => Group::Form,
         };
         Offence { group, name: wire.name().to_owned(), act: Act::Wire(wire) }
+    });
+    offences.collect()
+}
+
+/// What can be wrong around any request, over HTTP or over streams.
+pub(crate) fn around_requests(protocol: &Protocol, payloads: &Payloads, over_http: bool) -> Vec<Offence> {
+    let forbidden = Head::forbidden(protocol, payloads.stand_alone(), over_http);
+    let offences = forbidden.map(|head| Offence {
+        group: Group::Head,
+        name: head.name().to_owned(),
+        act: Act::Head(head),
     });
     offences.collect()
 }

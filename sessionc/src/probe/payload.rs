@@ -9,6 +9,7 @@ use mcp_protocol_machine::protocol::{
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
 
+use super::head::revision_path;
 use super::samples::Samples;
 
 /// The method that stands for those of a pattern: `_*` becomes `_probe`.
@@ -55,6 +56,7 @@ impl Payloads {
             (None, Payload::None | Payload::Optional) => None,
         };
         self.fill_version(index, &mut params);
+        self.fill_revision(table, &mut params);
         self.fill_announcement(index, &mut params);
         if let Some(condition) = &table.condition {
             let wanted = match &condition.literal {
@@ -144,6 +146,27 @@ impl Payloads {
         }
     }
 
+    /// Whether each request says its revision itself.
+    pub(crate) fn stand_alone(&self) -> bool {
+        self.protocol.messages.iter().any(|table| self.says_revision(table))
+    }
+
+    fn says_revision(&self, table: &Message) -> bool {
+        table.kind == Kind::Request && self.at_path(table, &revision_path()).is_some()
+    }
+
+    /// A request that stands for itself says the revision of its protocol.
+    fn fill_revision(&self, table: &Message, params: &mut Option<Value>) {
+        let Some(version) = self.protocol.version.as_ref().filter(|_| self.says_revision(table)) else {
+            return;
+        };
+        // The file may name another revision on purpose.
+        match get(params.as_ref(), &revision_path()) {
+            Some(Value::String(text)) if !text.is_empty() => {}
+            _ => set(params, &revision_path(), Value::from(&**version)),
+        }
+    }
+
     fn fill_announcement(&self, index: MessageIndex, params: &mut Option<Value>) {
         let table = self.protocol.message(index);
         let is_request = table.is_some_and(|table| table.kind == Kind::Request);
@@ -230,6 +253,20 @@ mod tests {
         let params = payloads().params(message("Initialize"), &Keys::new()).unwrap();
         assert_eq!(params["protocolVersion"], "2025-11-25");
         assert_eq!(params["capabilities"], json!({}));
+    }
+
+    #[test]
+    fn a_request_that_stands_alone_says_its_revision() {
+        use mcp_protocols::mcp_2026_07_28::PROTOCOL;
+        let payloads = Payloads::new((&PROTOCOL).into(), Samples::default());
+        assert!(payloads.stand_alone() && !self::payloads().stand_alone());
+        for (index, table) in PROTOCOL.messages.iter().enumerate() {
+            let index = MessageIndex(u16::try_from(index).unwrap());
+            if table.kind == Kind::Request {
+                let params = payloads.params(index, &Keys::new()).unwrap();
+                assert_eq!(params["_meta"]["io.modelcontextprotocol/protocolVersion"], "2026-07-28");
+            }
+        }
     }
 
     #[test]

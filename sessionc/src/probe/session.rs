@@ -13,6 +13,7 @@ use tokio::time::{Instant, timeout_at};
 
 use super::connection::Connection;
 use super::connection::arrival::{Arrival, Ending, Rejection};
+use super::head::Head;
 use super::payload::{Keys, Payloads};
 
 /// A session with a server under test. The observer has seen exactly what was sent, and what has come.
@@ -136,16 +137,35 @@ impl Session {
         let text = written(self.protocol(), id.as_ref(), &method, params.as_ref());
         let payloads = Arc::clone(&self.payloads);
         payloads.note_keys(message, id.as_ref(), params.as_ref(), &mut self.keys);
-        let mut sent = self.send_bytes(text.into_bytes());
+        let mut sent = self.send_bytes(text.into_bytes(), None);
         sent.id = id;
         sent.method = method;
         Some(sent)
     }
 
-    /// Sends bytes, whatever they are.
-    pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>) -> Sent {
+    /// Sends a permitted request in a way that is not; nothing where that cannot be wrong.
+    pub(crate) fn send_wrong(&mut self, message: MessageIndex, head: Head) -> Option<Sent> {
+        let method = Payloads::method(self.protocol().message(message)?);
+        let mut params = self.payloads.params(message, &self.keys);
+        head.change_params(&mut params);
+        let id = self.new_id();
+        let text = written(self.protocol(), Some(&id), &method, params.as_ref()).into_bytes();
+        if !self.connection.can_change(&text, head) {
+            return None;
+        }
+        // What is refused for its head has moved nothing.
+        let number = self.connection.send_like(text.clone(), &text, Some(head));
+        if self.is_http() {
+            self.unfinished.insert(number);
+        }
+        Some(Sent { number, id: Some(id), method, observed: Vec::new() })
+    }
+
+    /// Sends bytes, whatever they are; over HTTP with the head that a message has.
+    pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>, like: Option<&str>) -> Sent {
         let observed = self.observer.observe(Side::Client, &bytes);
-        let number = self.connection.send(bytes);
+        let like = like.map_or_else(|| bytes.clone(), |like| like.as_bytes().to_vec());
+        let number = self.connection.send_like(bytes, &like, None);
         if self.is_http() {
             self.unfinished.insert(number);
         }

@@ -120,11 +120,14 @@ impl Setup {
 
     async fn commit(&self, session: &mut Session, target: &Target, offence: &Offence) -> Outcome {
         let Some(committed) = send(session, offence.act) else {
-            return Outcome::Skipped("no request is permitted here of which it could be made".to_owned());
+            return Outcome::Skipped("nothing is permitted here of which it could be made".to_owned());
         };
         let is_load = offence.group == Group::Load;
-        let (level, rule) =
-            if is_load { (None, None) } else { judged(&committed.sent, self.most(target, offence)) };
+        let (level, rule) = match offence.act {
+            _ if is_load => (None, None),
+            Act::Head(head) => (Some(head.strictness()), Some(head.rule().to_owned())),
+            _ => judged(&committed.sent, self.most(target, offence)),
+        };
         if level.is_none() && !is_load {
             return Outcome::Skipped("the protocol permits it here".to_owned());
         }
@@ -196,6 +199,10 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
             let (_, params) = session.payloads().misshapen(message, session.keys())?;
             Some(Committed { sent: session.send_with(message, Some(params))?, wants_answer: true })
         }
+        Act::Head(head) => {
+            let Question::Ask(message) = session.question() else { return None };
+            Some(Committed { sent: session.send_wrong(message, head)?, wants_answer: true })
+        }
         Act::Wire(wire) => {
             let carrier = match session.question() {
                 Question::Ask(message) => {
@@ -208,7 +215,9 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
             let notification = some_notification(session.protocol());
             let parts = Parts { carrier, notification, id: session.new_id(), used };
             let written = wire.write(session.protocol(), &parts)?;
-            let mut sent = session.send_bytes(written.bytes);
+            // A head repeats what a message says, also where that cannot be read.
+            let like = wire.like(session.protocol(), &parts);
+            let mut sent = session.send_bytes(written.bytes, like.as_deref());
             sent.id = written.id;
             Some(Committed { sent, wants_answer: written.wants_answer })
         }

@@ -125,6 +125,15 @@ impl Wire {
         }
     }
 
+    /// The message whose head the bytes are sent with, if not with their own: they cannot be read as a message, or as one
+    /// that says what its head repeats.
+    pub(crate) fn like(self, protocol: &Protocol, parts: &Parts) -> Option<String> {
+        let names_other =
+            matches!(self, Wire::UnknownMethod | Wire::UnknownNotification | Wire::NotificationWithId);
+        let carrier = parts.carrier.as_ref().filter(|_| !names_other)?;
+        Some(written(protocol, Some(&parts.id), &carrier.method, carrier.params.as_ref()))
+    }
+
     /// The bytes; nothing if what they are made of is missing.
     pub(crate) fn write(self, protocol: &Protocol, parts: &Parts) -> Option<WrittenOffence> {
         let id = &parts.id;
@@ -156,6 +165,12 @@ impl Wire {
             id: Some(id.clone()),
             wants_answer: false,
         };
+        // What every request of the protocol says of itself.
+        let plain = || {
+            let params = parts.carrier.as_ref().and_then(|carrier| carrier.params.as_ref());
+            let meta = params.and_then(|params| params.get("_meta"));
+            meta.map_or_else(|| json!({}), |meta| json!({ "_meta": meta }))
+        };
         let silent =
             |text: String| WrittenOffence { bytes: text.into_bytes(), id: None, wants_answer: false };
         Some(match self {
@@ -180,10 +195,10 @@ impl Wire {
                 silent(written(protocol, None, &carrier.method, carrier.params.as_ref()))
             }
             Wire::NotificationWithId => {
-                wants(written(protocol, Some(id), parts.notification.as_deref()?, Some(&json!({}))))
+                wants(written(protocol, Some(id), parts.notification.as_deref()?, Some(&plain())))
             }
-            Wire::UnknownMethod => wants(written(protocol, Some(id), "probe/unknown", Some(&json!({})))),
-            Wire::UnknownNotification => silent(written(protocol, None, "probe/unknown", Some(&json!({})))),
+            Wire::UnknownMethod => wants(written(protocol, Some(id), "probe/unknown", Some(&plain()))),
+            Wire::UnknownNotification => silent(written(protocol, None, "probe/unknown", Some(&plain()))),
             Wire::UsedId => {
                 let used = parts.used.as_ref()?;
                 WrittenOffence {

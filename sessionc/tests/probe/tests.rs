@@ -186,6 +186,9 @@ fn a_correct_server_over_http_has_no_faults() {
         "{}",
         run.out
     );
+    let heads: Vec<_> = trials.iter().filter(|trial| trial["group"] == "head").collect();
+    assert_eq!(heads.len(), 2, "{}", run.out);
+    assert!(heads.iter().all(|trial| trial["status"] == 400 && trial["afterwards"] == "works"), "{heads:?}");
     let malformed = trials.iter().find(|trial| trial["offence"] == "text that is not JSON").unwrap();
     assert_eq!((&malformed["status"], &malformed["code"]), (&400.into(), &(-32700).into()));
     let forbidden =

@@ -3,16 +3,15 @@
 use std::io;
 use std::time::Duration;
 
-use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::{Client, Response};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
+use super::super::head::{Head, REVISION, SESSION, repeated};
 use super::arrival::{Arrival, Ending, Rejection};
 use crate::event_stream::{EventCutter, Piece};
 
-const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
-const VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 /// The most bytes of one answer, or of one event.
 const LONGEST: usize = 64 << 20;
 /// How long the server may take to delete a session.
@@ -51,14 +50,31 @@ impl Http {
         Ok(Http { client, url: url.to_owned(), headers: HeaderMap::new(), answers, arrivals, sent: 0 })
     }
 
-    pub(super) fn send(&mut self, bytes: Vec<u8>) -> u64 {
+    /// The head of a request that carries a message.
+    fn head(&self, message: &[u8]) -> HeaderMap {
+        let mut headers = self.headers.clone();
+        headers.extend(repeated(message));
+        headers
+    }
+
+    /// Whether a head can be wrong in this way here.
+    pub(super) fn can_change(&self, message: &[u8], change: Head) -> bool {
+        change.change(&mut self.head(message))
+    }
+
+    /// Sends bytes with the head that `like` has, which may be wrong in some way.
+    pub(super) fn send(&mut self, bytes: Vec<u8>, like: &[u8], change: Option<Head>) -> u64 {
         self.sent += 1;
+        let mut headers = self.head(like);
+        if let Some(change) = change {
+            change.change(&mut headers);
+        }
         let request = self
             .client
             .post(&self.url)
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream")
-            .headers(self.headers.clone())
+            .headers(headers)
             .body(bytes);
         let (answers, number) = (self.answers.clone(), self.sent);
         tokio::spawn(async move {
@@ -79,7 +95,7 @@ impl Http {
 
     pub(super) fn note_version(&mut self, version: &str) {
         if let Ok(version) = HeaderValue::from_str(version) {
-            self.headers.insert(VERSION, version);
+            self.headers.insert(REVISION, version);
         }
     }
 

@@ -9,6 +9,7 @@ use std::io;
 
 use mcp_runtime::driver::Framing;
 
+use super::head::Head;
 use arrival::Arrival;
 use http::Http;
 use process::Process;
@@ -59,9 +60,23 @@ impl Connection {
     /// Sends bytes as one message. Returns the number of the sending, by which arrivals refer to it. It does not wait for
     /// the server.
     pub(crate) fn send(&mut self, bytes: Vec<u8>) -> u64 {
+        let like = bytes.clone();
+        self.send_like(bytes, &like, None)
+    }
+
+    /// The same, over HTTP with the head of another message, which may be wrong in some way.
+    pub(crate) fn send_like(&mut self, bytes: Vec<u8>, like: &[u8], change: Option<Head>) -> u64 {
         match self {
             Connection::Process(process) => process.send(bytes),
-            Connection::Http(http) => http.send(bytes),
+            Connection::Http(http) => http.send(bytes, like, change),
+        }
+    }
+
+    /// Whether a message can be sent with a head that is wrong in this way.
+    pub(crate) fn can_change(&self, message: &[u8], change: Head) -> bool {
+        match self {
+            Connection::Process(_) => change == Head::NoRevision,
+            Connection::Http(http) => http.can_change(message, change),
         }
     }
 
