@@ -105,16 +105,19 @@ Definition fits_in_session (x : parts) (sc ss : list (bool * bool)) (c s : opene
   rights_fit sc ss q &&
   negb (silent_in_session (parts_of_session x) (steps c) (steps s) sc ss q).
 
-(* The server's sub-session goes on with `*` alone: it has no channel that could end. *)
-Definition goes_on (s : opener) (q : pair) : bool :=
-  let at_server := existsb (fun e => match e with (x, _, _, _) => x =? snd q end) in
-  negb (at_server (bodies s)) && at_server (openings s).
+Definition has_edge_at (l : table) (q : nat) : bool := existsb (fun e => match e with (x, _, _, _) => x =? q end) l.
 
-(* In a sub-session neither role leaves out a group. *)
+(* A sub-session is over, or goes on with `*` alone: it has no channel that could end. *)
+Definition is_end (x : opener) (q : nat) : bool := negb (has_edge_at (bodies x ++ openings x) q).
+Definition goes_on (x : opener) (q : nat) : bool := negb (has_edge_at (bodies x) q) && has_edge_at (openings x) q.
+
+(* In a sub-session neither role leaves out a group; and what is over for the server does not go on for the client. *)
 Definition fits_in_body (x : parts) (c s : opener) (q : pair) : bool :=
   forallb (fun i => let lc := of_group (parts_of_bodies x) i (bodies c) in
                     let ls := of_group (parts_of_bodies x) i (bodies s) in
-                    negb (silent lc ls [] [] q) && (goes_on s q || negb (left_over lc ls q))) (groups_of (parts_of_bodies x)).
+                    negb (silent lc ls [] [] q) && (goes_on s (snd q) || negb (left_over lc ls q)))
+    (groups_of (parts_of_bodies x)) &&
+  negb (is_end s (snd q) && goes_on c (fst q)).
 
 Definition session_relates (dual : bool) (x : parts) (c s : opener) (sc ss : list (bool * bool)) (q : pair) : bool :=
   if dual then same_at (steps c) (steps s) q && rights_same sc ss q && same_at (openings c) (openings s) q
@@ -155,9 +158,6 @@ Definition kinds (h : list nat) (x : opener) : list nat :=
 (* What a sub-session that is over swallows: what crosses the message that ends it, if it ends in either order: by the same
    message, which its sender may not have any more after the other one, or because the other one ends it as well. That is
    asked of sub-sessions whose channels are one group. *)
-Definition is_end (x : opener) (q : nat) : bool :=
-  negb (existsb (fun e => match e with (y, _, _, _) => y =? q end) (bodies x ++ openings x)).
-
 Definition ends_by (c s : opener) (q : pair) (d : direction) (m : nat) : bool :=
   let of_client := targets (bodies c) (fst q) d m in
   let of_server := targets (bodies s) (snd q) d m in
