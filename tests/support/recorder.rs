@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::fmt::{Debug, Write};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
 use tracing::subscriber::DefaultGuard;
-use tracing::{Event, Level, Metadata, Subscriber};
+use tracing::{Dispatch, Event, Level, Metadata, Subscriber};
 
 #[derive(Clone, Debug)]
 pub struct Told {
@@ -68,6 +68,12 @@ impl Recorder {
     }
 
     fn new(most: Level, callback: Option<Callback>) -> Recorder {
+        // With one subscriber alone, `tracing` asks only the thread that comes to a place first, which may have none, and
+        // then nobody hears of that place.
+        static SECOND: OnceLock<Dispatch> = OnceLock::new();
+        SECOND.get_or_init(|| {
+            Dispatch::new(Listener { kept: Arc::default(), most: Level::DEBUG, callback: None })
+        });
         let kept: Arc<Mutex<Kept>> = Arc::default();
         let listener = Listener { kept: Arc::clone(&kept), most, callback };
         Recorder { kept, _guard: tracing::subscriber::set_default(listener) }

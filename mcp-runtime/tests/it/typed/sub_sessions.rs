@@ -275,3 +275,34 @@ async fn the_end_of_the_session_ends_its_sub_sessions() {
     assert!(matches!(a.recv_updated().await.unwrap_err(), Error::Closed));
     assert!(matches!(waiting.await.unwrap().unwrap_err(), Error::Disconnected { .. }));
 }
+
+#[tokio::test]
+async fn either_side_may_end_a_sub_session_also_both_at_once() {
+    let ((here, of_watcher), (there, of_watched)) = (reporting(), reporting());
+    let (watcher, watched) = active_with(here, there).await;
+    let incoming = watched.incoming();
+    let station = || json!({ "station": "one" });
+    for _ in 0..3 {
+        let serving = async {
+            let server::Incoming::TuneIn(_, radio) = incoming.next().await.unwrap() else { panic!() };
+            radio.send_tuned_in().await.unwrap()
+        };
+        let (opened, mut served) = tokio::join!(watcher.tune_in(station()), serving);
+        let radio = opened.unwrap();
+        served.send_song(station()).await.unwrap();
+        // Neither has heard of the other's message when it sends its own.
+        served.send_sign_off(station()).await.unwrap();
+        radio.send_switch_off(station()).await.unwrap();
+        // What comes after is read after what crossed, and the station can be listened to again.
+        let (pinged, ()) = tokio::join!(watcher.ping(), async {
+            let server::Incoming::Ping(responder) = incoming.next().await.unwrap() else { panic!() };
+            responder.respond(&()).unwrap();
+        });
+        pinged.unwrap();
+    }
+    watcher.close().await.unwrap();
+    for reports in [of_watcher, of_watched] {
+        let reports = reports.lock().unwrap().clone();
+        assert!(reports.iter().all(|report| report.contains("is late")), "{reports:?}");
+    }
+}
