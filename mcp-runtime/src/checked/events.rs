@@ -73,7 +73,7 @@ pub enum Event {
         params: Payload,
     },
     /// The peer has cancelled a request that [`next`](CheckedSession::next) returned before. It needs no answer, unless the
-    /// protocol says that the reply follows a cancel.
+    /// protocol says that the reply follows a cancel. In a sub-session it comes once no message waits there.
     Cancelled {
         /// The request of the peer.
         id: RequestId,
@@ -204,16 +204,22 @@ impl CheckedSession {
                 return match self.poll_part(context, place) {
                     Poll::Ready(Some(event)) => Poll::Ready(event),
                     Poll::Ready(None) => continue,
-                    Poll::Pending => match &mut self.exchanges {
-                        Some(own)
-                            if own.asked().is_empty()
-                                && self.parts.iter().all(|part| part.channel.is_at_end()) =>
-                        {
-                            Poll::Ready(Err(Error::Closed))
+                    Poll::Pending => {
+                        if let Poll::Ready(id) = self.poll_cancel(context) {
+                            match self.cancelled(id) {
+                                Some(event) => return Poll::Ready(Ok(event)),
+                                None => continue,
+                            }
                         }
-                        Some(own) => own.poll_reply(context).map(|(id, sent)| Ok(heard(id, sent))),
-                        None => Poll::Pending,
-                    },
+                        let is_at_end = self.parts.iter().all(|part| part.channel.is_at_end());
+                        match &mut self.exchanges {
+                            Some(own) if own.asked().is_empty() && is_at_end => {
+                                Poll::Ready(Err(Error::Closed))
+                            }
+                            Some(own) => own.poll_reply(context).map(|(id, sent)| Ok(heard(id, sent))),
+                            None => Poll::Pending,
+                        }
+                    }
                 };
             };
             let parts = &self.parts;
@@ -318,8 +324,10 @@ impl CheckedSession {
             },
             (Body::Payload(payload), Some(id)) => {
                 part.open.took(message, id.clone());
-                if let Some(key) = key {
-                    self.link.with(|engine| engine.hold(&id, key));
+                match (key, &mut self.exchanges) {
+                    (Some(key), _) => self.link.with(|engine| engine.hold(&id, key)),
+                    (None, Some(own)) => own.watch(id.clone()),
+                    (None, None) => {}
                 }
                 let (method, params) = self.opening(message, payload);
                 Event::Request { id, message, method, params }
@@ -387,22 +395,37 @@ impl CheckedSession {
                     _ => None,
                 }
             }
-            Notice::Cancelled(id) if self.link.with(|engine| engine.is_reply_awaited(&id)) => {
-                Some(Event::Cancelled { id })
+            Notice::Cancelled(id) => self.cancelled(id),
+        }
+    }
+
+    /// The request of the peer that was cancelled, of those that the value of a sub-session has returned. What waits to be
+    /// taken was looked at before.
+    fn poll_cancel(&mut self, context: &Context<'_>) -> Poll<RequestId> {
+        let Some(own) = &mut self.exchanges else { return Poll::Pending };
+        let parts = &self.parts;
+        own.poll_cancel(context, |id| parts.iter().any(|part| part.open.message_of(id).is_some()))
+    }
+
+    /// The peer has cancelled a request that was returned before.
+    fn cancelled(&mut self, id: RequestId) -> Option<Event> {
+        if self.link.with(|engine| engine.is_reply_awaited(&id)) {
+            return Some(Event::Cancelled { id });
+        }
+        match self.linear_request(&id) {
+            // The peer does not wait for the answer, but the session continues in the state behind it.
+            Some((place, request)) => {
+                let error = RpcError::internal_error("the request was cancelled");
+                self.parts.get_mut(place)?.refuse_now(request, &error).ok()?;
             }
-            Notice::Cancelled(id) => {
-                match self.linear_request(&id) {
-                    // The peer does not wait for the answer, but the session continues in the state behind it.
-                    Some((place, request)) => {
-                        let error = RpcError::internal_error("the request was cancelled");
-                        let part = self.parts.get_mut(place)?;
-                        part.refuse_now(request, &error).ok()?;
-                    }
-                    None => self.link.with(|engine| engine.forget_cancelled(&id)),
+            None => {
+                self.link.with(|engine| engine.forget_cancelled(&id));
+                if let Some(own) = &mut self.exchanges {
+                    own.release(&id);
                 }
-                Some(Event::Cancelled { id })
             }
         }
+        Some(Event::Cancelled { id })
     }
 
     /// The method and the params of a request or notification.

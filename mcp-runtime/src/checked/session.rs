@@ -87,7 +87,11 @@ impl CheckedSession {
             });
             MailboxGuard { link: link.clone(), key }
         });
-        let exchanges = channel.is_none().then(|| Box::new(Exchanges::new(link.clone())));
+        let exchanges = channel.is_none().then(|| {
+            let mut own = Exchanges::new(link.clone());
+            session.open.ids().for_each(|id| own.watch(id.clone()));
+            Box::new(own)
+        });
         CheckedSession { parts: vec![session], link, channel, exchanges, within, closed: false }
     }
 

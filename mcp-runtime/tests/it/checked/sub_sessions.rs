@@ -105,3 +105,35 @@ async fn where_sub_sessions_rest_permits_says_so() {
     let Err(Error::NotPermitted(refused)) = dish.request("change", &pie).await else { panic!() };
     assert_eq!(refused.kind, ViolationKind::Suspended);
 }
+
+#[tokio::test]
+async fn a_sub_session_is_told_of_the_requests_that_the_peer_cancels() {
+    let (mut watcher, mut watched) = active().await;
+    let room = json!({ "room": "one" });
+    let mut chat = watcher.open("chat/join", &room).await.unwrap();
+    let Event::Opened { id: Some(id), session: mut serving, .. } = next(&mut watched).await else { panic!() };
+    serving.respond(&id, &()).await.unwrap();
+    reply(&mut chat).await;
+    for _ in 0..2 {
+        // One of its linear channel, and one of a `*` next to that.
+        for method in ["chat/turn", "chat/quiz"] {
+            let asked = serving.request(method, &room).await.unwrap();
+            let (id, _) = request(&mut chat).await;
+            assert!(is_idle(&mut chat).await);
+            serving.cancel(&asked).unwrap();
+            let Event::Cancelled { id: cancelled } = next(&mut chat).await else { panic!() };
+            assert_eq!(cancelled, id);
+            assert!(is_idle(&mut chat).await, "it is told once");
+            // Nothing is left to answer, and the sub-session goes on.
+            let error = chat.respond(&id, &json!("too late")).await.unwrap_err();
+            assert!(matches!(error, Error::NotHeld { .. }), "{error}");
+            if method == "chat/quiz" {
+                let Event::Failed { .. } = next(&mut serving).await else { panic!() };
+            }
+        }
+        let asked = serving.request("chat/turn", &room).await.unwrap();
+        let (id, _) = request(&mut chat).await;
+        chat.respond(&id, &json!("something")).await.unwrap();
+        assert_eq!(reply(&mut serving).await.0, asked);
+    }
+}
