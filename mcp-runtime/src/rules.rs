@@ -18,6 +18,7 @@ mod judge;
 pub(crate) mod method;
 pub(crate) mod names;
 mod negotiation;
+mod place;
 pub(crate) mod refusal;
 mod resume;
 mod shapes;
@@ -90,6 +91,11 @@ impl Rules {
     /// How messages look in this protocol.
     pub(crate) fn dialect(&self) -> Dialect {
         if self.protocol.without_jsonrpc { Dialect::WithoutJsonrpc } else { Dialect::Standard }
+    }
+
+    /// The settings of the session.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     pub(crate) fn side(&self) -> Side {

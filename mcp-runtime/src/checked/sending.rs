@@ -355,7 +355,10 @@ impl CheckedSession {
         self.link.speak(|engine, caller| {
             match is_exchange || key.is_some_and(|key| engine.may_answer(id, key)) {
                 true => answer(engine, caller),
-                false => Err(engine.closed(caller).unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
+                false => Err(engine
+                    .lifecycle()
+                    .closed(caller)
+                    .unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
             }
         })
     }
@@ -432,7 +435,7 @@ impl CheckedSession {
         if let Err(violation) = permits(&self.link, &self.states(), message, &capabilities) {
             return Error::NotPermitted(violation);
         }
-        if let Some(error) = self.link.speak(|engine, caller| engine.closed(caller)) {
+        if let Some(error) = self.link.speak(|engine, caller| engine.lifecycle().closed(caller)) {
             return error;
         }
         // It is one of a sub-session, or goes with a request, and not of this value.

@@ -7,8 +7,8 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
-use super::context::Caller;
 use super::owed::CancelOutcome;
+use super::owners::context::Caller;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
 use crate::error::Error;
@@ -87,7 +87,7 @@ impl Engine {
         waiter: &mut Waiter,
         id: i64,
     ) -> Poll<Result<(), Error>> {
-        if let Some(error) = self.closed(caller) {
+        if let Some(error) = self.lifecycle.closed(caller) {
             return Poll::Ready(Err(error));
         }
         if !self.calls.is_abandoned(id) {

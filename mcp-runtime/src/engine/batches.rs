@@ -10,8 +10,8 @@ use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Action, Direction, Edge, MessageIndex};
 use serde_json::value::RawValue;
 
-use super::context::{Caller, Inbound};
 use super::owners::batches::{BatchKey, ReplyTo};
+use super::owners::context::{Caller, Inbound};
 use super::state::Engine;
 use crate::driver::{MessageKind, Received};
 use crate::error::Error;
@@ -28,7 +28,7 @@ impl Engine {
         caller: Caller,
         write: impl FnOnce(&mut Engine, Caller),
     ) -> Result<(), Error> {
-        if let Some(error) = self.closed(caller) {
+        if let Some(error) = self.lifecycle.closed(caller) {
             return Err(error);
         }
         if !self.rules.protocol().batch {
@@ -56,7 +56,7 @@ impl Engine {
 
     /// Takes a line that is a list.
     pub(super) fn batch_came(&mut self, inbound: Inbound<'_>, line: &[u8]) -> Received {
-        let messages = match batch(line, self.options.max_batch) {
+        let messages = match batch(line, self.rules.options().max_batch) {
             Ok(messages) => messages,
             Err(malformed) => return self.malformed_came(inbound, malformed),
         };
@@ -68,7 +68,7 @@ impl Engine {
             if self.lifecycle.is_open() {
                 let received = self.message_came(
                     inbound,
-                    parse(message.as_bytes(), self.options.max_depth, self.rules.dialect()),
+                    parse(message.as_bytes(), self.rules.options().max_depth, self.rules.dialect()),
                 );
                 all.add(received);
             }
@@ -129,7 +129,7 @@ impl Engine {
         for batch in self.batches.take_all() {
             let tag = batch.tag;
             if wanted && batch.finish(self.outbox.composing()) {
-                self.outbox.said(MessageKind::Batch, tag, self.epoch, &mut self.effects);
+                self.outbox.said(MessageKind::Batch, tag, self.lifecycle.epoch(), &mut self.effects);
             }
         }
     }

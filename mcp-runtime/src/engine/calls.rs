@@ -5,8 +5,8 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId};
 
-use super::context::Caller;
 use super::owners::calls::{Answer, Completed, Next, Sent};
+use super::owners::context::Caller;
 use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
 use super::state::Engine;
@@ -27,7 +27,9 @@ impl Engine {
             return Poll::Pending;
         }
         let sent = self.calls.take_next(id);
-        Poll::Ready(sent.unwrap_or_else(|| Sent::Done(Err(self.closed(caller).unwrap_or(Error::Closed)))))
+        Poll::Ready(
+            sent.unwrap_or_else(|| Sent::Done(Err(self.lifecycle.closed(caller).unwrap_or(Error::Closed)))),
+        )
     }
 
     /// Whether a call has brought nothing so far, or nothing that is not behind something else: the task at hand is

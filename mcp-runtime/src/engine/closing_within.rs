@@ -4,8 +4,8 @@
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
-use super::context::Caller;
 use super::owed::CancelOutcome;
+use super::owners::context::Caller;
 use super::owners::inputs::Body;
 use super::owners::sub_sessions::Opener;
 use super::state::Engine;

@@ -4,7 +4,7 @@
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
-use super::context::Inbound;
+use super::owners::context::Inbound;
 use super::owners::early::EarlyMessage;
 use super::state::Engine;
 use crate::driver::Received;
@@ -56,14 +56,14 @@ impl Engine {
             extension: inbound.extension.cloned(),
         };
         let name = self.rules.name(message);
-        match self.early.hold(early, self.rules.checker().states(), &self.options) {
+        match self.early.hold(early, self.rules.checker().states(), self.rules.options()) {
             Ok(()) => self.report(Report::Early { message: name }),
             Err(early) => {
                 if let Some(id) = &early.id {
                     let problem = format!("`{method}` came too early, and too much did: try again later");
                     // The request counts as accepted, and is settled with that.
                     received.refused = self.write_error(inbound, Some(id), &RpcError::busy(problem)).refused;
-                    self.settle_tag(early.tag);
+                    self.outbox.settled(early.tag, &mut self.effects);
                 }
                 self.report(Report::Dropped { message: name, cause: DropReason::QueueFull });
             }
@@ -84,7 +84,7 @@ impl Engine {
             }
             if self.is_early_still(Inbound::alone(early.tag, now), &early) {
                 // There was room for all of them before.
-                let _ = self.early.hold(early, self.rules.checker().states(), &self.options);
+                let _ = self.early.hold(early, self.rules.checker().states(), self.rules.options());
                 continue;
             }
             let EarlyMessage { id, method, params, tag, extension } = early;
@@ -94,7 +94,7 @@ impl Engine {
                 Some(id) => {
                     if self.request_came(inbound, id, &method, params.as_deref()).requests == 0 {
                         // It was refused, and has its answer.
-                        self.settle_tag(tag);
+                        self.outbox.settled(tag, &mut self.effects);
                     }
                 }
                 None => drop(self.notification_came(inbound, &method, params.as_deref())),

@@ -30,12 +30,12 @@ impl Engine {
         for id in self.owed.ids(|owed| owed.answered_by != AnsweredBy::Handler) {
             self.forget_owed(Some(&id));
         }
-        if (self.owed.is_empty() && !self.is_handing_out()) || self.options.close_grace.is_zero() {
+        if (self.owed.is_empty() && !self.is_handing_out()) || self.rules.options().close_grace.is_zero() {
             return self.over(SessionEnd::Closed);
         }
         self.lifecycle.close();
         self.early = Default::default();
-        self.trace_end(false);
+        self.traces.end(&self.lifecycle, false);
         self.fail_calls();
         self.linear.clear();
         self.sub_sessions.end_all(false, &mut self.effects);
@@ -53,7 +53,7 @@ impl Engine {
             self.linear.clear();
             self.owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut self.effects);
             self.lifecycle.waiting().wake(&mut self.effects);
-            self.wake_driver();
+            self.effects.wake_driver();
         }
     }
 
@@ -136,7 +136,7 @@ impl Engine {
     pub(super) fn over(&mut self, end: SessionEnd) {
         self.lifecycle.end(end);
         self.early = Default::default();
-        self.trace_end(true);
+        self.traces.end(&self.lifecycle, true);
         self.rules.checker_mut().close();
         self.fail_calls();
         let ended = self.lifecycle.is_disconnected();
@@ -173,7 +173,7 @@ impl Engine {
         self.linear.waiting().wake(&mut self.effects);
         self.outbox.waiting().wake(&mut self.effects);
         self.lifecycle.waiting().wake(&mut self.effects);
-        self.wake_driver();
+        self.effects.wake_driver();
     }
 
     /// The peer will say nothing more.
@@ -185,7 +185,7 @@ impl Engine {
         if matches!(reason, DisconnectReason::PeerClosed) {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.lifecycle.peer_closed();
-            self.trace_end(false);
+            self.traces.end(&self.lifecycle, false);
             self.sub_sessions.end_all(true, &mut self.effects);
             self.fail_calls();
             self.wake_everyone();
@@ -205,7 +205,7 @@ impl Engine {
         // answered, and callers should know at once.
         self.end(DisconnectReason::Failed(Arc::new(error)));
         self.lifecycle.written();
-        self.wake_driver();
+        self.effects.wake_driver();
     }
 
     /// The transport is gone.
@@ -258,7 +258,7 @@ impl Engine {
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
         let grace = if answered { None } else { self.lifecycle.deadline(self.timers.now()) };
         let unattended = if self.lifecycle.is_live() {
-            self.replicated.deadline(self.options.unattended_after)
+            self.replicated.deadline(self.rules.options().unattended_after)
         } else {
             None
         };
@@ -276,12 +276,12 @@ impl Engine {
         if self.lifecycle.is_live() {
             self.refuse_unattended(now);
         }
-        let Options { answer_grace, close_grace, abandon_grace, .. } = *self.options;
+        let Options { answer_grace, close_grace, abandon_grace, .. } = *self.rules.options();
         let periods =
             GracePeriods { answering: answer_grace, closing: close_grace, abandoned: abandon_grace };
         match self.lifecycle.tick(now, periods) {
             Tick::Nothing => {}
-            Tick::Started => self.wake_driver(),
+            Tick::Started => self.effects.wake_driver(),
             Tick::Expired => self.grace_over(),
         }
     }
@@ -300,7 +300,7 @@ impl Engine {
             self.over(SessionEnd::Closed);
         } else {
             self.lifecycle.release();
-            self.wake_driver();
+            self.effects.wake_driver();
         }
     }
 }

@@ -6,8 +6,8 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
 use mcp_protocol_machine::shape::ShapeMismatch;
 use mcp_protocol_machine::{Awaiting, RequestId, Step, StepKind, SubSessionNumber};
 
-use super::context::{Accepted, Caller, Inbound};
 use super::owners::calls::Progress;
+use super::owners::context::{Accepted, Caller, Inbound};
 use super::owners::inputs::LinearInput;
 use super::owners::mailboxes::Notice;
 use super::owners::order::Held;
@@ -25,12 +25,12 @@ impl Engine {
     /// Takes what the transport delivers.
     pub(crate) fn receive(&mut self, delivery: Delivery<'_>, now: Instant) -> Received {
         let mut all = Received::default();
-        if delivery.epoch().is_some_and(|epoch| epoch != self.epoch) {
+        if delivery.epoch().is_some_and(|epoch| epoch != self.lifecycle.epoch()) {
             return all;
         }
         self.timers.set_now(now);
         let inbound = Inbound { extension: delivery.extension(), ..Inbound::alone(delivery.tag(), now) };
-        delivery.frames(self.options.max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
+        delivery.frames(self.rules.options().max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
         if self.timers.first().is_some_and(|first| first <= now) {
             self.ring(now);
@@ -49,8 +49,10 @@ impl Engine {
             Frame::Whole(message) if self.rules.protocol().batch && is_batch(message) => {
                 return self.batch_came(inbound, message);
             }
-            Frame::Whole(message) => parse(message, self.options.max_depth, self.rules.dialect()),
-            Frame::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
+            Frame::Whole(message) => parse(message, self.rules.options().max_depth, self.rules.dialect()),
+            Frame::TooLong(sketch) => {
+                Err(Malformed::too_long(self.rules.options().max_message_bytes, sketch))
+            }
         };
         self.message_came(inbound, parsed)
     }
@@ -188,10 +190,10 @@ impl Engine {
         };
         self.owed.begin(id.clone(), answered_by, inbound.reply_to());
         let received = self.took_request(inbound);
-        self.trace_asked(Direction::Receive, &id, message);
+        self.traces.asked(&self.rules, Direction::Receive, &id, message);
         let arrived = self.arrived(inbound, message, &step, method, params);
         let arrived = Arrived { id: Some(id), token, ..arrived };
-        if let Some(rate) = self.options.request_rate
+        if let Some(rate) = self.rules.options().request_rate
             && let Err(wait) = self.rate.take(rate, inbound.now)
         {
             self.refuse_early(&arrived, wait);
@@ -302,7 +304,7 @@ impl Engine {
             extension: inbound.extension.cloned(),
             at: inbound.now,
             came: self.order.latest(),
-            epoch: self.epoch(),
+            epoch: self.lifecycle.epoch(),
         }
     }
 
@@ -331,7 +333,7 @@ impl Engine {
 
     fn progress_came(&mut self, id: i64, params: Option<&str>) {
         self.restart_timeout(id);
-        let most = self.options.max_progress;
+        let most = self.rules.options().max_progress;
         let permit = self.input.take(params.map_or(0, str::len));
         let text = params.unwrap_or("null");
         match self.calls.add_progress(id, self.order.latest(), text, permit, most) {

@@ -5,12 +5,13 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex};
 use mcp_protocol_machine::{RequestId, StepKind, SubSessionNumber};
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::inputs::{InputQueue, LinearInput, Verdict, Wanted, too_much};
 use super::owners::order::Held;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
 use crate::budget::Exhausted;
+use crate::driver::OutletNotice;
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
@@ -63,7 +64,7 @@ impl Engine {
         match over {
             Some(Some(error)) => Some(error.clone()),
             Some(None) if self.lifecycle.is_open() => None,
-            Some(None) | None => Some(self.closed(caller).unwrap_or(Error::Closed)),
+            Some(None) | None => Some(self.lifecycle.closed(caller).unwrap_or(Error::Closed)),
         }
     }
 
@@ -125,7 +126,7 @@ impl Engine {
     /// A linear input was accepted.
     pub(super) fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
         let admitted = self.admit_step(&mut input);
-        if self.linear.len() >= self.options.max_linear || admitted.is_err() {
+        if self.linear.len() >= self.rules.options().max_linear || admitted.is_err() {
             let reason = too_much(&input, self.linear.len(), admitted.err());
             let left_out = match &input.id {
                 Some(id) if self.is_undone_by_refusal(input.message, kind) => {
@@ -146,7 +147,7 @@ impl Engine {
             return;
         }
         if input.answers.is_none() {
-            self.peer_stepped();
+            self.outbox.note(OutletNotice::PeerStepped, &mut self.effects);
         }
         self.linear.push(input);
         if self.may_wake(Held::Linear) {

@@ -8,7 +8,7 @@
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 use mcp_protocol_machine::{About, Late, Meant, RequestId, Step, StepKind, SubSessionNumber, ViolationKind};
 
-use super::context::{Caller, Inbound};
+use super::owners::context::{Caller, Inbound};
 use super::owners::inputs::Body;
 use super::state::Engine;
 use crate::driver::Received;

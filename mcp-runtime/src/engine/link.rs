@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{Protocol, Role, Side};
 use mcp_protocol_machine::{ProtocolRef, RequestId, SubSessionNumber};
 use tracing::Span;
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::trace::Tracer;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
@@ -234,7 +234,7 @@ impl Endpoint for Link {
 
     fn info(&self) -> SessionInfo {
         self.with(|engine| SessionInfo {
-            resumed: engine.is_resumed(),
+            resumed: engine.lifecycle().is_resumed(),
             agreed_version: engine.rules().agreed_version().map(Into::into),
             program_version: self.protocol().version.as_deref().map(str::to_owned),
             is_stateless: self.protocol().announces_in_each_request(Side::Client),

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId};
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::inputs::{LinearInput, Verdict};
 use super::owners::mailboxes::{MailboxId, Notice, Turn};
 use super::owners::order::Held;

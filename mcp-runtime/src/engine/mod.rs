@@ -15,31 +15,30 @@
 //! the program does with it.
 //!
 //! A message of the peer:
-//! - `link.rs`: the lock, and what transports see of it. `context.rs`: who speaks, and where a message came from.
+//! - `link.rs`: the lock, and what transports see of it. `owners/context.rs`: who speaks, and where a message came from.
 //! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `../rules/names.rs`: from methods to
 //!   messages.
 //! - `early.rs`, `late.rs`: those that the state does not accept yet, or any more.
 //! - `replies.rs`: replies; `rejected.rs`: those that cannot be accepted; `abandoned.rs`: those that no task waits for.
-//! - `../rules/version.rs`, `../rules/announcements.rs`, `unhandled.rs`: what it announces.
+//! - `../rules/version.rs`, `../rules/announcements.rs`, `owners/unhandled.rs`: what it announces.
 //! - Who takes it: `inputs.rs` (the values of linear channels and sub-sessions), `sub_sessions.rs`, `replicated.rs`
 //!   (handlers), `calls.rs` (tasks that wait for replies), `mailboxes.rs` (sessions without types); `readable.rs`: which
 //!   of them has the first message. `order.rs` holds back what would overtake a message that the program has not seen;
 //!   `uncorrelated.rs` has what a dropped value leaves unread.
 //!
 //! A message of this side:
-//! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `../rules/alternatives.rs`: those that
+//! - `outgoing.rs`: messages as they go; `../rules/alternatives.rs`: those that
 //!   conditions tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted;
 //!   `closing_within.rs`: what precedes the last message of a sub-session.
 //!
 //! The session:
 //! - `timers.rs`: what is due. `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions
-//!   that the peer has lost; `resume.rs`: sessions that began elsewhere. `trace.rs`: spans and events for `tracing`.
+//!   that the peer has lost; `resume.rs`: sessions that began elsewhere. `owners/trace.rs`: spans and events for `tracing`.
 
 mod abandoned;
 mod batches;
 mod calls;
 mod closing_within;
-mod context;
 mod early;
 mod ending;
 mod incoming;
@@ -52,7 +51,6 @@ mod outgoing;
 mod output;
 mod owed;
 mod owners;
-mod permissions;
 mod readable;
 mod reconnect;
 mod rejected;
@@ -64,13 +62,11 @@ mod sub_sessions;
 #[cfg(test)]
 mod tests;
 mod timers;
-mod trace;
 mod uncorrelated;
-mod unhandled;
 
-pub(crate) use context::Caller;
 pub(crate) use late::Moved;
 pub(crate) use link::Link;
+pub(crate) use owners::context::Caller;
 
 pub(crate) use owed::CancelOutcome;
 pub(crate) use owners::calls::{Answer, Sent};

@@ -37,7 +37,7 @@ impl Engine {
     /// Each request of this side that waits for its reply makes room for one more handler: the peer may have to ask
     /// something before it can answer.
     pub(super) fn most_handlers(&self) -> usize {
-        self.options.max_handlers.max(1).saturating_add(self.rules.checker().running(Direction::Send))
+        self.rules.options().max_handlers.max(1).saturating_add(self.rules.checker().running(Direction::Send))
     }
 
     /// The number of the first message that has not reached the program.
@@ -56,7 +56,7 @@ impl Engine {
         if self.order.latest() < self.barrier() {
             return self.effects.tell(listener, report);
         }
-        if let Some(oldest) = self.order.hear_later(listener, report, self.options.max_progress) {
+        if let Some(oldest) = self.order.hear_later(listener, report, self.rules.options().max_progress) {
             self.effects.let_go(oldest);
         }
     }
@@ -91,7 +91,7 @@ impl Engine {
         }
         if self.order.hold(held) {
             // There is a deadline now.
-            self.wake_driver();
+            self.effects.wake_driver();
         }
         false
     }
@@ -118,7 +118,7 @@ impl Engine {
         }
         if !self.lifecycle.is_open() && !self.is_handing_out() {
             self.lifecycle.waiting().wake(&mut self.effects);
-            self.wake_driver();
+            self.effects.wake_driver();
         }
     }
 

@@ -3,10 +3,10 @@
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Text};
 use mcp_protocol_machine::{About, Awaiting, Correlation, Meant, RequestId, Step, StepKind, Token};
 
-use super::context::{Accepted, Caller};
 use super::late::is_written;
 use super::owed::CancelOutcome;
 use super::owners::batches::ReplyTo;
+use super::owners::context::{Accepted, Caller};
 use super::owners::trace::Outcome;
 use super::state::Engine;
 use crate::driver::MessageKind;
@@ -40,7 +40,7 @@ impl Engine {
         call: bool,
         meant: Meant,
     ) -> Result<(i64, Step), Error> {
-        if let Some(error) = self.closed(caller) {
+        if let Some(error) = self.lifecycle.closed(caller) {
             return Err(error);
         }
         let protocol = self.rules.protocol().clone();
@@ -80,7 +80,7 @@ impl Engine {
         )?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so no answer would come.
-            return Err(self.closed(caller).unwrap_or(Error::Cancelled));
+            return Err(self.lifecycle.closed(caller).unwrap_or(Error::Cancelled));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, params);
@@ -93,10 +93,13 @@ impl Engine {
             };
             self.calls.begin(number, message, progress, is_bound, within);
         }
-        self.trace_asked(Direction::Send, &id, message);
+        self.traces.asked(&self.rules, Direction::Send, &id, message);
         // The peer may have to ask something before it answers.
         self.replicated.room_waiting().wake(&mut self.effects);
-        self.said(caller, MessageKind::Request { id: number, place: self.place(caller, step.kind) });
+        self.said(
+            caller,
+            MessageKind::Request { id: number, place: self.rules.place(caller.is_bound(), step.kind) },
+        );
         Ok((number, step))
     }
 
@@ -117,7 +120,7 @@ impl Engine {
         about: About<'_>,
     ) -> Result<bool, Error> {
         let half_closed = self.lifecycle.is_answering() && !self.outbox.may_route();
-        if half_closed && !self.is_lost(caller) {
+        if half_closed && !self.lifecycle.is_lost(caller) {
             // It may not be read any more, and some peers stumble over it. Replies are still owed.
             let message = self.rules.name(message);
             self.report(Report::Dropped { message, cause: DropReason::PeerClosed });
@@ -139,8 +142,8 @@ impl Engine {
         // Where the input alone has ended, the peer still reads what it has asked for.
         let answering = (self.lifecycle.is_answering() && self.outbox.may_route())
             || (self.lifecycle.is_closing() && matches!(about, About::Token(_)));
-        if let Some(error) = self.closed(caller)
-            && (self.lifecycle.is_written() || !answering || self.is_lost(caller))
+        if let Some(error) = self.lifecycle.closed(caller)
+            && (self.lifecycle.is_written() || !answering || self.lifecycle.is_lost(caller))
         {
             return Err(error);
         }
@@ -173,7 +176,7 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
             write::notification(self.outbox.composing(), self.rules.dialect(), &method, params);
-            let place = self.place(caller, step.kind);
+            let place = self.rules.place(caller.is_bound(), step.kind);
             self.said(
                 caller,
                 match about {
@@ -185,7 +188,7 @@ impl Engine {
                 && step.kind != StepKind::Reported
             {
                 // It ends the exchange: no reply follows.
-                self.not_awaited(id);
+                self.outbox.not_awaited(id, &mut self.effects);
             }
         }
         Ok(step)
@@ -212,10 +215,10 @@ impl Engine {
         let Some((table, reports)) = reports else { return Ok(()) };
         let params = path::set(Some(written), &reports.token, &write::id_text(token))
             .map_err(|error| Error::payload(&table.name, error))?;
-        if self.is_lost(caller) {
+        if self.lifecycle.is_lost(caller) {
             return Err(Error::SessionReplaced);
         }
-        let field = self.options.progress_field;
+        let field = self.rules.options().progress_field;
         let now = field.and_then(|field| path::find(written, &[Text::Borrowed(field)])?.parse::<f64>().ok());
         if let (Some(now), Some(before)) = (now, id.and_then(|id| self.reported_on(id))) {
             if let Some(before) = before.filter(|before| now <= *before) {
@@ -272,7 +275,7 @@ impl Engine {
         }
         let outcome =
             if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
-        self.trace_over(Direction::Send, &name, outcome);
+        self.traces.over(Direction::Send, &name, outcome);
         self.complete(id, Err(error));
         Ok(CancelOutcome::Ended)
     }
@@ -326,14 +329,14 @@ impl Engine {
         id: &RequestId,
         answer: impl FnOnce(&mut Engine, ReplyTo) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        if self.is_lost(caller) {
+        if self.lifecycle.is_lost(caller) {
             // The peer may have used the id again.
             return Err(Error::SessionReplaced);
         }
         let to = self.owed.take_route(id);
         let answered = answer(self, to);
         self.leave_batch(to.batch);
-        self.settle_tag(to.tag);
+        self.outbox.settled(to.tag, &mut self.effects);
         self.judge_early();
         answered
     }
@@ -346,7 +349,7 @@ impl Engine {
         message: Option<MessageIndex>,
         written: &str,
     ) -> Result<(), Error> {
-        let most = self.options.output_limit / 2;
+        let most = self.rules.options().output_limit / 2;
         if !self.batches.has_room(to, written.len(), most) {
             let error = RpcError::busy(format!(
                 "the replies to the batch take more than {most} bytes: send the request on its own"
@@ -374,9 +377,9 @@ impl Engine {
             Correlation::keys(&keys),
         )?;
         let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
-        self.trace_over(Direction::Receive, id, Outcome::Result);
+        self.traces.over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
-            let kind = MessageKind::Result { place: self.place(caller, step.kind) };
+            let kind = MessageKind::Result { place: self.rules.place(caller.is_bound(), step.kind) };
             self.write_reply(to, kind, |into, dialect| write::result(into, dialect, id, result));
         }
         Ok(())
@@ -396,13 +399,13 @@ impl Engine {
                 self.close_within(caller, ends, message);
             }
             let step = self.rules.checker_mut().reply(Direction::Send, id, message)?;
-            self.trace_step(&step);
+            self.traces.step(&self.rules, &step);
             self.end_awaiting();
             if step.kind.is_dropped() {
                 return Ok(());
             }
         }
-        self.trace_over(Direction::Receive, id, Outcome::Error(error.code));
+        self.traces.over(Direction::Receive, id, Outcome::Error(error.code));
         self.write_reply(to, MessageKind::Error, |into, dialect| {
             write::error(into, dialect, Some(id), error)
         });
@@ -420,7 +423,7 @@ impl Engine {
         // It may have been the last thing that kept a session open in which nothing else is said any more.
         if self.lifecycle.is_answering() || self.lifecycle.is_closing() {
             self.lifecycle.waiting().wake(&mut self.effects);
-            self.wake_driver();
+            self.effects.wake_driver();
         }
         if self.lifecycle.is_over() {
             return self.lifecycle.error().map_or(Ok(None), Err);

@@ -5,7 +5,7 @@ use std::task::{Context, Poll};
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId};
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::mailboxes::Notice;
 use super::owners::trace::Outcome;
 use super::owners::wakers::Waiter;
@@ -33,17 +33,17 @@ impl Engine {
         // It gets no reply, so the other replies of its batch need not wait for one.
         let to = self.owed.take_route(id);
         self.leave_batch(to.batch);
-        self.trace_over(Direction::Receive, id, Outcome::Cancelled);
+        self.traces.over(Direction::Receive, id, Outcome::Cancelled);
         if let Some(removed) = self.replicated.take_request(id) {
             // No handler has begun to work on it.
             self.owed.end(id, &mut self.effects);
-            self.settle_tag(to.tag);
+            self.outbox.settled(to.tag, &mut self.effects);
             if let Some((sub_session, _)) = removed.sub_session {
                 self.leave_sub_session(Caller::ANY, sub_session);
             }
             self.reached();
         } else if self.tell_of_cancel(id) {
-            self.settle_tag(to.tag);
+            self.outbox.settled(to.tag, &mut self.effects);
         }
     }
 
@@ -94,7 +94,7 @@ impl Engine {
 
     /// Whether a request of the peer was cancelled, or its answer is not wanted any more.
     pub(crate) fn is_cancelled(&self, caller: Caller, id: Option<&RequestId>) -> bool {
-        if self.lifecycle.is_over() || self.is_lost(caller) {
+        if self.lifecycle.is_over() || self.lifecycle.is_lost(caller) {
             return true;
         }
         // Once this side has closed the session, only requests that are still to be answered are worked on.
@@ -124,6 +124,6 @@ impl Engine {
     pub(super) fn forget_owed(&mut self, id: Option<&RequestId>) {
         let Some(ended) = id.and_then(|id| self.owed.end(id, &mut self.effects)) else { return };
         self.leave_batch(ended.to.batch);
-        self.settle_tag(ended.to.tag);
+        self.outbox.settled(ended.to.tag, &mut self.effects);
     }
 }

@@ -4,8 +4,8 @@ use std::task::{Context, Poll};
 
 use mcp_protocol_machine::SubSessionNumber;
 
-use super::context::Caller;
 use super::inputs::held;
+use super::owners::context::Caller;
 use super::owners::inputs::{LinearInput, Verdict};
 use super::owners::replicated::Scope;
 use super::owners::wakers::Waiter;

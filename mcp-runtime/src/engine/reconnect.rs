@@ -7,28 +7,23 @@
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{RequestId, SubSessionNumber};
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::mailboxes::Notice;
 use super::owners::replicated::Arrived;
 use super::owners::trace::Outcome;
 use super::state::Engine;
-use crate::epoch::Epoch;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
 use crate::rules::names::announced;
 
 impl Engine {
-    /// The present epoch.
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.epoch
-    }
-
     /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it:
     /// one that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
     pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
         let dialect = self.rules.dialect();
-        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth, dialect)
+        let Ok(Envelope::Request { id, method, params }) =
+            parse(message, self.rules.options().max_depth, dialect)
         else {
             return None;
         };
@@ -59,12 +54,12 @@ impl Engine {
         let Some(lost) = self.rules.checker_mut().renew(waits) else {
             return self.end(DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable));
         };
-        self.epoch = self.epoch.next();
+        self.lifecycle.reconnected();
         self.announced_again(request, result);
         let unattended = self.forget_asked();
         for id in &lost {
-            self.trace_over(Direction::Send, id, Outcome::Lost);
-            self.not_awaited(id);
+            self.traces.over(Direction::Send, id, Outcome::Lost);
+            self.outbox.not_awaited(id, &mut self.effects);
             if let RequestId::Number(number) = id {
                 self.complete(*number, Err(Error::SessionReplaced));
             }
@@ -81,7 +76,7 @@ impl Engine {
     /// What was announced counts from now on.
     fn announced_again(&mut self, request: &[u8], result: &[u8]) {
         let protocol = self.rules.protocol().clone();
-        let (deepest, dialect) = (self.options.max_depth, self.rules.dialect());
+        let (deepest, dialect) = (self.rules.options().max_depth, self.rules.dialect());
         let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
             (parse(request, deepest, dialect), parse(result, deepest, dialect))
         else {
@@ -111,8 +106,8 @@ impl Engine {
         }
         self.leave_batches(false);
         for (id, owed) in self.owed.end_all(|_| true, &mut self.effects) {
-            self.settle_tag(owed.to.tag);
-            self.trace_over(Direction::Receive, &id, Outcome::Lost);
+            self.outbox.settled(owed.to.tag, &mut self.effects);
+            self.traces.over(Direction::Receive, &id, Outcome::Lost);
             if let Some(mailbox) = owed.mailbox {
                 self.notify_mailbox(mailbox, Notice::Cancelled(id));
             }

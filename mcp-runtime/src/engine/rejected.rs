@@ -69,8 +69,8 @@ impl Engine {
             let step = self.rules.checker_mut().reply(Direction::Receive, id, refusal).ok()?;
             Some((refusal, step.kind))
         });
-        self.trace_over(Direction::Send, id, Outcome::Lost);
-        self.not_awaited(id);
+        self.traces.over(Direction::Send, id, Outcome::Lost);
+        self.outbox.not_awaited(id, &mut self.effects);
         self.end_awaiting();
         let RequestId::Number(number) = *id else { return };
         if self.calls.has(number) {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::SubSessionNumber;
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::order::DispatcherKey;
 use super::owners::replicated::{Arrived, Scope};
@@ -148,7 +148,7 @@ impl Engine {
         }
         if !self.replicated.is_empty(None) {
             if self.lifecycle.is_live() {
-                self.wake_driver();
+                self.effects.wake_driver();
             } else {
                 self.drop_untaken();
             }
@@ -172,7 +172,7 @@ impl Engine {
 
     /// Refuses inputs that have waited long enough.
     pub(super) fn refuse_unattended(&mut self, now: Instant) {
-        while let Some(arrived) = self.replicated.take_expired(self.options.unattended_after, now) {
+        while let Some(arrived) = self.replicated.take_expired(self.rules.options().unattended_after, now) {
             self.refuse_arrived(Caller::ANY, &arrived, DropReason::Unattended);
         }
         self.reached();
@@ -239,9 +239,9 @@ impl Engine {
     pub(super) fn replicated_came(&mut self, mut arrived: Arrived) {
         let cause = if arrived.scope.is_none() && self.replicated.is_closed() {
             Some(DropReason::Unattended)
-        } else if self.replicated.len() >= self.options.max_incoming {
+        } else if self.replicated.len() >= self.rules.options().max_incoming {
             Some(DropReason::QueueFull)
-        } else if arrived.id.is_some() && self.owed.len() > self.options.max_requests.max(1) {
+        } else if arrived.id.is_some() && self.owed.len() > self.rules.options().max_requests.max(1) {
             Some(DropReason::TooMany)
         } else {
             None
@@ -261,7 +261,7 @@ impl Engine {
         self.replicated.waiting().wake(&mut self.effects);
         if unattended {
             // There may be a new deadline for an attendant to come.
-            self.wake_driver();
+            self.effects.wake_driver();
         }
     }
 }

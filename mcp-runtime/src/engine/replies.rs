@@ -3,8 +3,8 @@
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::context::{Accepted, Inbound};
 use super::owners::calls::Answer;
+use super::owners::context::{Accepted, Inbound};
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::trace::Outcome;
 use super::state::Engine;
@@ -65,8 +65,8 @@ impl Engine {
         };
         let Accepted { step, negotiation } = self.accepted(step, message, result, true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
-        self.trace_over(Direction::Send, id, became);
-        self.not_awaited(id);
+        self.traces.over(Direction::Send, id, became);
+        self.outbox.not_awaited(id, &mut self.effects);
         if step.kind.is_dropped() {
             return Received::default();
         }

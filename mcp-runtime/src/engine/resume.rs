@@ -15,12 +15,7 @@ impl Engine {
             self.report(Report::NegotiationFailed { error });
         }
         self.calls.start_ids_at(resumed.id());
-        self.resumed = true;
+        self.lifecycle.resume();
         Ok(())
-    }
-
-    /// Whether the session was begun elsewhere.
-    pub(crate) fn is_resumed(&self) -> bool {
-        self.resumed
     }
 }

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State};
 use mcp_protocol_machine::{Awaiting, ProtocolRef, RequestId, Step, TableError, Violation, ViolationKind};
 
-use super::context::{Accepted, Caller, Inbound};
 use super::owners::batches::Batches;
 use super::owners::calls::Calls;
+use super::owners::context::{Accepted, Caller, Inbound};
 use super::owners::early::EarlyMessages;
 use super::owners::inputs::InputQueue;
 use super::owners::lifecycle::Lifecycle;
@@ -19,9 +19,9 @@ use super::owners::rate::Bucket;
 use super::owners::replicated::ReplicatedQueue;
 use super::owners::sub_sessions::SubSessions;
 use super::owners::timers::Timers;
-use super::owners::trace::Trace;
+use super::owners::trace::Traces;
 use super::owners::unhandled::UnhandledRequests;
-use super::owners::wakers::Effects;
+use super::owners::wakers::{Effects, Pending};
 use crate::budget::{Account, Budget, Holder};
 use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
@@ -36,15 +36,12 @@ use crate::rules::refusal::refusal;
 /// One session, as one side sees it.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    pub(super) options: Arc<Options>,
     /// What the protocol says of the session.
     pub(super) rules: Rules,
     pub(super) effects: Effects,
     /// Records for `tracing`, if a subscriber listens.
-    pub(super) traces: Vec<Trace>,
+    pub(super) traces: Traces,
 
-    /// The session was begun elsewhere.
-    pub(super) resumed: bool,
     /// The requests of this side for which more is kept than the checker keeps.
     pub(super) calls: Calls,
     /// What waits for a time, and what time it is.
@@ -74,8 +71,6 @@ pub(crate) struct Engine {
 
     /// What this side has said and the transport has not written.
     pub(super) outbox: Outbox,
-    /// Changes when the transport reconnects.
-    pub(super) epoch: Epoch,
 
     /// How far the session has come to its end.
     pub(super) lifecycle: Lifecycle,
@@ -103,11 +98,9 @@ impl Engine {
         let mut calls = Calls::default();
         calls.start_ids_at(options.first_id);
         Ok(Engine {
-            options,
             rules,
             effects: Effects::default(),
-            traces: Vec::new(),
-            resumed: false,
+            traces: Traces::default(),
             calls,
             timers: Timers::default(),
             owed: OwedReplies::default(),
@@ -122,7 +115,6 @@ impl Engine {
             order: Order::default(),
             unhandled: UnhandledRequests::default(),
             outbox: Outbox::default(),
-            epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),
         })
     }
@@ -136,6 +128,18 @@ impl Engine {
     /// What the protocol says of the session.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// How the session began, and how far it has come to its end.
+    pub(crate) fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    /// A handler of the session, or of a sub-session, begins: each request that needs a capability, and whether the
+    /// handler leaves it to its default method.
+    pub(crate) fn handler_began(&mut self, requests: &[(MessageIndex, bool)]) {
+        self.unhandled.begin(requests);
+        self.unhandled.report(&self.rules, &mut self.effects);
     }
 
     pub(crate) fn rules_mut(&mut self) -> &mut Rules {
@@ -157,11 +161,11 @@ impl Engine {
     }
 
     /// What is to be told to `tracing`.
-    pub(crate) fn traces(&mut self) -> &mut Vec<Trace> {
+    pub(crate) fn traces(&mut self) -> &mut Traces {
         &mut self.traces
     }
 
-    pub(crate) fn take_effects(&mut self) -> Option<Effects> {
+    pub(crate) fn take_effects(&mut self) -> Option<Pending> {
         self.effects.take()
     }
 
@@ -176,14 +180,6 @@ impl Engine {
             self.lifecycle.waiting().len(),
         ];
         lists.into_iter().max().unwrap_or_default()
-    }
-
-    /// Why the caller can send nothing any more, if that is so.
-    pub(crate) fn closed(&self, caller: Caller) -> Option<Error> {
-        if self.lifecycle.is_live() && self.is_lost(caller) {
-            return Some(Error::SessionReplaced);
-        }
-        self.lifecycle.error()
     }
 
     /// A request was accepted: the transport counts it, once.
@@ -202,11 +198,6 @@ impl Engine {
         Caller::new(epoch, in_reply_to)
     }
 
-    /// Whether the epoch in which the caller may speak is over.
-    pub(super) fn is_lost(&self, caller: Caller) -> bool {
-        caller.epoch().is_some_and(|epoch| epoch != self.epoch)
-    }
-
     /// What is written out of order is refused by the checker; what is accepted and announces is noted here.
     pub(super) fn accepted(
         &mut self,
@@ -220,7 +211,7 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
-        self.trace_step(&step);
+        self.traces.step(&self.rules, &step);
         self.end_awaiting();
         for inner in self.rules.checker_mut().take_ended() {
             // What its value has not taken came before the end, and still counts.
@@ -243,7 +234,7 @@ impl Engine {
             }
             self.rules.checker_mut().announced(announcement.side, message, capabilities);
             if is_own {
-                self.report_unhandled();
+                self.unhandled.report(&self.rules, &mut self.effects);
             }
         }
         if incoming {

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{About, Meant, RequestId, Step, StepKind, SubSessionNumber};
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::inputs::{Body, InputQueue, LinearInput, too_much};
 use super::owners::order::Held;
 use super::owners::owed::AnsweredBy;
@@ -61,7 +61,7 @@ impl Engine {
                 Ok((sub_session, state))
             }
             // The tables say that this opens no sub-session of its own; generated code never asks for that.
-            _ => Err(self.closed(caller).unwrap_or(Error::Closed)),
+            _ => Err(self.lifecycle.closed(caller).unwrap_or(Error::Closed)),
         }
     }
 
@@ -118,7 +118,7 @@ impl Engine {
 
     /// An input of a sub-session was accepted.
     pub(super) fn sub_session_came(&mut self, sub_session: SubSessionNumber, mut input: LinearInput) {
-        let most = self.options.max_linear;
+        let most = self.rules.options().max_linear;
         let admitted = self.admit_step(&mut input);
         let (name, id) = (self.rules.name(input.message), input.id.clone());
         match self.sub_sessions.inputs(sub_session).map(InputQueue::len) {
@@ -180,7 +180,7 @@ impl Engine {
     pub(super) fn end_lost_sub_sessions(&mut self) {
         for sub_session in self.sub_sessions.numbers() {
             if self.rules.checker().sub_session_state(sub_session).is_none() {
-                self.trace_sub_session_over(sub_session);
+                self.traces.sub_session_over(sub_session);
                 self.sub_sessions.drop_requests(sub_session);
                 self.sub_sessions.end(sub_session, Error::SessionReplaced, &mut self.effects);
             }

@@ -6,7 +6,7 @@ use std::time::Instant;
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::Direction;
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::timers::{Alarm, AlarmKey};
 use super::owners::trace::Outcome;
 use super::state::Engine;
@@ -72,13 +72,13 @@ impl Engine {
             let _ = self.cancel_with(Caller::ANY, id, reason.as_deref(), error.clone());
         }
         // Where it was cancelled, that is recorded already.
-        self.trace_over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);
+        self.traces.over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);
         self.complete(id, Err(error));
     }
 
     /// What a cancel says in addition to the id of the request.
     pub(crate) fn reason(&self, error: &Error) -> Option<String> {
-        let field = self.options.cancel_reason?;
+        let field = self.rules.options().cancel_reason?;
         let (_, cancels) = self.rules.cancels()?;
         // The id may stand at the place that the reason would have.
         let free = cancels.id.first().is_some_and(|first| **first != *field);

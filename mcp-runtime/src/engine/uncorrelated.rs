@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::Direction;
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::replicated::Arrived;
 use super::state::Engine;
@@ -58,7 +58,7 @@ impl Engine {
             extension: None,
             at,
             came,
-            epoch: self.epoch(),
+            epoch: self.lifecycle.epoch(),
         });
     }
 

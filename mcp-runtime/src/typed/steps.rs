@@ -189,9 +189,11 @@ impl Session {
     fn not_here(&self, message: MessageIndex) -> Error {
         match self.permits(message) {
             Err(violation) => Error::NotPermitted(violation),
-            Ok(()) => {
-                self.channel.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed)
-            }
+            Ok(()) => self
+                .channel
+                .link
+                .speak(|engine, caller| engine.lifecycle().closed(caller))
+                .unwrap_or(Error::Closed),
         }
     }
 

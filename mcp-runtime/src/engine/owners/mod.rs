@@ -10,11 +10,12 @@
 //! - `order.rs`: which messages have reached the program; `turns.rs`: how often a future has waited for that.
 //! - `outbox.rs`: what was said and not written. `rate.rs`: how fast the peer may ask.
 //! - `timers.rs`: the time, and what waits for it. `wakers.rs`: tasks that wait, and what is done unlocked.
-//! - `lifecycle.rs`: how far the session has come to its end. `trace.rs`: records for
+//! - `context.rs`: what calls into the engine come with. `lifecycle.rs`: how far the session has come to its end. `trace.rs`: records for
 //!   `tracing`. `unhandled.rs`: what handlers do not implement.
 
 pub(super) mod batches;
 pub(super) mod calls;
+pub(super) mod context;
 pub(super) mod early;
 pub(super) mod inputs;
 pub(super) mod lifecycle;

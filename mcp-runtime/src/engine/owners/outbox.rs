@@ -2,6 +2,8 @@
 
 use std::task::Waker;
 
+use mcp_protocol_machine::RequestId;
+
 use super::wakers::{Effects, Waiting};
 use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag};
 use crate::epoch::Epoch;
@@ -106,6 +108,20 @@ impl Outbox {
         if let Some(outlet) = self.outlet.as_mut().filter(|_| self.routes) {
             outlet.note(notice, &mut |waker: Waker| effects.wake(waker));
             self.with_outlet = outlet.waiting();
+        }
+    }
+
+    /// A request of the peer is settled.
+    pub(crate) fn settled(&mut self, tag: Option<RequestTag>, effects: &mut Effects) {
+        if let Some(tag) = tag {
+            self.note(OutletNotice::Settled(tag), effects);
+        }
+    }
+
+    /// No task waits for the reply to a request of this side any more.
+    pub(crate) fn not_awaited(&mut self, id: &RequestId, effects: &mut Effects) {
+        if let RequestId::Number(id) = id {
+            self.note(OutletNotice::NotAwaited(*id), effects);
         }
     }
 

@@ -37,13 +37,13 @@ pub(crate) enum Alarm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct AlarmKey(Instant, u64);
 
-/// All alarms, the soonest first.
+/// What time it is, and all alarms, the soonest first.
+///
+/// Invariant: the transport comes back no later than at `promised`, and is woken when an alarm is set that is sooner.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// The latest instant that the transport has told; the engine has no other clock.
     now: Option<Instant>,
-    /// The transport's task, while it waits for the end of the session or a deadline.
-    driver: Option<Waker>,
     alarms: BTreeMap<AlarmKey, Alarm>,
     next: u64,
     /// When the transport comes back, for all it was told.
@@ -57,17 +57,6 @@ impl Timers {
 
     pub(crate) fn set_now(&mut self, now: Instant) {
         self.now = Some(now);
-    }
-
-    /// Keeps the transport's task, to be woken when the session comes closer to its end or a deadline becomes sooner.
-    pub(crate) fn keep_driver(&mut self, context: &Context<'_>, effects: &mut Effects) {
-        keep(&mut self.driver, context, effects);
-    }
-
-    pub(crate) fn wake_driver(&mut self, effects: &mut Effects) {
-        if let Some(waker) = self.driver.take() {
-            effects.wake(waker);
-        }
     }
 
     /// Asks for the task that polls the alarm to be woken at an instant.
@@ -124,7 +113,7 @@ impl Timers {
     fn set(&mut self, at: Instant, alarm: Alarm, effects: &mut Effects) -> AlarmKey {
         if self.promised.is_none_or(|promised| at < promised) {
             // The transport has gone to sleep until later.
-            self.wake_driver(effects);
+            effects.wake_driver();
         }
         self.insert(at, alarm)
     }

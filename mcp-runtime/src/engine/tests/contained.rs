@@ -41,7 +41,7 @@ struct Asks(Link, mpsc::Sender<()>);
 
 impl Drop for Asks {
     fn drop(&mut self) {
-        self.0.with(|engine| engine.epoch());
+        self.0.with(|engine| engine.lifecycle().epoch());
         self.1.send(()).unwrap();
     }
 }
@@ -170,5 +170,5 @@ fn a_panic_of_the_reader_of_reports_ends_nothing() {
         link.receive(Delivery::message(b"no message"), Instant::now());
         assert_eq!(told.load(Ordering::SeqCst), times);
     }
-    assert!(link.speak(|engine, caller| engine.closed(caller)).is_none());
+    assert!(link.speak(|engine, caller| engine.lifecycle().closed(caller)).is_none());
 }

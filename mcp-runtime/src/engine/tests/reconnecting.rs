@@ -308,7 +308,7 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"capabilities":{}}}"#);
     server.linear().unwrap();
     server.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
-    let ended = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
+    let ended = server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
 }
 
