@@ -75,9 +75,9 @@ impl CheckedSession {
             engine.rules().check_within(message, &written, within)?;
             let id = engine.request(caller, message, &written, false, true)?;
             if let Some(key) = key {
-                engine.asked_by(id, key);
+                engine.inbox().asked_by(id, key);
             }
-            engine.limit_call(id, started, timeouts);
+            engine.inbox().limit_call(id, started, timeouts);
             Ok::<_, Error>(id)
         })?;
         if let Some(own) = &mut self.exchanges {

@@ -140,9 +140,9 @@ impl Link {
 
     /// Tells the time as long as something waits for a dispatcher. The transport does while it is there.
     pub(crate) async fn settle(&self) {
-        while let Some(at) = self.with(Engine::order_deadline) {
+        while let Some(at) = self.with(|engine| engine.inbox().order_deadline()) {
             tokio::select! {
-                () = self.wait(Engine::poll_settled) => return,
+                () = self.wait(|engine, context, waiter| engine.inbox().poll_settled(context, waiter)) => return,
                 () = tokio::time::sleep_until(at.into()) => self.tick(now()),
             }
         }

@@ -46,7 +46,7 @@ impl Engine {
         }
         // A request outside of the linear channels can be made once more if a task waits for its first reply. Whatever a
         // value or a handler has a part in was of the lost session.
-        let (calls, openers) = (&self.calls, self.sub_sessions.unbound_openers());
+        let (calls, openers) = (self.inbox.calls(), self.inbox.sub_sessions().unbound_openers());
         let waits = |id: &RequestId| match id {
             RequestId::Number(id) => calls.is_repeatable(*id).unwrap_or_else(|| openers.contains(id)),
             RequestId::Text(_) => false,
@@ -61,7 +61,7 @@ impl Engine {
             self.traces.over(Direction::Send, id, Outcome::Lost);
             self.outbox.not_awaited(id, &mut self.effects);
             if let RequestId::Number(number) = id {
-                self.complete(*number, Err(Error::SessionReplaced));
+                self.inbox().complete(*number, Err(Error::SessionReplaced));
             }
         }
         self.end_lost_sub_sessions();
@@ -69,7 +69,7 @@ impl Engine {
             // No value was made for it, and none will be.
             self.leave_sub_session(Caller::ANY, sub_session);
         }
-        self.forget_abandoned();
+        self.inbox().forget_abandoned();
         self.report(Report::Reconnected);
     }
 
@@ -100,8 +100,8 @@ impl Engine {
     /// session still count. Returns the sub-sessions that were not taken.
     fn forget_asked(&mut self) -> Vec<SubSessionNumber> {
         let mut unattended = Vec::new();
-        self.early = Default::default();
-        for arrived in self.replicated.take_all(Arrived::is_asked) {
+        self.inbox.early_mut().clear();
+        for arrived in self.inbox.dispatch_mut().queue_mut().take_all(Arrived::is_asked) {
             unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
         }
         self.leave_batches(false);
@@ -109,10 +109,10 @@ impl Engine {
             self.outbox.settled(owed.to.tag, &mut self.effects);
             self.traces.over(Direction::Receive, &id, Outcome::Lost);
             if let Some(mailbox) = owed.mailbox {
-                self.notify_mailbox(mailbox, Notice::Cancelled(id));
+                self.inbox().notify_mailbox(mailbox, Notice::Cancelled(id));
             }
         }
-        self.reached();
+        self.inbox().reached();
         // A task that has answered waits here, and learns that its answer is not wanted.
         self.lifecycle.waiting().wake(&mut self.effects);
         unattended

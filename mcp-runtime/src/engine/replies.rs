@@ -1,4 +1,8 @@
 //! Replies of the peer.
+//!
+//! Where a reply cannot be accepted, it is not known whether the peer carried the request out. So a step whose replies lead
+//! to different states ends the session, because this side could only guess in which of them the peer is. Any other request
+//! fails by itself.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
@@ -10,8 +14,8 @@ use super::owners::trace::Outcome;
 use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::Received;
-use crate::error::{Error, ReplyProblem};
-use crate::jsonrpc::RpcError;
+use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
+use crate::jsonrpc::{Fault, RpcError};
 use crate::rules::names::to_be_read;
 
 impl Engine {
@@ -71,7 +75,7 @@ impl Engine {
             return Received::default();
         }
         if let RequestId::Number(number) = id
-            && let Some(is_typed) = self.calls.is_typed(*number)
+            && let Some(is_typed) = self.inbox.calls().is_typed(*number)
         {
             // A session without types shows what came; a type is read from what stands for it.
             let table = self.rules.message(message).filter(|_| is_typed);
@@ -80,11 +84,11 @@ impl Engine {
                 text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
-            self.complete_in_order(*number, read);
-            self.end_behind_value(&step);
-        } else if self.abandoned_reply_came(id) {
+            self.inbox().complete_in_order(*number, read);
+            self.inbox().end_behind_value(&step);
+        } else if self.inbox().abandoned_reply_came(id) {
             // No task misses the reply: the request leads back to where it was sent, or was not sent by the value.
-            self.end_behind_value(&step);
+            self.inbox().end_behind_value(&step);
         } else if matches!(step.kind, StepKind::Linear { .. }) {
             let input = self.reply_input(message, id, outcome.into(), negotiation);
             self.linear_came(input, step.kind);
@@ -94,7 +98,7 @@ impl Engine {
             self.sub_session_came(sub_session, input);
             if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
-                self.sub_sessions.end(sub_session, error, &mut self.effects);
+                self.inbox().end_sub_session(sub_session, error);
             }
         }
         // Otherwise the call was dropped while it ran; no task waits for its reply.
@@ -113,7 +117,68 @@ impl Engine {
             RequestId::Number(number) => Some(*number),
             RequestId::Text(_) => None,
         };
-        let came = self.order.latest();
+        let came = self.inbox.latest();
         LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
+    }
+
+    /// A malformed line was meant as the reply to a request of this side.
+    pub(super) fn malformed_reply_came(&mut self, id: &RequestId, fault: Fault, error: RpcError) {
+        let problem = match fault {
+            Fault::TooLong(limit) => ReplyProblem::TooLong(limit),
+            Fault::TooDeep(limit) => ReplyProblem::TooDeep(limit),
+            Fault::NotUtf8 => ReplyProblem::NotUtf8,
+            Fault::Malformed => ReplyProblem::Malformed(error.message),
+        };
+        self.reply_rejected(id, problem);
+    }
+
+    /// A reply to a running request of this side was rejected.
+    pub(super) fn reply_rejected(&mut self, id: &RequestId, problem: ReplyProblem) {
+        let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
+            return;
+        };
+        let reply =
+            InvalidReply { message: self.rules.name(request), method: self.rules.method(request), problem };
+        let decides =
+            self.rules.checker().reply_decides(Direction::Receive, id) || self.rules.reply_announces(request);
+        self.exchange_failed(id, request, Error::InvalidReply(reply.clone()));
+        if decides {
+            self.end(DisconnectReason::InvalidReply(reply));
+        }
+    }
+
+    /// A request of this side that is not a step was not delivered, or nothing will answer it.
+    pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
+        let id = RequestId::Number(id);
+        if let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, &id)
+            && self.lifecycle.is_open()
+        {
+            self.exchange_failed(&id, request, error);
+        }
+    }
+
+    /// A running request of this side has no reply that could be used. For the state machine it is as if the peer had
+    /// refused it.
+    fn exchange_failed(&mut self, id: &RequestId, request: MessageIndex, error: Error) {
+        let sub_session = self.rules.checker().sub_session_of(Direction::Send, id);
+        let refusal = self.rules.refusal_of(request);
+        let step = refusal.and_then(|refusal| {
+            let step = self.rules.checker_mut().reply(Direction::Receive, id, refusal).ok()?;
+            Some((refusal, step.kind))
+        });
+        self.traces.over(Direction::Send, id, Outcome::Lost);
+        self.outbox.not_awaited(id, &mut self.effects);
+        self.end_awaiting();
+        let RequestId::Number(number) = *id else { return };
+        if self.inbox.calls().has(number) {
+            self.inbox().complete_in_order(number, Err(error));
+        } else if self.inbox().abandoned_reply_came(id) {
+            // The request leads back to where it was sent, so no task misses the reply.
+        } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
+            let input = self.reply_input(refusal, id, Body::Rejected(error), None);
+            self.linear_came(input, kind);
+        } else if let Some(sub_session) = sub_session {
+            self.inbox().end_sub_session(sub_session, error);
+        }
     }
 }

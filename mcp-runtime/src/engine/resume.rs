@@ -14,7 +14,7 @@ impl Engine {
         if let Some(error) = self.rules.resume(state, resumed)? {
             self.report(Report::NegotiationFailed { error });
         }
-        self.calls.start_ids_at(resumed.id());
+        self.inbox.calls_mut().start_ids_at(resumed.id());
         self.lifecycle.resume();
         Ok(())
     }

@@ -1,37 +1,31 @@
 //! The state of one session, and what both directions share.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State};
-use mcp_protocol_machine::{Awaiting, ProtocolRef, RequestId, Step, TableError, Violation, ViolationKind};
+use mcp_protocol_machine::{ProtocolRef, RequestId, Step, TableError};
 
 use super::owners::batches::Batches;
-use super::owners::calls::Calls;
 use super::owners::context::{Accepted, Caller, Inbound};
-use super::owners::early::EarlyMessages;
-use super::owners::inputs::InputQueue;
+use super::owners::inbox::{Inbox, OpenInbox};
 use super::owners::lifecycle::Lifecycle;
-use super::owners::mailboxes::Mailboxes;
-use super::owners::order::Order;
 use super::owners::outbox::Outbox;
 use super::owners::owed::OwedReplies;
 use super::owners::rate::Bucket;
-use super::owners::replicated::ReplicatedQueue;
-use super::owners::sub_sessions::SubSessions;
-use super::owners::timers::Timers;
+use super::owners::timers::{AlarmKey, Timers};
 use super::owners::trace::Traces;
 use super::owners::unhandled::UnhandledRequests;
 use super::owners::wakers::{Effects, Pending};
-use crate::budget::{Account, Budget, Holder};
-use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
+use crate::budget::{Budget, Holder};
+use crate::driver::{OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
-use crate::jsonrpc::{RpcError, write};
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
 use crate::rules::names::{announced, applies};
-use crate::rules::refusal::refusal;
 
 /// One session, as one side sees it.
 #[derive(Debug)]
@@ -42,8 +36,6 @@ pub(crate) struct Engine {
     /// Records for `tracing`, if a subscriber listens.
     pub(super) traces: Traces,
 
-    /// The requests of this side for which more is kept than the checker keeps.
-    pub(super) calls: Calls,
     /// What waits for a time, and what time it is.
     pub(super) timers: Timers,
     /// The requests of the peer that have not been answered.
@@ -52,20 +44,8 @@ pub(crate) struct Engine {
     pub(super) rate: Bucket,
     /// Replies to them that wait for one another.
     pub(super) batches: Batches,
-    /// What the messages of the peer that wait, or are being worked on, draw on.
-    pub(super) input: Account,
-    /// Replicated inputs that no task has taken.
-    pub(super) replicated: ReplicatedQueue,
-    /// Inputs of the linear channels that no session value has taken.
-    pub(super) linear: InputQueue,
-    /// Messages of the peer that wait for a step of this side.
-    pub(super) early: EarlyMessages,
-    /// What waits for the values of sub-sessions.
-    pub(super) sub_sessions: SubSessions,
-    /// What waits for sessions without types in addition to the inputs.
-    pub(super) mailboxes: Mailboxes,
-    /// Which messages of the peer have reached the program.
-    pub(super) order: Order,
+    /// What has come from the peer and the program has not taken.
+    pub(super) inbox: Inbox,
     /// The requests that handlers of this side leave to their default methods.
     pub(super) unhandled: UnhandledRequests,
 
@@ -94,25 +74,16 @@ impl Engine {
     ) -> Result<Engine, TableError> {
         let rules = Rules::new(protocol, side, Arc::clone(&options))?;
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
-        let input = limits.bytes.within(own);
-        let mut calls = Calls::default();
-        calls.start_ids_at(options.first_id);
+        let inbox = Inbox::new(limits.bytes.within(own), options.first_id);
         Ok(Engine {
             rules,
             effects: Effects::default(),
             traces: Traces::default(),
-            calls,
             timers: Timers::default(),
             owed: OwedReplies::default(),
             rate: Bucket::default(),
             batches: Batches::default(),
-            input,
-            replicated: ReplicatedQueue::default(),
-            linear: InputQueue::default(),
-            early: EarlyMessages::default(),
-            sub_sessions: SubSessions::default(),
-            mailboxes: Mailboxes::default(),
-            order: Order::default(),
+            inbox,
             unhandled: UnhandledRequests::default(),
             outbox: Outbox::default(),
             lifecycle: Lifecycle::default(),
@@ -128,6 +99,11 @@ impl Engine {
     /// What the protocol says of the session.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// What has come and was not taken, to put something there or to take something from it.
+    pub(crate) fn inbox(&mut self) -> OpenInbox<'_> {
+        self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.timers, &mut self.effects)
     }
 
     /// How the session began, and how far it has come to its end.
@@ -169,16 +145,26 @@ impl Engine {
         self.effects.take()
     }
 
+    /// Asks for the task that polls the alarm to be woken at an instant.
+    pub(crate) fn set_alarm(&mut self, at: Instant) -> AlarmKey {
+        self.timers.set_alarm(at, &mut self.effects)
+    }
+
+    /// Waits for an alarm.
+    pub(crate) fn poll_alarm(&mut self, context: &Context<'_>, key: AlarmKey) -> Poll<()> {
+        self.timers.poll_alarm(key, context, &mut self.effects)
+    }
+
+    /// No task waits for an alarm any more.
+    pub(crate) fn clear_alarm(&mut self, key: AlarmKey) {
+        self.timers.clear_alarm(key, &mut self.effects);
+    }
+
     /// How many places the longest list of waiting futures has.
     #[cfg(test)]
     pub(crate) fn longest_waiting(&mut self) -> usize {
-        let lists = [
-            self.replicated.waiting().len(),
-            self.replicated.room_waiting().len(),
-            self.linear.waiting().len(),
-            self.outbox.waiting().len(),
-            self.lifecycle.waiting().len(),
-        ];
+        let lists =
+            [self.inbox.longest_waiting(), self.outbox.waiting().len(), self.lifecycle.waiting().len()];
         lists.into_iter().max().unwrap_or_default()
     }
 
@@ -215,7 +201,7 @@ impl Engine {
         self.end_awaiting();
         for inner in self.rules.checker_mut().take_ended() {
             // What its value has not taken came before the end, and still counts.
-            self.sub_sessions.end(inner, Error::Closed, &mut self.effects);
+            self.inbox().end_sub_session(inner, Error::Closed);
         }
         let mut failed = Vec::new();
         let mut protocol = self.rules.protocol().clone();
@@ -253,50 +239,6 @@ impl Engine {
         if let Some(violation) = self.rules.checker().tolerated(message, applies(payload)) {
             self.report(Report::Tolerated(violation));
         }
-    }
-
-    /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
-    ///
-    /// Writes nothing if another request of the peer is running under the id, or held: the peer would take the error
-    /// for the reply to that one. The transport learns of it.
-    pub(super) fn write_error(
-        &mut self,
-        inbound: Inbound<'_>,
-        id: Option<&RequestId>,
-        error: &RpcError,
-    ) -> Received {
-        let is_running =
-            |id| matches!(self.rules.checker().awaiting(Direction::Send, id), Awaiting::Request(_));
-        if id.is_some_and(|id| is_running(id) || self.early.has(id)) {
-            return inbound.refused(error);
-        }
-        let to = inbound.reply_to();
-        self.write_reply(to, MessageKind::Error, |into, dialect| write::error(into, dialect, id, error));
-        Received::default()
-    }
-
-    /// A message of the peer was refused: a request gets an error, everything gets a report.
-    pub(super) fn refused(
-        &mut self,
-        inbound: Inbound<'_>,
-        id: Option<&RequestId>,
-        violation: Violation,
-    ) -> Received {
-        let received = match (id, &violation.kind) {
-            (Some(id), _) => self.write_error(inbound, Some(id), &refusal(&violation)),
-            (
-                None,
-                ViolationKind::NotPermitted
-                | ViolationKind::NotNegotiated { .. }
-                | ViolationKind::NotDuring { .. }
-                | ViolationKind::Misshapen { .. }
-                | ViolationKind::DeclaredAs { .. },
-            ) => inbound.refused(&violation),
-            // The rest is what happens where messages overtake one another, and is to be ignored.
-            (None, _) => Received::default(),
-        };
-        self.report(Report::Violation(violation));
-        received
     }
 }
 

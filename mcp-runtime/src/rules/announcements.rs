@@ -101,6 +101,16 @@ impl Rules {
         gates.find(|(_, gate)| gate.during.is_none() && gate.to_string() == written).map(|(index, _)| index)
     }
 
+    /// Whether a reply to a request announces capabilities or a version, by which other messages are judged.
+    pub(crate) fn reply_announces(&self, request: MessageIndex) -> bool {
+        let announces = |message: MessageIndex| {
+            self.message(message).is_some_and(|table| table.kind == Kind::Reply { request })
+        };
+        let mut places = self.protocol.announcements.iter().filter_map(|announcement| announcement.message);
+        places.any(announces)
+            || self.protocol.version_field.as_ref().is_some_and(|field| announces(field.message))
+    }
+
     /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not
     /// have templates of them. What belongs to a sub-session by a key says nothing: its value may be what handles it.
     pub(crate) fn handles_some(&self, capability: &str, unhandled: &[MessageIndex]) -> bool {

@@ -7,8 +7,8 @@ use mcp_protocol_machine::protocol::MessageIndex;
 
 use super::replicated::Arrived;
 use super::wakers::Waiting;
-use crate::budget::{Exhausted, Permit};
-use crate::error::{DisconnectReason, Error};
+use crate::budget::Permit;
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
 /// A linear input.
@@ -175,20 +175,6 @@ impl InputQueue {
     /// The tasks that wait for an input.
     pub(crate) fn waiting(&mut self) -> &mut Waiting {
         &mut self.waiting
-    }
-}
-
-/// Why an input cannot be kept: so many wait already, or there is no room for its bytes.
-pub(crate) fn too_much(
-    input: &LinearInput,
-    waiting: usize,
-    exhausted: Option<Exhausted>,
-) -> DisconnectReason {
-    match exhausted {
-        Some(Exhausted { name, limit, .. }) => {
-            DisconnectReason::InputTooLarge { bytes: input.length(), setting: name, limit }
-        }
-        None => DisconnectReason::InputFull(waiting),
     }
 }
 
