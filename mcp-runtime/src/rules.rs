@@ -14,6 +14,7 @@ use crate::report::Report;
 
 mod alternatives;
 mod announcements;
+mod beginning;
 mod cancelling;
 mod judge;
 pub(crate) mod method;

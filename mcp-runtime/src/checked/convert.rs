@@ -182,9 +182,9 @@ impl CheckedSession {
             return Some(WhyNot::Pending { message: self.name_of(message) });
         }
         let (asked, held) = match (&self.channel, &self.exchanges) {
-            (Some(channel), _) => {
-                self.link.with(|engine| (engine.inbox().calls_of(channel.key), engine.held_by(channel.key)))
-            }
+            (Some(channel), _) => self
+                .link
+                .with(|engine| (engine.calls().calls_of(channel.key), engine.owed().held_by(channel.key))),
             (None, Some(own)) => (own.asked().to_vec(), own.held().to_vec()),
             (None, None) => (Vec::new(), Vec::new()),
         };

@@ -371,7 +371,7 @@ impl CheckedSession {
                 let id = RequestId::Number(number);
                 // What was reported before was told before; what is left of it came in the same breath.
                 let sent = loop {
-                    match self.link.speak(|engine, caller| engine.inbox().poll_call(caller, context, number))
+                    match self.link.speak(|engine, caller| engine.calls().poll_call(caller, context, number))
                     {
                         Poll::Ready(Sent::Progress(_)) => {}
                         Poll::Ready(Sent::Done(result)) => break result,
@@ -381,7 +381,7 @@ impl CheckedSession {
                 Some(replied(id, sent))
             }
             Notice::Progress(number) => {
-                match self.link.with(|engine| engine.inbox().poll_progress(context, number)) {
+                match self.link.with(|engine| engine.calls().poll_progress(context, number)) {
                     Poll::Ready(Some(params)) => {
                         Some(Event::Progress { id: RequestId::Number(number), params: Payload(params) })
                     }

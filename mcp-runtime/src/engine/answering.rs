@@ -4,12 +4,11 @@
 //! output; results beyond half of what may wait are replaced by errors.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{Awaiting, Correlation, RequestId};
+use mcp_protocol_machine::{Correlation, RequestId};
 
 use super::owners::batches::{BatchKey, ReplyTo};
 use super::owners::context::{Accepted, Caller};
 use super::owners::mailboxes::{MailboxId, Notice};
-use super::owners::owed::AnsweredBy;
 use super::owners::trace::Outcome;
 use super::state::Engine;
 use crate::driver::MessageKind;
@@ -81,7 +80,7 @@ impl Engine {
         written: &str,
     ) -> Result<(), Error> {
         let most = self.rules.options().output_limit / 2;
-        if !self.batches.has_room(to, written.len(), most) {
+        if !self.owed.has_room(to, written.len(), most) {
             let error = RpcError::busy(format!(
                 "the replies to the batch take more than {most} bytes: send the request on its own"
             ));
@@ -159,20 +158,7 @@ impl Engine {
         if self.lifecycle.is_over() {
             return self.lifecycle.error().map_or(Ok(None), Err);
         }
-        match self.rules.checker().awaiting(Direction::Send, id) {
-            Awaiting::Request(request) => Ok(Some(request)),
-            Awaiting::Retired | Awaiting::Refused => {
-                // Keeps count, so that the id is free of its past.
-                let _ = self.rules.checker_mut().stray_reply(Direction::Send, id);
-                Ok(None)
-            }
-            Awaiting::Completed | Awaiting::Unknown => {
-                match self.rules.checker_mut().stray_reply(Direction::Send, id) {
-                    Ok(_) => Ok(None),
-                    Err(violation) => Err(violation.into()),
-                }
-            }
-        }
+        self.rules.answered(id).map_err(Error::from)
     }
 
     /// Writes a reply, to the peer or into the batch of its request.
@@ -183,7 +169,7 @@ impl Engine {
         write: impl Fn(&mut Vec<u8>, Dialect),
     ) {
         let dialect = self.rules.dialect();
-        if self.batches.write(to.batch, |into| write(into, dialect)) {
+        if self.owed.write_into_batch(to, |into| write(into, dialect)) {
             return self.check_output_limit();
         }
         write(self.outbox.composing(), dialect);
@@ -192,8 +178,7 @@ impl Engine {
 
     /// A request of a batch is answered, or will not be. The last one sends the replies of all.
     pub(super) fn leave_batch(&mut self, key: Option<BatchKey>) {
-        let Some(key) = key else { return };
-        let Some(batch) = self.batches.leave(key) else { return };
+        let Some(batch) = self.owed.leave_batch(key) else { return };
         let tag = batch.tag;
         if batch.finish(self.outbox.composing()) {
             self.appended(MessageKind::Batch, tag);
@@ -202,7 +187,7 @@ impl Engine {
 
     /// The session is over. What has been replied is sent if `wanted`, without waiting for the rest.
     pub(super) fn leave_batches(&mut self, wanted: bool) {
-        for batch in self.batches.take_all() {
+        for batch in self.owed.take_batches() {
             let tag = batch.tag;
             if wanted && batch.finish(self.outbox.composing()) {
                 self.outbox.said(MessageKind::Batch, tag, self.lifecycle.epoch(), &mut self.effects);
@@ -224,24 +209,11 @@ impl Engine {
         }
     }
 
-    /// Whether a mailbox may answer a request: it holds it, or nothing does any more.
-    pub(crate) fn may_answer(&mut self, id: &RequestId, key: MailboxId) -> bool {
-        match self.owed.holder(id) {
-            Some(holder) => holder == Some(key),
-            None => self.rules.checker().awaiting(Direction::Send, id) == Awaiting::Retired,
-        }
-    }
-
     /// A request that was cancelled gets no answer.
     pub(crate) fn forget_cancelled(&mut self, id: &RequestId) {
         // After a reconnection, another request may have the id.
         if self.owed.is_cancelled(id) == Some(true) {
             self.owed.end(id, &mut self.effects);
         }
-    }
-
-    /// The requests in addition to the linear channels that a mailbox holds.
-    pub(crate) fn held_by(&self, key: MailboxId) -> Vec<RequestId> {
-        self.owed.ids(|owed| owed.mailbox == Some(key) && owed.answered_by != AnsweredBy::Channel)
     }
 }

@@ -67,7 +67,7 @@ impl Engine {
         let outcome =
             if matches!(error, Error::Timeout { .. }) { Outcome::Timeout } else { Outcome::Cancelled };
         self.traces.over(Direction::Send, &name, outcome);
-        self.inbox().complete(id, Err(error));
+        self.calls().complete(id, Err(error));
         Ok(CancelOutcome::Ended)
     }
 
@@ -120,7 +120,7 @@ impl Engine {
             // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel(caller, id, None);
         }
-        self.inbox().forget_call(id);
+        self.calls().forget_call(id);
     }
 
     /// Closes a mailbox. Its calls are dropped, and the requests that it holds are answered with an error.
@@ -128,7 +128,7 @@ impl Engine {
         for id in self.inbox.calls().of_mailbox(key) {
             self.let_go(caller, id);
         }
-        for id in self.held_by(key) {
+        for id in self.owed.held_by(key) {
             // If the session is over, no task is waiting.
             let _ = self.reply_dropped(caller, &id);
         }
@@ -153,7 +153,7 @@ impl Engine {
         }
         // Where it was cancelled, that is recorded already.
         self.traces.over(Direction::Send, &RequestId::Number(id), Outcome::Timeout);
-        self.inbox().complete(id, Err(error));
+        self.calls().complete(id, Err(error));
     }
 
     /// The peer has cancelled a request.

@@ -163,7 +163,7 @@ impl Engine {
     fn fail_calls(&mut self) {
         self.timers.forget_calls();
         self.outbox.note(OutletNotice::NoneAwaited, &mut self.effects);
-        self.inbox().fail_calls();
+        self.calls().fail_calls();
     }
 
     pub(super) fn wake_everyone(&mut self) {

@@ -66,7 +66,7 @@ impl Engine {
             Ok(messages) => messages,
             Err(malformed) => return self.malformed_came(inbound, malformed),
         };
-        let key = self.batches.begin(inbound.tag);
+        let key = self.owed.begin_batch(inbound.tag);
         let inbound = Inbound { batch: Some(key), ..inbound };
         let mut all = Received::default();
         for message in messages.into_iter().map(RawValue::get) {
@@ -150,9 +150,6 @@ impl Engine {
             return Received::default();
         }
         self.report_tolerated(message, params);
-        if let Some(batch) = inbound.batch {
-            self.batches.join(batch);
-        }
         let answered_by = match (step.kind, step.sub_session) {
             (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
             (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
@@ -165,7 +162,7 @@ impl Engine {
         let arrived = self.arrived(inbound, message, &step, method, params);
         let arrived = Arrived { id: Some(id), token, ..arrived };
         if let Some(rate) = self.rules.options().request_rate
-            && let Err(wait) = self.rate.take(rate, inbound.now)
+            && let Err(wait) = self.owed.count(rate, inbound.now)
         {
             self.refuse_early(&arrived, wait);
         } else if let (StepKind::Spawned { .. }, Some(error @ Error::MissingCapabilities { .. })) =
@@ -232,7 +229,7 @@ impl Engine {
             }
         } else if step.kind == StepKind::Reported {
             if let Some(RequestId::Number(id)) = reported {
-                self.inbox().progress_came(id, params);
+                self.calls().progress_came(id, params);
             }
         } else {
             let arrived = self.arrived(inbound, message, &step, method, params);

@@ -243,7 +243,7 @@ impl Endpoint for Link {
 
     fn read_aside(&self, message: &[u8]) -> Aside {
         self.with(|engine| Aside {
-            answer: engine.answer_aside(message),
+            answer: engine.rules().answer_aside(message),
             version: engine.rules().announced_version(message),
         })
     }

@@ -31,7 +31,7 @@
 //!
 //! The session:
 //! - `ending.rs`: closing, abandoning, the ends of the transport, and what is due. `reconnect.rs`: sessions that the peer
-//!   has lost; `resume.rs`: sessions that began elsewhere.
+//!   has lost.
 
 mod answering;
 mod cancelling;
@@ -45,7 +45,6 @@ mod placing;
 mod reconnect;
 mod refused;
 mod replies;
-mod resume;
 mod state;
 mod sub_sessions;
 #[cfg(test)]

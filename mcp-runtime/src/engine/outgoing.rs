@@ -70,20 +70,7 @@ impl Engine {
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.inbox.calls_mut().use_id();
-        let keys = Names::keys(&protocol, message, Some(&id), params);
-        let announces = self.rules.announces(self.rules.side(), message, params);
-        let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
-        let correlation = Correlation::meant(&keys, meant)
-            .announcing(announces.as_ref())
-            .changing(grants.as_ref(), revokes.as_ref());
-        let step = self.rules.checker_mut().request_correlated(
-            Direction::Send,
-            message,
-            &id,
-            token,
-            correlation,
-            applies(params),
-        )?;
+        let step = self.rules.request_meant(Direction::Send, message, &id, token, meant, params)?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so no answer would come.
             return Err(self.lifecycle.closed(caller).unwrap_or(Error::Cancelled));
@@ -198,12 +185,6 @@ impl Engine {
             }
         }
         Ok(step)
-    }
-
-    /// Whether a notification of this side is a report on a request of the peer, by its token.
-    pub(crate) fn is_report(&self, message: MessageIndex, token: Option<&Token>, written: &str) -> bool {
-        let keys = Names::keys(self.rules.protocol(), message, None, Some(written));
-        token.is_some_and(|token| self.rules.checker().is_report(Direction::Send, message, token, &keys))
     }
 
     /// Reports on a request of the peer that carried a token. A report that says how far the work is, in the

@@ -17,7 +17,7 @@ impl Engine {
 
     /// A peer that does not read must not make this side grow without limit.
     pub(super) fn check_output_limit(&mut self) {
-        let waiting = self.outbox.unwritten().saturating_add(self.batches.bytes());
+        let waiting = self.outbox.unwritten().saturating_add(self.owed.waiting_bytes());
         if waiting > self.rules.options().output_limit {
             self.end(DisconnectReason::OutputFull(waiting));
         }

@@ -6,7 +6,7 @@
 //! and in the queue, where the value moves on before it has taken it. Either way it is dropped with a report, and is
 //! never handed out in another state.
 
-use mcp_protocol_machine::protocol::{Action, Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
 
 use super::owners::context::Caller;
@@ -62,7 +62,7 @@ impl Engine {
             return self.inbox().put_input(None, input);
         };
         let left_out = match &input.id {
-            Some(id) if self.is_undone_by_refusal(input.message, kind) => {
+            Some(id) if self.rules.is_undone_by_refusal(input.message, kind) => {
                 let error = RpcError::busy("too many messages are waiting: try again later");
                 self.reply_error(Caller::ANY, id, &error).is_ok()
             }
@@ -76,16 +76,6 @@ impl Engine {
         } else {
             self.end(too_much.disconnect_reason(&input));
         }
-    }
-
-    /// Whether a linear request that is refused leaves its channel where it was before. A refusal with a branch of its
-    /// own leads on, and the value that has not seen the request could not follow.
-    fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
-        let StepKind::Linear { from, to } = kind else { return false };
-        let refusal = self.rules.refusal_of(request);
-        let asked = self.rules.state(to);
-        let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
-        edge.is_some_and(|edge| edge.action == Action::Step(from))
     }
 
     /// An input of a sub-session was accepted.

@@ -13,32 +13,9 @@ use super::owners::replicated::Arrived;
 use super::owners::trace::Outcome;
 use super::state::Engine;
 use crate::error::{DisconnectReason, Error, ReconnectError};
-use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
-use crate::rules::names::announced;
 
 impl Engine {
-    /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it:
-    /// one that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
-    pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
-        let dialect = self.rules.dialect();
-        let Ok(Envelope::Request { id, method, params }) =
-            parse(message, self.rules.options().max_depth, dialect)
-        else {
-            return None;
-        };
-        let read = self.rules.read_as(Direction::Receive, true, &method, params);
-        let mut answer = Vec::new();
-        if read.and_then(|read| self.rules.message(read)).is_some_and(|table| table.answered) {
-            write::result(&mut answer, dialect, &id, "{}");
-        } else {
-            let error = RpcError::busy("the session is being begun: ask again later");
-            write::error(&mut answer, dialect, Some(&id), &error);
-        }
-        answer.pop_if(|last| *last == b'\n');
-        Some(answer)
-    }
-
     /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
     pub(crate) fn reconnected(&mut self, request: &[u8], result: &[u8]) {
         if self.lifecycle.error().is_some() {
@@ -55,13 +32,16 @@ impl Engine {
             return self.end(DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable));
         };
         self.lifecycle.reconnected();
-        self.announced_again(request, result);
+        for error in self.rules.announced_again(request, result) {
+            // No message carries the error to the program; the report does.
+            self.report(Report::NegotiationFailed { error });
+        }
         let unattended = self.forget_asked();
         for id in &lost {
             self.traces.over(Direction::Send, id, Outcome::Lost);
             self.outbox.not_awaited(id, &mut self.effects);
             if let RequestId::Number(number) = id {
-                self.inbox().complete(*number, Err(Error::SessionReplaced));
+                self.calls().complete(*number, Err(Error::SessionReplaced));
             }
         }
         self.end_lost_sub_sessions();
@@ -69,31 +49,8 @@ impl Engine {
             // No value was made for it, and none will be.
             self.leave_sub_session(Caller::ANY, sub_session);
         }
-        self.inbox().forget_abandoned();
+        self.calls().forget_abandoned();
         self.report(Report::Reconnected);
-    }
-
-    /// What was announced counts from now on.
-    fn announced_again(&mut self, request: &[u8], result: &[u8]) {
-        let protocol = self.rules.protocol().clone();
-        let (deepest, dialect) = (self.rules.options().max_depth, self.rules.dialect());
-        let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
-            (parse(request, deepest, dialect), parse(result, deepest, dialect))
-        else {
-            return;
-        };
-        let asked = self.rules.own_request(&method, params);
-        let Some(reply) = asked.and_then(|asked| self.rules.reply_of(asked, result)) else { return };
-        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(reply)) {
-            let capabilities = announced(&protocol, announcement, Some(result));
-            let is_own = announcement.side == self.rules.side();
-            let missing = self.rules.missing_capabilities(announcement, Some(result), &capabilities);
-            if let Some(error) = missing.filter(|_| !is_own) {
-                // No message carries the error to the program; the report does.
-                self.report(Report::NegotiationFailed { error });
-            }
-            self.rules.checker_mut().announce(announcement.side, capabilities);
-        }
     }
 
     /// The answers to what the peer has asked are not awaited any more. Its notifications from before it lost the

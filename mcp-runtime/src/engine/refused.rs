@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::protocol::{Action, Direction, Edge, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
 use mcp_protocol_machine::shape::ShapeMismatch;
 use mcp_protocol_machine::{Awaiting, Late, RequestId, Violation, ViolationKind};
 
@@ -79,10 +79,7 @@ impl Engine {
         id: &RequestId,
     ) -> Option<Received> {
         inbound.batch?;
-        let is_step = |edge: &Edge| matches!(edge.action, Action::Step(_));
-        let state = self.rules.checker().states().iter().filter_map(|state| self.rules.role()?.state(*state));
-        let mut here = state.filter(|state| state.edge(Direction::Receive, message).is_some_and(is_step));
-        let state = here.next().map(|state| state.name.clone())?;
+        let state = self.rules.stepped_from(message)?;
         let method = self.rules.method(message);
         let error = RpcError::invalid_request(format!(
             "`{method}` moves the session on from `{state}` and cannot stand in a batch: send it on its own"
@@ -197,19 +194,7 @@ impl Engine {
 
     /// An input that was accepted will not be worked on.
     pub(crate) fn refuse_arrived(&mut self, caller: Caller, arrived: &Arrived, cause: DropReason) {
-        let error = match cause {
-            DropReason::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
-            DropReason::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
-            DropReason::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
-            DropReason::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
-            DropReason::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
-            DropReason::Unattended => RpcError::method_not_found(&self.rules.method(arrived.message)),
-            DropReason::Abandoned
-            | DropReason::Closed
-            | DropReason::PassedOver
-            | DropReason::PeerClosed
-            | DropReason::IdInUse => RpcError::internal_error("the request was dropped unanswered"),
-        };
+        let error = self.rules.not_worked_on(arrived.message, cause);
         self.refuse_with(caller, arrived, cause, &error);
     }
 

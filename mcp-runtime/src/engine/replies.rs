@@ -33,33 +33,8 @@ impl Engine {
                 Err(violation) => self.refused(inbound, None, violation),
             };
         };
-        let message = match &outcome {
-            Ok(result) => self.rules.reply_of(request, *result),
-            Err(_) => self.rules.refusal_of(request),
-        };
         let result = outcome.as_ref().ok().copied();
-        let misshapen =
-            message.zip(result).and_then(|(message, result)| self.rules.misshapen(message, Some(result)));
-        let judged = match (message, misshapen, self.rules.any_reply_to(request)) {
-            (Some(message), Some(mismatch), _) => self
-                .rules
-                .checker_mut()
-                .misshapen(Direction::Receive, message, Some(id), mismatch)
-                .map(|step| (step, message)),
-            (Some(message), None, _) => {
-                self.rules.reply(Direction::Receive, id, message, result).map(|step| (step, message))
-            }
-            (None, _, Some(reply)) if outcome.is_ok() => self
-                .rules
-                .checker_mut()
-                .fits_none(Direction::Receive, reply, Some(id))
-                .map(|step| (step, request)),
-            // A request without any reply is a flaw of the tables; the call must end all the same.
-            (None, ..) => {
-                self.rules.checker_mut().stray_reply(Direction::Receive, id).map(|step| (step, request))
-            }
-        };
-        let (step, message) = match judged {
+        let (step, message) = match self.rules.reply_to(id, request, result) {
             Ok(judged) => judged,
             Err(violation) => {
                 let received = self.refused(inbound, None, violation.clone());
@@ -84,9 +59,9 @@ impl Engine {
                 text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
-            self.inbox().complete_in_order(*number, read);
+            self.calls().complete_in_order(*number, read);
             self.inbox().end_behind_value(&step);
-        } else if self.inbox().abandoned_reply_came(id) {
+        } else if self.calls().abandoned_reply_came(id) {
             // No task misses the reply: the request leads back to where it was sent, or was not sent by the value.
             self.inbox().end_behind_value(&step);
         } else if matches!(step.kind, StepKind::Linear { .. }) {
@@ -171,8 +146,8 @@ impl Engine {
         self.end_awaiting();
         let RequestId::Number(number) = *id else { return };
         if self.inbox.calls().has(number) {
-            self.inbox().complete_in_order(number, Err(error));
-        } else if self.inbox().abandoned_reply_came(id) {
+            self.calls().complete_in_order(number, Err(error));
+        } else if self.calls().abandoned_reply_came(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
             let input = self.reply_input(refusal, id, Body::Rejected(error), None);

@@ -4,16 +4,15 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State, StateIndex};
 use mcp_protocol_machine::{ProtocolRef, RequestId, Step, TableError};
 
-use super::owners::batches::Batches;
 use super::owners::context::{Accepted, Caller, Inbound};
 use super::owners::inbox::{Inbox, OpenInbox};
 use super::owners::lifecycle::Lifecycle;
+use super::owners::open_calls::OpenCalls;
 use super::owners::outbox::Outbox;
 use super::owners::owed::OwedReplies;
-use super::owners::rate::Bucket;
 use super::owners::timers::{AlarmKey, Timers};
 use super::owners::trace::Traces;
 use super::owners::unhandled::UnhandledRequests;
@@ -22,10 +21,10 @@ use crate::budget::{Budget, Holder};
 use crate::driver::{OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
-use crate::options::Options;
+use crate::options::{Options, Resumed};
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::names::{announced, applies};
+use crate::rules::names::applies;
 
 /// One session, as one side sees it.
 #[derive(Debug)]
@@ -40,10 +39,6 @@ pub(crate) struct Engine {
     pub(super) timers: Timers,
     /// The requests of the peer that have not been answered.
     pub(super) owed: OwedReplies,
-    /// What is left of the rate at which the peer may ask.
-    pub(super) rate: Bucket,
-    /// Replies to them that wait for one another.
-    pub(super) batches: Batches,
     /// What has come from the peer and the program has not taken.
     pub(super) inbox: Inbox,
     /// The requests that handlers of this side leave to their default methods.
@@ -81,8 +76,6 @@ impl Engine {
             traces: Traces::default(),
             timers: Timers::default(),
             owed: OwedReplies::default(),
-            rate: Bucket::default(),
-            batches: Batches::default(),
             inbox,
             unhandled: UnhandledRequests::default(),
             outbox: Outbox::default(),
@@ -103,7 +96,20 @@ impl Engine {
 
     /// What has come and was not taken, to put something there or to take something from it.
     pub(crate) fn inbox(&mut self) -> OpenInbox<'_> {
-        self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.timers, &mut self.effects)
+        let now = self.timers.now();
+        self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.effects, now)
+    }
+
+    /// The same for the requests of this side that tasks wait for.
+    pub(crate) fn calls(&mut self) -> OpenCalls<'_> {
+        let now = self.timers.now();
+        let inbox = self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.effects, now);
+        OpenCalls::new(inbox, &mut self.timers)
+    }
+
+    /// The requests of the peer that have not been answered.
+    pub(crate) fn owed(&self) -> &OwedReplies {
+        &self.owed
     }
 
     /// How the session began, and how far it has come to its end.
@@ -116,6 +122,17 @@ impl Engine {
     pub(crate) fn handler_began(&mut self, requests: &[(MessageIndex, bool)]) {
         self.unhandled.begin(requests);
         self.unhandled.report(&self.rules, &mut self.effects);
+    }
+
+    /// The session was begun elsewhere, and is in this state.
+    pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
+        // No message carries the error to the program; the report does.
+        if let Some(error) = self.rules.resume(state, resumed)? {
+            self.report(Report::NegotiationFailed { error });
+        }
+        self.inbox.calls_mut().start_ids_at(resumed.id());
+        self.lifecycle.resume();
+        Ok(())
     }
 
     pub(crate) fn rules_mut(&mut self) -> &mut Rules {
@@ -203,29 +220,9 @@ impl Engine {
             // What its value has not taken came before the end, and still counts.
             self.inbox().end_sub_session(inner, Error::Closed);
         }
-        let mut failed = Vec::new();
-        let mut protocol = self.rules.protocol().clone();
-        if let Some(field) = protocol.version_field.as_ref() {
-            failed.extend(self.rules.note_version(field, message, payload, incoming));
-            if field.message == message {
-                // The revision that governs now says which capabilities there are.
-                protocol = self.rules.protocol().clone();
-            }
-        }
-        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
-            let capabilities = announced(&protocol, announcement, payload);
-            let is_own = announcement.side == self.rules.side();
-            if incoming && !is_own {
-                failed.extend(self.rules.missing_capabilities(announcement, payload, &capabilities));
-            }
-            self.rules.checker_mut().announced(announcement.side, message, capabilities);
-            if is_own {
-                self.unhandled.report(&self.rules, &mut self.effects);
-            }
-        }
-        if incoming {
-            failed.extend(self.rules.missing_in_request(message, payload));
-        }
+        let failed = self.rules.announced(message, payload, incoming, |rules| {
+            self.unhandled.report(rules, &mut self.effects);
+        });
         for error in &failed {
             self.report(Report::NegotiationFailed { error: error.clone() });
         }

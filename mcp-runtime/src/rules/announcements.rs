@@ -12,6 +12,41 @@ use crate::jsonrpc::RawPayload;
 use crate::jsonrpc::path::{find, holds, texts};
 
 impl Rules {
+    /// A message was accepted: notes the version and the capabilities that it announces, if it does. Returns why the
+    /// program cannot work with that, if so. What this side announces goes to `own`, too.
+    pub(crate) fn announced(
+        &mut self,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+        mut own: impl FnMut(&Rules),
+    ) -> Vec<Error> {
+        let mut failed = Vec::new();
+        let mut protocol = self.protocol.clone();
+        if let Some(field) = protocol.version_field.as_ref() {
+            failed.extend(self.note_version(field, message, payload, incoming));
+            if field.message == message {
+                // The revision that governs now says which capabilities there are.
+                protocol = self.protocol.clone();
+            }
+        }
+        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
+            let capabilities = announced(&protocol, announcement, payload);
+            let is_own = announcement.side == self.side;
+            if incoming && !is_own {
+                failed.extend(self.missing_capabilities(announcement, payload, &capabilities));
+            }
+            self.checker.announced(announcement.side, message, capabilities);
+            if is_own {
+                own(self);
+            }
+        }
+        if incoming {
+            failed.extend(self.missing_in_request(message, payload));
+        }
+        failed
+    }
+
     /// The peer has announced what it can do: whether that is all that the program requires.
     pub(crate) fn missing_capabilities(
         &self,

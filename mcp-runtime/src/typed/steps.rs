@@ -182,7 +182,7 @@ impl Session {
             ready!(
                 channel
                     .link
-                    .speak(|engine, caller| engine.inbox().poll_abandoned(caller, context, waiter, id))
+                    .speak(|engine, caller| engine.calls().poll_abandoned(caller, context, waiter, id))
             )?;
             self.open.abandon(None);
         }

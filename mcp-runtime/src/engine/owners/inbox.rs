@@ -7,9 +7,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
-use mcp_protocol_machine::{Awaiting, RequestId, Step, StepKind, SubSessionNumber};
+use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
 
-use super::calls::{Answer, Calls, Completed, Next, Progress, Sent};
+use super::calls::Calls;
 use super::context::Caller;
 use super::dispatch::{Dispatch, most_handlers};
 use super::early::EarlyMessages;
@@ -19,13 +19,11 @@ use super::mailboxes::{MailboxId, Mailboxes, Notice, Turn};
 use super::order::{DispatcherKey, Held, POLL_TIMEOUT, TaskKey};
 use super::replicated::{Arrived, Scope};
 use super::sub_sessions::{Opener, SubSessions};
-use super::timers::Timers;
 use super::turns::Turns;
 use super::values::Values;
 use super::wakers::{Effects, Listener, OnProgress, Waiter};
 use crate::budget::{Account, Exhausted};
 use crate::error::{DisconnectReason, Error};
-use crate::options::CallTimeouts;
 use crate::report::{DropReason, Report};
 use crate::rules::Rules;
 
@@ -49,11 +47,12 @@ pub(crate) struct Inbox {
 
 /// The inbox, with the parts of the session that decide what is taken from it and when.
 pub(crate) struct OpenInbox<'e> {
-    inbox: &'e mut Inbox,
-    rules: &'e Rules,
-    lifecycle: &'e mut Lifecycle,
-    timers: &'e mut Timers,
-    effects: &'e mut Effects,
+    pub(super) inbox: &'e mut Inbox,
+    pub(super) rules: &'e Rules,
+    pub(super) lifecycle: &'e mut Lifecycle,
+    pub(super) effects: &'e mut Effects,
+    /// What time it is, as far as the transport has told.
+    now: Option<Instant>,
 }
 
 /// Says what a value does with an input that waits.
@@ -95,10 +94,10 @@ impl Inbox {
         &'e mut self,
         rules: &'e Rules,
         lifecycle: &'e mut Lifecycle,
-        timers: &'e mut Timers,
         effects: &'e mut Effects,
+        now: Option<Instant>,
     ) -> OpenInbox<'e> {
-        OpenInbox { inbox: self, rules, lifecycle, timers, effects }
+        OpenInbox { inbox: self, rules, lifecycle, effects, now }
     }
 
     pub(crate) fn dispatch(&self) -> &Dispatch {
@@ -172,7 +171,7 @@ impl OpenInbox<'_> {
     }
 
     /// A message has come: wakes the task that waits for it, now or as soon as the message is free.
-    fn came(&mut self, held: Held) {
+    pub(super) fn came(&mut self, held: Held) {
         let most = self.most_handlers();
         if self.inbox.dispatch.may_wake(held, most) {
             self.wake(held);
@@ -244,7 +243,7 @@ impl OpenInbox<'_> {
     pub(crate) fn order_deadline(&mut self) -> Option<Instant> {
         let dispatch = &mut self.inbox.dispatch;
         let waits = dispatch.order().holds_back() || (!self.lifecycle.is_open() && dispatch.is_handing_out());
-        dispatch.order_mut().deadline(waits, self.timers.now())
+        dispatch.order_mut().deadline(waits, self.now)
     }
 
     /// Waits no longer for dispatchers that were not polled in all the time that they had.
@@ -503,7 +502,7 @@ impl OpenInbox<'_> {
     }
 
     /// A report has come on a request that has its reply.
-    fn sub_session_reported(&mut self, id: i64, report: &str) {
+    pub(super) fn sub_session_reported(&mut self, id: i64, report: &str) {
         let sub_session = self.rules.checker().sub_session_of(Direction::Send, &RequestId::Number(id));
         let sub_sessions = self.inbox.sub_sessions();
         if let Some(listener) = sub_session.and_then(|sub_session| sub_sessions.listener(sub_session)) {
@@ -627,174 +626,12 @@ impl OpenInbox<'_> {
         self.inbox.mailboxes.take(key)
     }
 
-    /// The result of a call goes to a mailbox, and so does its progress.
-    pub(crate) fn asked_by(&mut self, id: i64, key: MailboxId) {
-        self.inbox.calls.give_to(id, key);
-    }
-
-    /// The calls of a mailbox.
-    pub(crate) fn calls_of(&self, key: MailboxId) -> Vec<i64> {
-        self.inbox.calls.of_mailbox(key)
-    }
-
     /// Adds a notice to a mailbox.
     pub(crate) fn notify_mailbox(&mut self, key: MailboxId, notice: Notice) {
         let came = self.inbox.latest();
         if self.inbox.mailboxes.notify(key, came, notice) {
             self.came(Held::Mailbox(key));
         }
-    }
-}
-
-/// Requests of this side: what the tasks that wait for them take, and how they get their results.
-impl OpenInbox<'_> {
-    /// Waits for the next report on a call; `None` once there is nothing but its result.
-    pub(crate) fn poll_progress(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
-        if self.waits_for_call(context, id) {
-            return Poll::Pending;
-        }
-        Poll::Ready(self.inbox.calls.take_progress(id))
-    }
-
-    /// Waits for what a call brings.
-    pub(crate) fn poll_call(&mut self, caller: Caller, context: &Context<'_>, id: i64) -> Poll<Sent> {
-        if self.waits_for_call(context, id) {
-            return Poll::Pending;
-        }
-        let sent = self.inbox.calls.take_next(id);
-        let closed = || Sent::Done(Err(self.lifecycle.closed(caller).unwrap_or(Error::Closed)));
-        Poll::Ready(sent.unwrap_or_else(closed))
-    }
-
-    /// Whether a call has brought nothing so far, or nothing that is not behind something else: the task at hand is
-    /// woken later.
-    fn waits_for_call(&mut self, context: &Context<'_>, id: i64) -> bool {
-        if let Some(Next { came, is_ordered, mut turns }) = self.inbox.calls.next(id) {
-            if is_ordered || self.held_back_for(context, &mut turns, Some((came, Held::Call(id)))) {
-                return false;
-            }
-            self.inbox.calls.set_turns(id, turns);
-        }
-        self.inbox.calls.wait(id, context, self.effects)
-    }
-
-    /// The caller has dropped its call. The reply to a step of a sub-session that has not opened it is still to come, and
-    /// is abandoned.
-    pub(crate) fn forget_call(&mut self, id: i64) {
-        let clock = self.inbox.calls.forget(id, self.effects);
-        self.timers.stop(clock);
-        let (checker, name) = (self.rules.checker(), RequestId::Number(id));
-        let is_awaited = matches!(checker.awaiting(Direction::Receive, &name), Awaiting::Request(_));
-        let sub_session = checker.sub_session_of(Direction::Send, &name).filter(|_| is_awaited);
-        if sub_session.is_some_and(|sub_session| checker.sub_session_opener(sub_session) != Some(&name)) {
-            self.inbox.calls.abandon(id);
-        }
-    }
-
-    /// Completes a call, unless it is complete.
-    pub(crate) fn complete(&mut self, id: i64, result: Result<Answer, Error>) {
-        self.complete_at(id, 0, result);
-    }
-
-    /// The same with what the message at hand says, behind what came before it.
-    pub(crate) fn complete_in_order(&mut self, id: i64, result: Result<Answer, Error>) {
-        self.complete_at(id, self.inbox.latest(), result);
-    }
-
-    fn complete_at(&mut self, id: i64, came: u64, result: Result<Answer, Error>) {
-        let Some(Completed { clock, mailbox }) = self.inbox.calls.complete(id, result, came) else { return };
-        self.timers.stop(clock);
-        if came == 0 {
-            self.inbox.calls.wake(id, self.effects);
-        } else {
-            self.came(Held::Call(id));
-        }
-        if let Some(mailbox) = mailbox {
-            self.notify_mailbox(mailbox, Notice::Answered(id));
-        }
-    }
-
-    /// Every call fails that has no result: no reply comes any more.
-    pub(crate) fn fail_calls(&mut self) {
-        let error = self.lifecycle.error().unwrap_or(Error::Closed);
-        for (id, mailbox) in self.inbox.calls.fail_all(&error, self.effects) {
-            self.notify_mailbox(mailbox, Notice::Answered(id));
-        }
-    }
-
-    /// Progress of a request of this side has come.
-    pub(crate) fn progress_came(&mut self, id: i64, params: Option<&str>) {
-        if let Some(clock) = self.inbox.calls.clock_mut(id) {
-            self.timers.restart(id, clock);
-        }
-        let most = self.rules.options().max_progress;
-        let permit = self.inbox.values.count(params.map_or(0, str::len));
-        let text = params.unwrap_or("null");
-        let came = self.inbox.latest();
-        match self.inbox.calls.add_progress(id, came, text, permit, most) {
-            Progress::NoCall => self.sub_session_reported(id, text),
-            Progress::Unwanted => {}
-            Progress::TooLarge(message) => {
-                let message = self.rules.name(message);
-                self.effects.report(Report::Dropped { message, cause: DropReason::TooManyBytes });
-            }
-            Progress::Queued { is_first, notify } => {
-                // Behind other progress it is found with that.
-                if is_first {
-                    self.came(Held::Call(id));
-                }
-                if let Some(mailbox) = notify {
-                    self.notify_mailbox(mailbox, Notice::Progress(id));
-                }
-            }
-        }
-    }
-
-    /// A call that was just written may take so long, counted from when it was made.
-    pub(crate) fn limit_call(&mut self, id: i64, started: Instant, timeouts: CallTimeouts) {
-        if let Some(clock) = self.timers.start(id, started, timeouts, self.effects)
-            && let Err(clock) = self.inbox.calls.set_clock(id, clock)
-        {
-            self.timers.stop(Some(clock));
-        }
-    }
-
-    /// A reply has arrived: whether it was abandoned. The task that waits for that goes on.
-    pub(crate) fn abandoned_reply_came(&mut self, id: &RequestId) -> bool {
-        let RequestId::Number(id) = id else { return false };
-        let is_abandoned = self.inbox.calls.take_abandoned(*id);
-        if is_abandoned {
-            self.inbox.values.wake(None, self.effects);
-        }
-        is_abandoned
-    }
-
-    /// The peer has lost the session: abandoned replies that the checker does not wait for any more will not come.
-    pub(crate) fn forget_abandoned(&mut self) {
-        let checker = self.rules.checker();
-        self.inbox.calls.keep_abandoned(|id| {
-            let id = RequestId::Number(id);
-            matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
-        });
-        self.inbox.values.wake(None, self.effects);
-    }
-
-    /// Waits until an abandoned reply has arrived.
-    pub(crate) fn poll_abandoned(
-        &mut self,
-        caller: Caller,
-        context: &Context<'_>,
-        waiter: &mut Waiter,
-        id: i64,
-    ) -> Poll<Result<(), Error>> {
-        if let Some(error) = self.lifecycle.closed(caller) {
-            return Poll::Ready(Err(error));
-        }
-        if !self.inbox.calls.is_abandoned(id) {
-            return Poll::Ready(Ok(()));
-        }
-        self.inbox.values.register(None, context, waiter, self.effects);
-        Poll::Pending
     }
 }
 
@@ -811,5 +648,163 @@ impl OpenInbox<'_> {
         queue.waiting().wake(self.effects);
         queue.room_waiting().wake(self.effects);
         self.inbox.values.wake(None, self.effects);
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use std::sync::Arc;
+    use std::task::Waker;
+
+    use mcp_protocol_machine::protocol::Side;
+
+    use super::*;
+    use crate::budget::Permit;
+    use crate::engine::owners::early::EarlyMessage;
+    use crate::engine::owners::inputs::Body;
+    use crate::engine::owners::open_calls::OpenCalls;
+    use crate::engine::owners::timers::Timers;
+    use crate::engine::tests::desk;
+    use crate::epoch::Epoch;
+    use crate::options::Options;
+
+    /// An inbox, and what it works with.
+    pub(crate) struct Parts {
+        pub(crate) inbox: Inbox,
+        pub(crate) lifecycle: Lifecycle,
+        pub(crate) timers: Timers,
+        pub(crate) effects: Effects,
+        rules: Rules,
+    }
+
+    impl Parts {
+        pub(crate) fn new(options: Options) -> Parts {
+            let protocol = (&desk::PROTOCOL).into();
+            Parts {
+                inbox: Inbox::new(Account::default(), 0),
+                lifecycle: Lifecycle::default(),
+                timers: Timers::default(),
+                effects: Effects::default(),
+                rules: Rules::new(protocol, Side::Client, Arc::new(options)).unwrap(),
+            }
+        }
+
+        pub(crate) fn open(&mut self) -> OpenInbox<'_> {
+            self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.effects, None)
+        }
+
+        pub(crate) fn calls(&mut self) -> OpenCalls<'_> {
+            let inbox = self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.effects, None);
+            OpenCalls::new(inbox, &mut self.timers)
+        }
+
+        /// A task waits for the linear channels, or for what there is.
+        fn poll_linear(&mut self, waiter: &mut Waiter) -> Poll<Option<u64>> {
+            let context = Context::from_waker(Waker::noop());
+            let polled = self.open().poll_input(Caller::ANY, &context, waiter, None, |_| Verdict::Take);
+            polled.map(|taken| taken.unwrap().map(|input| input.came))
+        }
+
+        /// A dispatcher looks for something to do.
+        fn poll_served(&mut self, key: DispatcherKey, handlers: usize) -> Option<u64> {
+            let context = Context::from_waker(Waker::noop());
+            match self.open().poll_served(&context, &mut Waiter::default(), key, handlers, false) {
+                Poll::Ready(taken) => taken.map(|arrived| arrived.came),
+                Poll::Pending => None,
+            }
+        }
+
+        /// The next message, which handlers take.
+        fn request_comes(&mut self) -> Result<(), DropReason> {
+            self.inbox.next_message();
+            let mut arrived = Arrived {
+                message: desk::messages::LOOK,
+                id: Some(RequestId::Number(1)),
+                token: None,
+                scope: None,
+                sub_session: None,
+                payload: None,
+                permit: Permit::default(),
+                extension: None,
+                at: Instant::now(),
+                came: self.inbox.latest(),
+                epoch: Epoch::FIRST,
+            };
+            self.open().admit_replicated(&mut arrived, 0).map_err(|(cause, _)| cause)?;
+            self.open().put_replicated(arrived);
+            Ok(())
+        }
+
+        /// The next message, which the value of a linear channel takes.
+        fn step_comes(&mut self) {
+            self.inbox.next_message();
+            let came = self.inbox.latest();
+            let (message, body) = (desk::messages::READY, Body::Payload(None));
+            let permit = Permit::default();
+            let input =
+                LinearInput { message, id: None, answers: None, body, negotiation: None, permit, came };
+            self.open().put_input(None, input);
+        }
+    }
+
+    #[test]
+    fn a_task_is_woken_once_its_message_is_free() {
+        let (mut parts, mut waiter) = (Parts::new(Options::new()), Waiter::default());
+        let key = parts.open().dispatcher_began(None);
+        parts.request_comes().unwrap();
+        assert!(parts.poll_linear(&mut waiter).is_pending());
+        drop(parts.effects.take());
+        parts.step_comes();
+        assert!(parts.effects.take().is_none(), "the handler of the request was not polled");
+        assert!(parts.poll_linear(&mut waiter).is_pending());
+        assert_eq!(parts.poll_served(key, 0), Some(1));
+        drop(parts.effects.take());
+        assert_eq!(parts.poll_served(key, 1), None);
+        assert!(parts.effects.take().is_some(), "it has begun");
+        assert_eq!(parts.poll_linear(&mut waiter), Poll::Ready(Some(2)));
+    }
+
+    #[test]
+    fn no_more_waits_for_handlers_than_may() {
+        let mut parts = Parts::new(Options::new().max_incoming(1));
+        assert!(parts.open().attend(None).is_empty());
+        parts.request_comes().unwrap();
+        assert_eq!(parts.request_comes(), Err(DropReason::QueueFull));
+        assert!(parts.open().next_incoming(None).is_some_and(|arrived| arrived.came == 1));
+        parts.request_comes().unwrap();
+        assert!(parts.open().leave(None), "it was the only attendant");
+    }
+
+    #[test]
+    fn what_has_come_is_taken_before_the_end() {
+        let (mut parts, mut waiter) = (Parts::new(Options::new()), Waiter::default());
+        parts.step_comes();
+        parts.lifecycle.peer_closed();
+        assert_eq!(parts.poll_linear(&mut waiter), Poll::Ready(Some(1)));
+        let early = EarlyMessage { id: None, method: "m".into(), params: None, tag: None, extension: None };
+        let options = Options::new();
+        parts.inbox.early_mut().hold(early, &[], &options).unwrap();
+        assert!(parts.poll_linear(&mut waiter).is_pending(), "what came early may still be for the value");
+        parts.inbox.early_mut().clear();
+        assert_eq!(parts.poll_linear(&mut waiter), Poll::Ready(None));
+    }
+
+    #[test]
+    fn a_mailbox_has_the_first_of_what_came() {
+        let (mut parts, context) = (Parts::new(Options::new()), Context::from_waker(Waker::noop()));
+        let key = parts.open().open_mailbox();
+        let turn = |parts: &mut Parts| parts.open().poll_turn(&context, key, |_| Verdict::Take);
+        assert!(turn(&mut parts).is_pending());
+        parts.step_comes();
+        parts.request_comes().unwrap();
+        parts.open().notify_mailbox(key, Notice::Answered(7));
+        assert_eq!(turn(&mut parts), Poll::Ready(Turn::Linear(desk::messages::READY)));
+        assert_eq!(parts.poll_linear(&mut Waiter::default()), Poll::Ready(Some(1)));
+        assert_eq!(turn(&mut parts), Poll::Ready(Turn::Replicated));
+        assert!(parts.open().next_incoming(None).is_some());
+        assert_eq!(turn(&mut parts), Poll::Ready(Turn::Notice));
+        assert!(matches!(parts.open().next_notice(key), Some(Notice::Answered(7))));
+        parts.lifecycle.close();
+        assert_eq!(turn(&mut parts), Poll::Ready(Turn::Over));
     }
 }

@@ -6,7 +6,7 @@
 //!     reached the program; `turns.rs`: how often a future has waited for that;
 //!   - `values.rs`: what values take, which has `inputs.rs`: a queue of linear inputs, and `sub_sessions.rs`: what is kept
 //!     for the values of sub-sessions;
-//!   - `calls.rs`: the requests of this side; `mailboxes.rs`: the events of sessions without types; `early.rs`: messages
+//!   - `calls.rs`: the requests of this side, and `open_calls.rs`: how tasks wait for them; `mailboxes.rs`: the events of sessions without types; `early.rs`: messages
 //!     that wait for a step of this side.
 //! - `owed.rs`: the requests of the peer; `batches.rs`: replies that wait for one another; `rate.rs`: how fast the peer may
 //!   ask.
@@ -25,6 +25,7 @@ pub(super) mod inbox;
 pub(super) mod inputs;
 pub(super) mod lifecycle;
 pub(super) mod mailboxes;
+pub(super) mod open_calls;
 pub(super) mod order;
 pub(super) mod outbox;
 pub(super) mod owed;

@@ -26,7 +26,7 @@ fn dug() -> (End, SubSessionNumber) {
         .unwrap();
     owner.feed(r#"{"jsonrpc":"2.0","id":0,"result":"deep"}"#);
     let context = Context::from_waker(Waker::noop());
-    let polled = owner.link.speak(|engine, caller| engine.inbox().poll_call(caller, &context, id));
+    let polled = owner.link.speak(|engine, caller| engine.calls().poll_call(caller, &context, id));
     assert!(matches!(polled, Poll::Ready(Sent::Done(Ok(_)))));
     owner.said();
     (owner, sub_session)

@@ -250,7 +250,7 @@ impl Program {
             let waker = Waker::from(Arc::clone(task));
             match server
                 .link
-                .speak(|engine, caller| engine.inbox().poll_call(caller, &Context::from_waker(&waker), *id))
+                .speak(|engine, caller| engine.calls().poll_call(caller, &Context::from_waker(&waker), *id))
             {
                 Poll::Pending => true,
                 Poll::Ready(sent) => {
@@ -282,7 +282,7 @@ fn is_done(client: &End, id: i64, task: &Arc<Task>) -> bool {
     let waker = Waker::from(Arc::clone(task));
     client
         .link
-        .speak(|engine, caller| engine.inbox().poll_call(caller, &Context::from_waker(&waker), id))
+        .speak(|engine, caller| engine.calls().poll_call(caller, &Context::from_waker(&waker), id))
         .is_ready()
 }
 

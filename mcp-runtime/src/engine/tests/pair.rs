@@ -233,7 +233,7 @@ impl End {
     /// What became of a call; nothing if it runs.
     pub(super) fn outcome(&self, id: i64) -> Option<Result<String, String>> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.speak(|engine, caller| engine.inbox().poll_call(caller, &context, id)) {
+        match self.link.speak(|engine, caller| engine.calls().poll_call(caller, &context, id)) {
             Poll::Ready(Sent::Done(result)) => {
                 Some(result.map(|answer| answer.text.into()).map_err(|error| error.to_string()))
             }

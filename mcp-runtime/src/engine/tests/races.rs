@@ -39,7 +39,7 @@ fn play(how: How, order: &[Event]) {
     let (mut client, server) = pair();
     let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     let timeouts = CallTimeouts { timeout: Some(Duration::from_secs(1)), ..CallTimeouts::default() };
-    client.link.with(|engine| engine.inbox().limit_call(id, client.now, timeouts));
+    client.link.with(|engine| engine.calls().limit_call(id, client.now, timeouts));
     let mut taken: Option<Arrived> = None;
     let mut answered = false;
     let mut gone = false;

@@ -257,7 +257,7 @@ fn a_debt_of_a_lost_sub_session_is_paid() {
     let context = Context::from_waker(Waker::noop());
     let owes = || {
         watcher.link.speak(|engine, caller| {
-            engine.inbox().poll_abandoned(caller, &context, &mut Waiter::default(), debt)
+            engine.calls().poll_abandoned(caller, &context, &mut Waiter::default(), debt)
         })
     };
     assert!(owes().is_pending());

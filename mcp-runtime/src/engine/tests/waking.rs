@@ -61,7 +61,7 @@ fn a_call_that_waits_wakes_no_task_and_keeps_one_waker() {
     let (client, task) = (End::ready_client(Options::default()), Task::default());
     let id = client.call(LOOK, "null");
     task.poll(100, |context| {
-        waits(client.link.speak(|engine, caller| engine.inbox().poll_call(caller, context, id)))
+        waits(client.link.speak(|engine, caller| engine.calls().poll_call(caller, context, id)))
     });
     assert_eq!((task.woken(), task.kept()), (0, 1));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#));
@@ -92,7 +92,7 @@ fn an_alarm_and_a_call_that_are_dropped_wake_no_task() {
     let id = client.call(LOOK, "null");
     task.poll(1, |context| waits(client.link.with(|engine| engine.poll_alarm(context, alarm))));
     task.poll(1, |context| {
-        waits(client.link.speak(|engine, caller| engine.inbox().poll_call(caller, context, id)))
+        waits(client.link.speak(|engine, caller| engine.calls().poll_call(caller, context, id)))
     });
     assert_eq!((task.woken(), task.kept()), (0, 2));
     client.link.with(|engine| engine.clear_alarm(alarm));
