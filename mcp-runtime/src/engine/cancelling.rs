@@ -87,7 +87,7 @@ impl Engine {
                 return None;
             }
         }
-        if self.inbox.values_mut().forget_reply(id, sub_session) || !self.lifecycle.is_open() {
+        if self.inbox.forget_reply(id, sub_session) || !self.lifecycle.is_open() {
             return None;
         }
         self.inbox.calls_mut().abandon(id);
@@ -109,7 +109,7 @@ impl Engine {
         let sub_session = self.rules.checker().sub_session_of(Direction::Send, &name);
         let outcome = self.cancel(caller, id, extra)?;
         if outcome == CancelOutcome::Ended {
-            self.inbox.values_mut().wake(sub_session, &mut self.effects);
+            self.inbox.wake_value(sub_session, &mut self.effects);
         }
         Ok(outcome)
     }
@@ -165,7 +165,7 @@ impl Engine {
         let to = self.owed.take_route(id);
         self.leave_batch(to.batch);
         self.traces.over(Direction::Receive, id, Outcome::Cancelled);
-        if let Some(removed) = self.inbox.dispatch_mut().queue_mut().take_request(id) {
+        if let Some(removed) = self.inbox.take_request(id) {
             // No handler has begun to work on it.
             self.owed.end(id, &mut self.effects);
             self.outbox.settled(to.tag, &mut self.effects);
@@ -180,7 +180,7 @@ impl Engine {
 
     /// The same where the request still gets its reply.
     fn cancel_with_reply_came(&mut self, id: &RequestId) {
-        if let Some(removed) = self.inbox.dispatch_mut().queue_mut().take_request(id) {
+        if let Some(removed) = self.inbox.take_request(id) {
             // No handler has begun to work on it, and none will.
             let error = self.rules.cancelled_error();
             let _ = self.reply_error(Caller::ANY, id, &error);

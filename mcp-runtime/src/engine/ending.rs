@@ -24,13 +24,13 @@ impl Engine {
         }
         // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
         // handlers of a dispatcher will see is handed out to them, and notifications stay for the task that takes them.
-        if !self.inbox.dispatch().order().is_served() {
+        if !self.inbox.is_served() {
             self.drop_untaken_of(Arrived::is_asked);
         }
         for id in self.owed.ids(|owed| owed.answered_by != AnsweredBy::Handler) {
             self.forget_owed(Some(&id));
         }
-        if (self.owed.is_empty() && !self.inbox.dispatch().is_handing_out())
+        if (self.owed.is_empty() && !self.inbox.is_handing_out())
             || self.rules.options().close_grace.is_zero()
         {
             return self.over(SessionEnd::Closed);
@@ -39,7 +39,7 @@ impl Engine {
         self.inbox.early_mut().clear();
         self.traces.end(&self.lifecycle, false);
         self.fail_calls();
-        self.inbox.values_mut().linear_mut().clear();
+        self.inbox.clear_linear();
         self.inbox.sub_sessions_mut().end_all(false, &mut self.effects);
         self.wake_everyone();
     }
@@ -52,7 +52,7 @@ impl Engine {
             // The peer has said everything already. What handlers are working on is still answered; what a session
             // value would have had to answer is not.
             self.inbox.early_mut().clear();
-            self.inbox.values_mut().linear_mut().clear();
+            self.inbox.clear_linear();
             self.owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut self.effects);
             self.lifecycle.waiting().wake(&mut self.effects);
             self.effects.wake_driver();
@@ -144,14 +144,14 @@ impl Engine {
         let ended = self.lifecycle.is_disconnected();
         if ended {
             // What the peer has told before its end still counts; what it has asked cannot be answered any more.
-            self.inbox.dispatch_mut().queue_mut().take_all(|arrived| arrived.id.is_some());
+            self.inbox.take_replicated(|arrived| arrived.id.is_some());
         } else {
             // What the peer has told before its end still counts here, too.
             let closed = self.lifecycle.is_closed();
-            let attended = self.inbox.dispatch().queue().attendants(None) > 0;
+            let attended = self.inbox.is_attended(None);
             let kept = |arrived: &Arrived| closed && (attended || arrived.scope.is_some());
             self.drop_untaken_of(|arrived| !kept(arrived) || arrived.is_asked());
-            self.inbox.values_mut().linear_mut().clear();
+            self.inbox.clear_linear();
         }
         self.inbox.sub_sessions_mut().end_all(ended, &mut self.effects);
         self.leave_batches(!ended);
@@ -227,7 +227,7 @@ impl Engine {
         context: &Context<'_>,
         waiter: &mut Waiter,
     ) -> Poll<Result<Outcome, Error>> {
-        if self.inbox.dispatch().is_handing_out() && !self.lifecycle.is_open() {
+        if self.inbox.is_handing_out() && !self.lifecycle.is_open() {
             let passed = self.inbox().held_back_for(context, &mut waiter.turns, None);
             if !passed || self.lifecycle.outcome().is_none() {
                 self.lifecycle.waiting().register(context, waiter, &mut self.effects);
@@ -255,7 +255,7 @@ impl Engine {
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
         let grace = if answered { None } else { self.lifecycle.deadline(self.timers.now()) };
         let unattended = if self.lifecycle.is_live() {
-            self.inbox.dispatch().queue().deadline(self.rules.options().unattended_after)
+            self.inbox.unattended_deadline(self.rules.options().unattended_after)
         } else {
             None
         };
@@ -302,7 +302,7 @@ impl Engine {
                 self.over(SessionEnd::Disconnected(DisconnectReason::PeerClosed));
             }
         } else if self.lifecycle.is_closing() {
-            if self.inbox.dispatch().order().is_served() {
+            if self.inbox.is_served() {
                 self.drop_untaken();
             }
             self.over(SessionEnd::Closed);

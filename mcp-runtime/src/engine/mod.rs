@@ -20,7 +20,7 @@
 //!   `../rules/names.rs`: from methods to messages. `../rules/version.rs`, `../rules/announcements.rs`: what they announce.
 //! - `replies.rs`: replies, and those that cannot be accepted. `refused.rs`: other messages that are not accepted, or not
 //!   worked on.
-//! - `placing.rs`: who takes it, and what becomes of it where that is gone or has moved on. `owners/inbox.rs`: how it waits
+//! - `placing.rs`: who takes it, and what becomes of it where that is gone or has moved on. `owners/inbox/open.rs`: how it waits
 //!   and is taken.
 //!
 //! A message of this side:
@@ -54,7 +54,7 @@ pub(crate) use cancelling::CancelOutcome;
 pub(crate) use link::Link;
 pub(crate) use owners::calls::{Answer, Sent};
 pub(crate) use owners::context::Caller;
-pub(crate) use owners::inbox::Source;
+pub(crate) use owners::inbox::open::Source;
 pub(crate) use owners::inputs::{Body, LinearInput, Verdict};
 pub(crate) use owners::mailboxes::{MailboxId, Notice, Turn};
 pub(crate) use owners::order::DispatcherKey;

@@ -88,7 +88,7 @@ impl Engine {
         }
         self.traces.asked(&self.rules, Direction::Send, &id, message);
         // The peer may have to ask something before it answers.
-        self.inbox.dispatch_mut().queue_mut().room_waiting().wake(&mut self.effects);
+        self.inbox.wake_room(&mut self.effects);
         self.said(
             caller,
             MessageKind::Request { id: number, place: self.rules.place(caller.is_bound(), step.kind) },

@@ -64,7 +64,7 @@ impl Engine {
             self.lifecycle.release();
             return Some(Finish::Abandoned);
         }
-        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.inbox.dispatch().is_handing_out() {
+        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.inbox.is_handing_out() {
             self.over(SessionEnd::Closed);
         }
         // The waker is kept also by a session that has finished: it may still be abandoned.
@@ -80,7 +80,7 @@ impl Engine {
     /// Tasks that wait to write look again: for room, or for an abandoned reply.
     pub(crate) fn nudge(&mut self) {
         self.outbox.waiting().wake(&mut self.effects);
-        self.inbox.values_mut().wake(None, &mut self.effects);
+        self.inbox.wake_value(None, &mut self.effects);
     }
 
     /// The replies are not awaited any more to the requests whose sub-session the message at hand has ended.

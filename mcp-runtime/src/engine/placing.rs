@@ -55,7 +55,7 @@ impl Engine {
     /// A linear input was accepted.
     pub(super) fn linear_came(&mut self, mut input: LinearInput, kind: StepKind) {
         let most = self.rules.options().max_linear;
-        let Err(too_much) = self.inbox.values().admit(None, &mut input, most) else {
+        let Err(too_much) = self.inbox.admit(None, &mut input, most) else {
             if input.answers.is_none() {
                 self.outbox.note(OutletNotice::PeerStepped, &mut self.effects);
             }
@@ -82,9 +82,9 @@ impl Engine {
     pub(super) fn sub_session_came(&mut self, sub_session: SubSessionNumber, mut input: LinearInput) {
         let (message, id) = (input.message, input.id.clone());
         let most = self.rules.options().max_linear;
-        if self.inbox.values().inputs(Some(sub_session)).is_none() {
+        if !self.inbox.has_value(sub_session) {
             self.outlive_sub_session(input, SubSessionLeft::Before);
-        } else if let Err(too_much) = self.inbox.values().admit(Some(sub_session), &mut input, most) {
+        } else if let Err(too_much) = self.inbox.admit(Some(sub_session), &mut input, most) {
             let cause = too_much.drop_reason();
             if let Body::Exchange(arrived) = input.body {
                 // By itself, so the value can follow without it.
@@ -105,7 +105,7 @@ impl Engine {
 
     /// What runs next to the channels of a sub-session has come: for its attendants, or else for its value.
     pub(super) fn exchange_came(&mut self, sub_session: SubSessionNumber, arrived: Arrived) {
-        if !self.inbox().is_attended(sub_session, arrived.scope) {
+        if !self.inbox.is_attended(arrived.scope) || !self.inbox.has_value(sub_session) {
             // In the queue of the sub-session it keeps its place among the steps.
             return self.sub_session_came(sub_session, LinearInput::within(arrived));
         }
@@ -135,10 +135,8 @@ impl Engine {
 
     /// The last attendant of a sub-session is gone: what waits goes back to the value, if there is one.
     fn give_back_exchanges(&mut self, sub_session: SubSessionNumber) {
-        for mut arrived in
-            self.inbox.dispatch_mut().queue_mut().take_all(|arrived| arrived.scope == Some(sub_session))
-        {
-            if !self.lifecycle.is_live() || self.inbox.values().inputs(Some(sub_session)).is_none() {
+        for mut arrived in self.inbox.take_replicated(|arrived| arrived.scope == Some(sub_session)) {
+            if !self.lifecycle.is_live() || !self.inbox.has_value(sub_session) {
                 self.refuse_arrived(Caller::ANY, &arrived, DropReason::Abandoned);
                 continue;
             }
@@ -159,7 +157,7 @@ impl Engine {
         if let Some(sub_session) = scope {
             return self.give_back_exchanges(sub_session);
         }
-        if !self.inbox.dispatch().queue().is_empty(None) {
+        if self.inbox.has_replicated(None) {
             if self.lifecycle.is_live() {
                 self.effects.wake_driver();
             } else {
@@ -193,7 +191,7 @@ impl Engine {
             return self.report(Report::Dropped { message, cause });
         }
         let alone = self.may_be_uncorrelated(&input);
-        if alone && left == SubSessionLeft::AtEnd && self.inbox.dispatch().queue().attendants(None) == 0 {
+        if alone && left == SubSessionLeft::AtEnd && !self.inbox.is_attended(None) {
             return;
         }
         let Some(at) = self.timers.now().filter(|_| alone) else {
@@ -253,8 +251,8 @@ impl Engine {
         moved: Moved,
         is_mine: impl Fn(MessageIndex) -> bool,
     ) {
-        for place in self.inbox.values().passed_over(&self.rules, sub_session, state, is_mine) {
-            let Some(dropped) = self.inbox.values_mut().take(sub_session, place) else { continue };
+        for place in self.inbox.passed_over(&self.rules, sub_session, state, is_mine) {
+            let Some(dropped) = self.inbox.take_input(sub_session, place) else { continue };
             let message = self.rules.name(dropped.message);
             if let Body::Exchange(arrived) = dropped.body {
                 self.leave_exchange(Caller::ANY, *arrived);

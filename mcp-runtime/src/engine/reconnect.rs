@@ -58,7 +58,7 @@ impl Engine {
     fn forget_asked(&mut self) -> Vec<SubSessionNumber> {
         let mut unattended = Vec::new();
         self.inbox.early_mut().clear();
-        for arrived in self.inbox.dispatch_mut().queue_mut().take_all(Arrived::is_asked) {
+        for arrived in self.inbox.take_replicated(Arrived::is_asked) {
             unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
         }
         self.leave_batches(false);

@@ -176,7 +176,7 @@ impl Engine {
 
     /// The same for some of it.
     pub(super) fn drop_untaken_of(&mut self, which: impl Fn(&Arrived) -> bool) {
-        for arrived in self.inbox.dispatch_mut().queue_mut().take_all(which) {
+        for arrived in self.inbox.take_replicated(which) {
             self.forget_owed(arrived.id.as_ref());
             let message = self.rules.name(arrived.message);
             self.report(Report::Dropped { message, cause: DropReason::Closed });

@@ -8,9 +8,10 @@ use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Si
 use mcp_protocol_machine::{ProtocolRef, RequestId, Step, TableError};
 
 use super::owners::context::{Accepted, Caller, Inbound};
-use super::owners::inbox::{Inbox, OpenInbox};
+use super::owners::inbox::Inbox;
+use super::owners::inbox::open::OpenInbox;
+use super::owners::inbox::open_calls::OpenCalls;
 use super::owners::lifecycle::Lifecycle;
-use super::owners::open_calls::OpenCalls;
 use super::owners::outbox::Outbox;
 use super::owners::owed::OwedReplies;
 use super::owners::timers::{AlarmKey, Timers};

@@ -1,12 +1,13 @@
 //! What a session remembers. An owner is a struct with private fields and an invariant; the methods of the engine
 //! sequence them, and none of them knows the engine.
 //!
-//! - `inbox.rs`: what has come and the program has not taken, with everything that waits for it. Its parts are
+//! - `inbox.rs`: what has come and the program has not taken. `inbox/open.rs`: how it is put there and taken, and
+//!   `inbox/open_calls.rs`: the same for calls. Its parts are
 //!   - `dispatch.rs`: what handlers take, which has `replicated.rs`: replicated inputs, and `order.rs`: which messages have
 //!     reached the program; `turns.rs`: how often a future has waited for that;
 //!   - `values.rs`: what values take, which has `inputs.rs`: a queue of linear inputs, and `sub_sessions.rs`: what is kept
 //!     for the values of sub-sessions;
-//!   - `calls.rs`: the requests of this side, and `open_calls.rs`: how tasks wait for them; `mailboxes.rs`: the events of sessions without types; `early.rs`: messages
+//!   - `calls.rs`: the requests of this side; `mailboxes.rs`: the events of sessions without types; `early.rs`: messages
 //!     that wait for a step of this side.
 //! - `owed.rs`: the requests of the peer; `batches.rs`: replies that wait for one another; `rate.rs`: how fast the peer may
 //!   ask.
@@ -25,7 +26,6 @@ pub(super) mod inbox;
 pub(super) mod inputs;
 pub(super) mod lifecycle;
 pub(super) mod mailboxes;
-pub(super) mod open_calls;
 pub(super) mod order;
 pub(super) mod outbox;
 pub(super) mod owed;

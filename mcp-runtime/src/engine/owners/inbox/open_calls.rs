@@ -6,13 +6,13 @@ use std::time::Instant;
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{Awaiting, RequestId};
 
-use super::calls::{Answer, Completed, Next, Progress, Sent};
-use super::context::Caller;
-use super::inbox::OpenInbox;
-use super::mailboxes::{MailboxId, Notice};
-use super::order::Held;
-use super::timers::Timers;
-use super::wakers::Waiter;
+use super::open::OpenInbox;
+use crate::engine::owners::calls::{Answer, Completed, Next, Progress, Sent};
+use crate::engine::owners::context::Caller;
+use crate::engine::owners::mailboxes::{MailboxId, Notice};
+use crate::engine::owners::order::Held;
+use crate::engine::owners::timers::Timers;
+use crate::engine::owners::wakers::Waiter;
 use crate::error::Error;
 use crate::options::CallTimeouts;
 use crate::report::{DropReason, Report};
@@ -51,7 +51,7 @@ impl<'e> OpenCalls<'e> {
     /// Whether a call has brought nothing so far, or nothing that is not behind something else: the task at hand is
     /// woken later.
     fn waits_for_call(&mut self, context: &Context<'_>, id: i64) -> bool {
-        if let Some(Next { came, is_ordered, mut turns }) = self.open.inbox.calls_mut().next(id) {
+        if let Some(Next { came, is_ordered, mut turns }) = self.open.inbox.calls().next(id) {
             if is_ordered || self.open.held_back_for(context, &mut turns, Some((came, Held::Call(id)))) {
                 return false;
             }
@@ -113,7 +113,7 @@ impl<'e> OpenCalls<'e> {
             self.timers.restart(id, clock);
         }
         let most = self.open.rules.options().max_progress;
-        let permit = self.open.inbox.values().count(params.map_or(0, str::len));
+        let permit = self.open.inbox.count(params.map_or(0, str::len));
         let text = params.unwrap_or("null");
         let came = self.open.inbox.latest();
         match self.open.inbox.calls_mut().add_progress(id, came, text, permit, most) {
@@ -149,7 +149,7 @@ impl<'e> OpenCalls<'e> {
         let RequestId::Number(id) = id else { return false };
         let is_abandoned = self.open.inbox.calls_mut().take_abandoned(*id);
         if is_abandoned {
-            self.open.inbox.values_mut().wake(None, self.open.effects);
+            self.open.inbox.wake_value(None, self.open.effects);
         }
         is_abandoned
     }
@@ -161,7 +161,7 @@ impl<'e> OpenCalls<'e> {
             let id = RequestId::Number(id);
             matches!(checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
         });
-        self.open.inbox.values_mut().wake(None, self.open.effects);
+        self.open.inbox.wake_value(None, self.open.effects);
     }
 
     /// Waits until an abandoned reply has arrived.
@@ -175,10 +175,10 @@ impl<'e> OpenCalls<'e> {
         if let Some(error) = self.open.lifecycle.closed(caller) {
             return Poll::Ready(Err(error));
         }
-        if !self.open.inbox.calls_mut().is_abandoned(id) {
+        if !self.open.inbox.calls().is_abandoned(id) {
             return Poll::Ready(Ok(()));
         }
-        self.open.inbox.values_mut().register(None, context, waiter, self.open.effects);
+        self.open.inbox.register_value(None, context, waiter, self.open.effects);
         Poll::Pending
     }
 
@@ -199,7 +199,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::engine::owners::inbox::tests::Parts;
+    use crate::engine::owners::inbox::open::tests::Parts;
     use crate::engine::tests::desk;
     use crate::options::Options;
 
