@@ -112,3 +112,31 @@ pub(crate) struct Accepted {
     /// it.
     pub(crate) negotiation: Option<Box<Error>>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_caller_of_a_sub_session_means_what_is_within_it() {
+        let sub_session = SubSessionNumber(3);
+        let caller = Caller::new(Some(Epoch::FIRST), Some(RequestTag(1)));
+        assert_eq!(caller.meant(), Meant::New);
+        let within = caller.in_sub_session(Some(sub_session)).in_batch();
+        assert_eq!(
+            (within.meant(), within.sub_session()),
+            (Meant::NewWithin(sub_session), Some(sub_session))
+        );
+        assert!(within.is_bound() && within.is_in_batch() && !caller.is_in_batch());
+        assert_eq!(within.in_reply_to(), Some(RequestTag(1)));
+        assert!(!Caller::ANY.is_bound());
+    }
+
+    #[test]
+    fn only_the_transport_that_names_its_messages_learns_why_one_was_refused() {
+        let inbound = Inbound::alone(Some(RequestTag(1)), Instant::now());
+        assert_eq!(inbound.refused(&"why").refused.as_deref(), Some("why"));
+        assert!(Inbound { tag: None, ..inbound }.refused(&"why").refused.is_none());
+        assert!(inbound.reply_to().batch.is_none() && inbound.reply_to().tag == inbound.tag);
+    }
+}

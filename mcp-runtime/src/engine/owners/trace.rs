@@ -251,3 +251,17 @@ impl Tracer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_noted_where_nothing_listens() {
+        let mut traces = Traces::default();
+        traces.over(Direction::Send, &RequestId::Number(1), Outcome::Lost);
+        traces.sub_session_over(SubSessionNumber(1));
+        traces.end(&Lifecycle::default(), true);
+        assert!(traces.is_empty() && traces.capacity() == 0);
+    }
+}

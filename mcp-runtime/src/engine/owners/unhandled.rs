@@ -67,7 +67,14 @@ impl UnhandledRequests {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use mcp_protocol_machine::protocol::Side;
+    use tracing::Span;
+
     use super::*;
+    use crate::engine::tests::desk;
+    use crate::options::Options;
 
     #[test]
     fn what_one_handler_implements_does_not_wait_for_another() {
@@ -77,5 +84,31 @@ mod tests {
         unhandled.begin(&[(first, false), (second, true), (third, true)]);
         assert!(unhandled.implemented.contains(&first));
         assert_eq!(unhandled.waiting, [second, third]);
+    }
+
+    #[test]
+    fn a_capability_without_a_handler_is_reported_once_it_is_announced_and_once() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let reports = Arc::clone(&seen);
+        let options =
+            Options::new().on_report(move |report| reports.lock().unwrap().push(report.to_string()));
+        let options = Arc::new(options);
+        let mut rules = Rules::new((&desk::PROTOCOL).into(), Side::Server, Arc::clone(&options)).unwrap();
+        let (mut unhandled, mut effects) = (UnhandledRequests::default(), Effects::default());
+        unhandled.begin(&[(desk::messages::ASK, true), (desk::messages::LOOK, true)]);
+        unhandled.report(&rules, &mut effects);
+        assert!(effects.take().is_none(), "nothing was announced");
+        let payload = Some(r#"{"capabilities":{"questions":true}}"#);
+        let mut times = 0;
+        rules.announced(desk::messages::WELCOME, payload, false, |rules| {
+            times += 1;
+            unhandled.report(rules, &mut effects);
+        });
+        unhandled.begin(&[(desk::messages::ASK, true)]);
+        unhandled.report(&rules, &mut effects);
+        effects.take().unwrap().run(&options, &Span::none());
+        assert_eq!(times, 1);
+        let seen = seen.lock().unwrap();
+        assert!(matches!(&seen[..], [report] if report.starts_with("`questions` was announced")), "{seen:?}");
     }
 }
