@@ -314,11 +314,10 @@ impl Engine {
     /// early still are held again.
     pub(super) fn judge_early(&mut self) {
         let Some(now) = self.timers.now() else { return };
-        let due = self.inbox.early_mut().take_due(self.rules.checker().states());
-        if due.is_empty() {
+        if !self.inbox.early().are_due(self.rules.checker().states()) {
             return;
         }
-        for early in due {
+        for early in self.inbox.early_mut().take() {
             if !self.lifecycle.is_live() {
                 return;
             }

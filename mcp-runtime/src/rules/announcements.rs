@@ -22,6 +22,32 @@ impl Rules {
         mut own: impl FnMut(&Rules),
     ) -> Vec<Error> {
         let mut failed = Vec::new();
+        if self.is_announcement(message) {
+            self.note_announcement(message, payload, incoming, &mut own, &mut failed);
+        }
+        if incoming {
+            failed.extend(self.missing_in_request(message, payload));
+        }
+        failed
+    }
+
+    /// Whether a message announces a version or capabilities, or asks for a version.
+    fn is_announcement(&self, message: MessageIndex) -> bool {
+        let field = self.protocol.version_field.as_ref().map(|field| field.message);
+        let reply = field.and_then(|field| self.message(field));
+        field == Some(message)
+            || reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message })
+            || self.protocol.announcements.iter().any(|place| place.message == Some(message))
+    }
+
+    fn note_announcement(
+        &mut self,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+        own: &mut impl FnMut(&Rules),
+        failed: &mut Vec<Error>,
+    ) {
         let mut protocol = self.protocol.clone();
         if let Some(field) = protocol.version_field.as_ref() {
             failed.extend(self.note_version(field, message, payload, incoming));
@@ -41,10 +67,6 @@ impl Rules {
                 own(self);
             }
         }
-        if incoming {
-            failed.extend(self.missing_in_request(message, payload));
-        }
-        failed
     }
 
     /// The peer has announced what it can do: whether that is all that the program requires.

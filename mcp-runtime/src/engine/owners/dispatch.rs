@@ -47,6 +47,7 @@ impl Dispatch {
     }
 
     /// A dispatcher is polled: what it has taken before has begun.
+    #[inline]
     pub(crate) fn polled(
         &mut self,
         key: DispatcherKey,
@@ -62,6 +63,7 @@ impl Dispatch {
     }
 
     /// Takes the next input for a dispatcher.
+    #[inline]
     pub(crate) fn take_next(&mut self, key: DispatcherKey, most: usize) -> Option<Arrived> {
         let place = self.order.next_for(key, &self.queue, most)?;
         self.queue.take(place)
@@ -74,11 +76,13 @@ impl Dispatch {
     }
 
     /// Whether a message is free.
+    #[inline]
     pub(crate) fn is_free(&self, came: u64, most: usize) -> bool {
         came < self.order.barrier(&self.queue, most)
     }
 
     /// A message has come: whether the task that waits for it is woken at once. If not, that is done later.
+    #[inline]
     pub(crate) fn may_wake(&mut self, held: Held, most: usize) -> bool {
         let barrier = self.order.barrier(&self.queue, most);
         self.order.may_wake(held, barrier)
@@ -118,6 +122,7 @@ impl Dispatch {
     }
 
     /// The number of the first message that is not free.
+    #[inline]
     pub(crate) fn barrier(&self, most: usize) -> u64 {
         self.order.barrier(&self.queue, most)
     }

@@ -121,23 +121,18 @@ impl EarlyMessages {
         Ok(())
     }
 
-    /// Takes all of them if this side may have taken the step that they wait for.
-    pub(crate) fn take_due(&mut self, states: &[StateIndex]) -> VecDeque<EarlyMessage> {
-        if self.are_due(states) { self.take() } else { VecDeque::new() }
-    }
-
     /// None is wanted any more.
     pub(crate) fn clear(&mut self) {
         *self = EarlyMessages::default();
     }
 
     /// Whether there are any that may not be early any more.
-    fn are_due(&self, states: &[StateIndex]) -> bool {
+    pub(crate) fn are_due(&self, states: &[StateIndex]) -> bool {
         !self.held.is_empty() && self.states != states
     }
 
     /// Takes all of them.
-    fn take(&mut self) -> VecDeque<EarlyMessage> {
+    pub(crate) fn take(&mut self) -> VecDeque<EarlyMessage> {
         std::mem::take(self).held
     }
 }

@@ -161,6 +161,7 @@ impl Order {
     }
 
     /// The place of the input that a dispatcher takes next, with so many handlers at most.
+    #[inline]
     pub(crate) fn next_for(
         &mut self,
         key: DispatcherKey,
@@ -180,6 +181,7 @@ impl Order {
     }
 
     /// The number of the first message that has not reached the program.
+    #[inline]
     pub(crate) fn barrier(&self, inputs: &ReplicatedQueue, most: usize) -> u64 {
         if self.dispatchers.is_empty() {
             return NO_BARRIER;

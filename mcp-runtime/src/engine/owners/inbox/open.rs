@@ -24,6 +24,8 @@ use crate::report::{DropReason, Report};
 use crate::rules::Rules;
 
 /// The inbox, with the parts of the session that decide what is taken from it and when.
+///
+/// What every message passes here is inlined: the compiler would otherwise call it across the files that it builds apart.
 pub(crate) struct OpenInbox<'e> {
     pub(super) inbox: &'e mut Inbox,
     pub(super) rules: &'e Rules,
@@ -54,6 +56,7 @@ enum Readable {
 }
 
 impl<'e> OpenInbox<'e> {
+    #[inline]
     pub(super) fn new(
         inbox: &'e mut Inbox,
         rules: &'e Rules,
@@ -67,11 +70,13 @@ impl<'e> OpenInbox<'e> {
 
 /// What has reached the program, and what is held back until more has.
 impl OpenInbox<'_> {
+    #[inline]
     fn most_handlers(&self) -> usize {
         most_handlers(self.rules)
     }
 
     /// A message has come: wakes the task that waits for it, now or as soon as the message is free.
+    #[inline]
     pub(super) fn came(&mut self, held: Held) {
         let most = self.most_handlers();
         if self.inbox.dispatch.may_wake(held, most) {
@@ -269,6 +274,7 @@ impl OpenInbox<'_> {
     }
 
     /// Counts the bytes of a replicated input and says whether it may wait, where so many requests are owed a reply.
+    #[inline]
     pub(crate) fn admit_replicated(
         &self,
         arrived: &mut Arrived,
@@ -291,6 +297,7 @@ impl OpenInbox<'_> {
     }
 
     /// Puts a replicated input that was admitted where handlers take it.
+    #[inline]
     pub(crate) fn put_replicated(&mut self, arrived: Arrived) {
         let queue = self.inbox.dispatch.queue_mut();
         let unattended = queue.attendants(arrived.scope) == 0;

@@ -26,6 +26,7 @@ pub(crate) struct OpenCalls<'e> {
 }
 
 impl<'e> OpenCalls<'e> {
+    #[inline]
     pub(crate) fn new(open: OpenInbox<'e>, timers: &'e mut Timers) -> OpenCalls<'e> {
         OpenCalls { open, timers }
     }
@@ -50,6 +51,7 @@ impl<'e> OpenCalls<'e> {
 
     /// Whether a call has brought nothing so far, or nothing that is not behind something else: the task at hand is
     /// woken later.
+    #[inline]
     fn waits_for_call(&mut self, context: &Context<'_>, id: i64) -> bool {
         if let Some(Next { came, is_ordered, mut turns }) = self.open.inbox.calls().next(id) {
             if is_ordered || self.open.held_back_for(context, &mut turns, Some((came, Held::Call(id)))) {
