@@ -111,10 +111,6 @@ impl Engine {
         received
     }
 
-    fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.rules.read_as(Direction::Receive, request, method, params)
-    }
-
     pub(super) fn request_came(
         &mut self,
         inbound: Inbound<'_>,
@@ -122,7 +118,7 @@ impl Engine {
         method: &str,
         params: Option<&str>,
     ) -> Received {
-        let Some(message) = self.named(true, method, params) else {
+        let Some(message) = self.rules.read_as(Direction::Receive, true, method, params) else {
             return self.unnamed(inbound, Some(&id), method);
         };
         if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
@@ -150,13 +146,7 @@ impl Engine {
             return Received::default();
         }
         self.report_tolerated(message, params);
-        let answered_by = match (step.kind, step.sub_session) {
-            (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
-            (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
-            (StepKind::Spawned { within: Some(outer), .. }, None) => AnsweredBy::SubSession(outer),
-            (_, None) => AnsweredBy::Handler,
-        };
-        self.owed.begin(id.clone(), answered_by, inbound.reply_to());
+        self.owed.begin(id.clone(), AnsweredBy::of(&step), inbound.reply_to());
         let received = self.took_request(inbound);
         self.traces.asked(&self.rules, Direction::Receive, &id, message);
         let arrived = self.arrived(inbound, message, &step, method, params);
@@ -195,7 +185,7 @@ impl Engine {
         method: &str,
         params: Option<&str>,
     ) -> Received {
-        let Some(message) = self.named(false, method, params) else {
+        let Some(message) = self.rules.read_as(Direction::Receive, false, method, params) else {
             return self.unnamed(inbound, None, method);
         };
         let named = self.rules.named(message, params);

@@ -12,7 +12,6 @@ use super::owners::context::{Accepted, Inbound};
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::trace::Outcome;
 use super::state::Engine;
-use crate::budget::Permit;
 use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
 use crate::jsonrpc::{Fault, RpcError};
@@ -65,11 +64,11 @@ impl Engine {
             // No task misses the reply: the request leads back to where it was sent, or was not sent by the value.
             self.inbox().end_behind_value(&step);
         } else if matches!(step.kind, StepKind::Linear { .. }) {
-            let input = self.reply_input(message, id, outcome.into(), negotiation);
+            let input = LinearInput::reply(message, id, outcome.into(), negotiation, self.inbox.latest());
             self.linear_came(input, step.kind);
         } else if let Some(sub_session) = step.sub_session {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
-            let input = self.reply_input(message, id, outcome.into(), negotiation);
+            let input = LinearInput::reply(message, id, outcome.into(), negotiation, self.inbox.latest());
             self.sub_session_came(sub_session, input);
             if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
@@ -78,22 +77,6 @@ impl Engine {
         }
         // Otherwise the call was dropped while it ran; no task waits for its reply.
         Received::default()
-    }
-
-    /// A reply as an input that a value takes.
-    pub(super) fn reply_input(
-        &self,
-        message: MessageIndex,
-        id: &RequestId,
-        body: Body,
-        negotiation: Option<Box<Error>>,
-    ) -> LinearInput {
-        let answers = match id {
-            RequestId::Number(number) => Some(*number),
-            RequestId::Text(_) => None,
-        };
-        let came = self.inbox.latest();
-        LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
     }
 
     /// A malformed line was meant as the reply to a request of this side.
@@ -150,7 +133,8 @@ impl Engine {
         } else if self.calls().abandoned_reply_came(id) {
             // The request leads back to where it was sent, so no task misses the reply.
         } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
-            let input = self.reply_input(refusal, id, Body::Rejected(error), None);
+            let body = Body::Rejected(error);
+            let input = LinearInput::reply(refusal, id, body, None, self.inbox.latest());
             self.linear_came(input, kind);
         } else if let Some(sub_session) = sub_session {
             self.inbox().end_sub_session(sub_session, error);

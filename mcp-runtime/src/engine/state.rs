@@ -27,29 +27,27 @@ use crate::report::Report;
 use crate::rules::Rules;
 use crate::rules::names::applies;
 
-/// One session, as one side sees it.
+/// One session, as one side sees it: the owners of its state, which the methods sequence. No method sets a field itself.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    /// What the protocol says of the session.
+    /// What the protocol says of the session, and its settings.
     pub(super) rules: Rules,
+    /// What has come from the peer and the program has not taken.
+    pub(super) inbox: Inbox,
+    /// The requests of the peer that have not been answered.
+    pub(super) owed: OwedReplies,
+    /// What this side has said and the transport has not written.
+    pub(super) outbox: Outbox,
+    /// How the session began, and how far it has come to its end.
+    pub(super) lifecycle: Lifecycle,
+    /// What waits for a time, and what time it is.
+    pub(super) timers: Timers,
+    /// What is to be done once the engine is unlocked.
     pub(super) effects: Effects,
     /// Records for `tracing`, if a subscriber listens.
     pub(super) traces: Traces,
-
-    /// What waits for a time, and what time it is.
-    pub(super) timers: Timers,
-    /// The requests of the peer that have not been answered.
-    pub(super) owed: OwedReplies,
-    /// What has come from the peer and the program has not taken.
-    pub(super) inbox: Inbox,
     /// The requests that handlers of this side leave to their default methods.
-    pub(super) unhandled: UnhandledRequests,
-
-    /// What this side has said and the transport has not written.
-    pub(super) outbox: Outbox,
-
-    /// How far the session has come to its end.
-    pub(super) lifecycle: Lifecycle,
+    unhandled: UnhandledRequests,
 }
 
 impl Engine {
@@ -73,14 +71,14 @@ impl Engine {
         let inbox = Inbox::new(limits.bytes.within(own), options.first_id);
         Ok(Engine {
             rules,
-            effects: Effects::default(),
-            traces: Traces::default(),
-            timers: Timers::default(),
-            owed: OwedReplies::default(),
             inbox,
-            unhandled: UnhandledRequests::default(),
+            owed: OwedReplies::default(),
             outbox: Outbox::default(),
             lifecycle: Lifecycle::default(),
+            timers: Timers::default(),
+            effects: Effects::default(),
+            traces: Traces::default(),
+            unhandled: UnhandledRequests::default(),
         })
     }
 

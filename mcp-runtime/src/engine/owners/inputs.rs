@@ -35,6 +35,21 @@ impl LinearInput {
         LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
     }
 
+    /// The reply to a request of this side, where a value takes it.
+    pub(crate) fn reply(
+        message: MessageIndex,
+        request: &RequestId,
+        body: Body,
+        negotiation: Option<Box<Error>>,
+        came: u64,
+    ) -> LinearInput {
+        let answers = match request {
+            RequestId::Number(number) => Some(*number),
+            RequestId::Text(_) => None,
+        };
+        LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
+    }
+
     /// What came on a replicated channel of a sub-session.
     pub(crate) fn within(mut arrived: Arrived) -> LinearInput {
         let (message, id, came) = (arrived.message, arrived.id.clone(), arrived.came);

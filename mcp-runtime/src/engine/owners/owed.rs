@@ -4,7 +4,7 @@ use std::task::Context;
 use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::Direction;
-use mcp_protocol_machine::{Awaiting, IdTable, RequestId, SubSessionNumber};
+use mcp_protocol_machine::{Awaiting, IdTable, RequestId, Step, StepKind, SubSessionNumber};
 
 use super::batches::{Batch, BatchKey, Batches, ReplyTo};
 use super::mailboxes::MailboxId;
@@ -23,6 +23,18 @@ pub(crate) enum AnsweredBy {
     SubSession(SubSessionNumber),
     /// A handler.
     Handler,
+}
+
+impl AnsweredBy {
+    /// What answers a request that was this step.
+    pub(crate) fn of(step: &Step) -> AnsweredBy {
+        match (step.kind, step.sub_session) {
+            (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
+            (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
+            (StepKind::Spawned { within: Some(outer), .. }, None) => AnsweredBy::SubSession(outer),
+            (_, None) => AnsweredBy::Handler,
+        }
+    }
 }
 
 /// A request of the peer that this side has not answered.
