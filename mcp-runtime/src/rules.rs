@@ -14,10 +14,13 @@ use crate::report::Report;
 
 mod alternatives;
 mod announcements;
+mod beginning;
+mod cancelling;
 mod judge;
 pub(crate) mod method;
 pub(crate) mod names;
 mod negotiation;
+mod place;
 pub(crate) mod refusal;
 mod resume;
 mod shapes;
@@ -90,6 +93,11 @@ impl Rules {
     /// How messages look in this protocol.
     pub(crate) fn dialect(&self) -> Dialect {
         if self.protocol.without_jsonrpc { Dialect::WithoutJsonrpc } else { Dialect::Standard }
+    }
+
+    /// The settings of the session.
+    pub(crate) fn options(&self) -> &Options {
+        &self.options
     }
 
     pub(crate) fn side(&self) -> Side {

@@ -176,13 +176,15 @@ impl CheckedSession {
             return Some(WhyNot::State { is: is.unwrap_or_default(), wanted: wanted.unwrap_or_default() });
         }
         let takes = |input: &_| !matches!(part.channel.judge(Wanted::Any, input), Verdict::Skip);
-        if let Some(message) = self.link.with(|engine| engine.first_input(part.channel.sub_session, takes)) {
+        if let Some(message) =
+            self.link.with(|engine| engine.inbox().first_input(part.channel.sub_session, takes))
+        {
             return Some(WhyNot::Pending { message: self.name_of(message) });
         }
         let (asked, held) = match (&self.channel, &self.exchanges) {
-            (Some(channel), _) => {
-                self.link.with(|engine| (engine.calls_of(channel.key), engine.held_by(channel.key)))
-            }
+            (Some(channel), _) => self
+                .link
+                .with(|engine| (engine.calls().calls_of(channel.key), engine.owed().held_by(channel.key))),
             (None, Some(own)) => (own.asked().to_vec(), own.held().to_vec()),
             (None, None) => (Vec::new(), Vec::new()),
         };

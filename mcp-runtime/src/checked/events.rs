@@ -230,11 +230,11 @@ impl CheckedSession {
                     .find(|verdict| !matches!(verdict, Verdict::Skip))
                     .unwrap_or(Verdict::Skip)
             };
-            let event = match ready!(self.link.with(|engine| engine.poll_turn(context, key, judge))) {
+            let event = match ready!(self.link.with(|engine| engine.inbox().poll_turn(context, key, judge))) {
                 Turn::Linear(message) => self.linear(context, message),
                 // Nothing is there if somebody else was quicker.
                 Turn::Replicated => {
-                    let arrived = self.link.with(|engine| engine.next_incoming(None));
+                    let arrived = self.link.with(|engine| engine.inbox().next_incoming(None));
                     arrived.map(|arrived| Ok(self.arrived(arrived, Some(key))))
                 }
                 Turn::Notice => self.told(context, key).map(Ok),
@@ -286,7 +286,7 @@ impl CheckedSession {
     fn first_to_take(&self) -> Option<usize> {
         let sub_session = self.parts.first()?.channel.sub_session;
         let takes = |input: &LinearInput| self.part_for(input.message).is_some();
-        let message = self.link.with(|engine| engine.first_input(sub_session, takes))?;
+        let message = self.link.with(|engine| engine.inbox().first_input(sub_session, takes))?;
         self.part_for(message)
     }
 
@@ -374,12 +374,13 @@ impl CheckedSession {
 
     /// The next event for this value alone: the result of a request, progress, or a cancellation.
     fn told(&mut self, context: &Context<'_>, key: MailboxId) -> Option<Event> {
-        match self.link.with(|engine| engine.next_notice(key))? {
+        match self.link.with(|engine| engine.inbox().next_notice(key))? {
             Notice::Answered(number) => {
                 let id = RequestId::Number(number);
                 // What was reported before was told before; what is left of it came in the same breath.
                 let sent = loop {
-                    match self.link.speak(|engine, caller| engine.poll_call(caller, context, number)) {
+                    match self.link.speak(|engine, caller| engine.calls().poll_call(caller, context, number))
+                    {
                         Poll::Ready(Sent::Progress(_)) => {}
                         Poll::Ready(Sent::Done(result)) => break result,
                         Poll::Pending => return None,
@@ -388,7 +389,7 @@ impl CheckedSession {
                 Some(replied(id, sent))
             }
             Notice::Progress(number) => {
-                match self.link.with(|engine| engine.poll_progress(context, number)) {
+                match self.link.with(|engine| engine.calls().poll_progress(context, number)) {
                     Poll::Ready(Some(params)) => {
                         Some(Event::Progress { id: RequestId::Number(number), params: Payload(params) })
                     }
@@ -409,7 +410,7 @@ impl CheckedSession {
 
     /// The peer has cancelled a request that was returned before.
     fn cancelled(&mut self, id: RequestId) -> Option<Event> {
-        if self.link.with(|engine| engine.is_reply_awaited(&id)) {
+        if self.link.with(|engine| engine.rules().is_reply_awaited(&id)) {
             return Some(Event::Cancelled { id });
         }
         match self.linear_request(&id) {

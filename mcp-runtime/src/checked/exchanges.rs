@@ -81,7 +81,7 @@ impl Exchanges {
     /// The outcome of one of the requests of this side, or progress on it.
     pub(super) fn poll_reply(&mut self, context: &Context<'_>) -> Poll<(RequestId, Sent)> {
         for (place, number) in self.asked.iter().copied().enumerate() {
-            let polled = self.link.speak(|engine, caller| engine.poll_call(caller, context, number));
+            let polled = self.link.speak(|engine, caller| engine.calls().poll_call(caller, context, number));
             let Poll::Ready(sent) = polled else { continue };
             if matches!(sent, Sent::Done(_)) {
                 self.asked.remove(place);

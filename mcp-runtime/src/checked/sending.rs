@@ -75,9 +75,9 @@ impl CheckedSession {
             engine.rules().check_within(message, &written, within)?;
             let id = engine.request(caller, message, &written, false, true)?;
             if let Some(key) = key {
-                engine.asked_by(id, key);
+                engine.calls().asked_by(id, key);
             }
-            engine.limit_call(id, started, timeouts);
+            engine.calls().limit_call(id, started, timeouts);
             Ok::<_, Error>(id)
         })?;
         if let Some(own) = &mut self.exchanges {
@@ -176,7 +176,7 @@ impl CheckedSession {
         }
         let token = table.reports.as_ref().and_then(|reports| id_at(Some(written.as_str()), &reports.token));
         // A report goes with its request, wherever the session stands.
-        if !self.link.with(|engine| engine.is_report(message, token.as_ref(), &written)) {
+        if !self.link.with(|engine| engine.rules().is_report(message, token.as_ref(), &written)) {
             match self.way(message) {
                 Ok(SendTarget::Linear(place)) => {
                     return self.put(place, message, written, &mut LazyTimer::default()).await.map(drop);
@@ -353,9 +353,12 @@ impl CheckedSession {
         let key = self.channel.as_ref().map(|channel| channel.key);
         let is_exchange = self.exchanges.as_mut().is_some_and(|own| own.release(id));
         self.link.speak(|engine, caller| {
-            match is_exchange || key.is_some_and(|key| engine.may_answer(id, key)) {
+            match is_exchange || key.is_some_and(|key| engine.owed().may_answer(engine.rules(), id, key)) {
                 true => answer(engine, caller),
-                false => Err(engine.closed(caller).unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
+                false => Err(engine
+                    .lifecycle()
+                    .closed(caller)
+                    .unwrap_or_else(|| Error::NotHeld { id: id.clone() })),
             }
         })
     }
@@ -432,7 +435,7 @@ impl CheckedSession {
         if let Err(violation) = permits(&self.link, &self.states(), message, &capabilities) {
             return Error::NotPermitted(violation);
         }
-        if let Some(error) = self.link.speak(|engine, caller| engine.closed(caller)) {
+        if let Some(error) = self.link.speak(|engine, caller| engine.lifecycle().closed(caller)) {
             return error;
         }
         // It is one of a sub-session, or goes with a request, and not of this value.

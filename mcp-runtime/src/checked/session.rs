@@ -80,7 +80,7 @@ impl CheckedSession {
         let within = session.channel.within.clone();
         let channel = session.channel.sub_session.is_none().then(|| {
             let key = link.with(|engine| {
-                let key = engine.mailbox_opened();
+                let key = engine.inbox().open_mailbox();
                 // What the value has taken before is this one's to answer, and to learn of if it is cancelled.
                 session.open.ids().for_each(|id| engine.hold(id, key));
                 key

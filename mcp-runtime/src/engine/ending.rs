@@ -6,9 +6,9 @@ use std::task::{Context, Poll};
 use std::time::Instant;
 
 use super::owners::lifecycle::{GracePeriods, SessionEnd, Tick};
-use super::owners::mailboxes::Notice;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
+use super::owners::timers::Alarm;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
 use crate::driver::{End, Outcome, OutletNotice};
@@ -24,21 +24,23 @@ impl Engine {
         }
         // What a value would have had to answer is not waited for, nor a request that no handler will see. What the
         // handlers of a dispatcher will see is handed out to them, and notifications stay for the task that takes them.
-        if !self.order.is_served() {
+        if !self.inbox.is_served() {
             self.drop_untaken_of(Arrived::is_asked);
         }
         for id in self.owed.ids(|owed| owed.answered_by != AnsweredBy::Handler) {
             self.forget_owed(Some(&id));
         }
-        if (self.owed.is_empty() && !self.is_handing_out()) || self.options.close_grace.is_zero() {
+        if (self.owed.is_empty() && !self.inbox.is_handing_out())
+            || self.rules.options().close_grace.is_zero()
+        {
             return self.over(SessionEnd::Closed);
         }
         self.lifecycle.close();
-        self.early = Default::default();
-        self.trace_end(false);
+        self.inbox.early_mut().clear();
+        self.traces.end(&self.lifecycle, false);
         self.fail_calls();
-        self.linear.clear();
-        self.sub_sessions.end_all(false, &mut self.effects);
+        self.inbox.clear_linear();
+        self.inbox.sub_sessions_mut().end_all(false, &mut self.effects);
         self.wake_everyone();
     }
 
@@ -49,11 +51,11 @@ impl Engine {
         } else if self.lifecycle.is_answering() {
             // The peer has said everything already. What handlers are working on is still answered; what a session
             // value would have had to answer is not.
-            self.early = Default::default();
-            self.linear.clear();
+            self.inbox.early_mut().clear();
+            self.inbox.clear_linear();
             self.owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut self.effects);
             self.lifecycle.waiting().wake(&mut self.effects);
-            self.wake_driver();
+            self.effects.wake_driver();
         }
     }
 
@@ -135,45 +137,40 @@ impl Engine {
 
     pub(super) fn over(&mut self, end: SessionEnd) {
         self.lifecycle.end(end);
-        self.early = Default::default();
-        self.trace_end(true);
+        self.inbox.early_mut().clear();
+        self.traces.end(&self.lifecycle, true);
         self.rules.checker_mut().close();
         self.fail_calls();
         let ended = self.lifecycle.is_disconnected();
         if ended {
             // What the peer has told before its end still counts; what it has asked cannot be answered any more.
-            self.replicated.take_all(|arrived| arrived.id.is_some());
+            self.inbox.take_replicated(|arrived| arrived.id.is_some());
         } else {
             // What the peer has told before its end still counts here, too.
             let closed = self.lifecycle.is_closed();
-            let attended = self.replicated.attendants(None) > 0;
+            let attended = self.inbox.is_attended(None);
             let kept = |arrived: &Arrived| closed && (attended || arrived.scope.is_some());
             self.drop_untaken_of(|arrived| !kept(arrived) || arrived.is_asked());
-            self.linear.clear();
+            self.inbox.clear_linear();
         }
-        self.sub_sessions.end_all(ended, &mut self.effects);
+        self.inbox.sub_sessions_mut().end_all(ended, &mut self.effects);
         self.leave_batches(!ended);
         self.owed.end_all(|_| true, &mut self.effects);
-        self.reached();
+        self.inbox().reached();
         self.wake_everyone();
     }
 
     fn fail_calls(&mut self) {
-        let error = self.lifecycle.error().unwrap_or(Error::Closed);
         self.timers.forget_calls();
         self.outbox.note(OutletNotice::NoneAwaited, &mut self.effects);
-        for (id, mailbox) in self.calls.fail_all(&error, &mut self.effects) {
-            self.notify_mailbox(mailbox, Notice::Answered(id));
-        }
+        self.calls().fail_calls();
     }
 
     pub(super) fn wake_everyone(&mut self) {
-        self.replicated.waiting().wake(&mut self.effects);
-        self.replicated.room_waiting().wake(&mut self.effects);
-        self.linear.waiting().wake(&mut self.effects);
+        self.inbox().wake_everyone();
         self.outbox.waiting().wake(&mut self.effects);
         self.lifecycle.waiting().wake(&mut self.effects);
-        self.wake_driver();
+        self.effects.wake_driver();
     }
 
     /// The peer will say nothing more.
@@ -185,8 +182,8 @@ impl Engine {
         if matches!(reason, DisconnectReason::PeerClosed) {
             // The peer may have asked and closed at once, as `echo … | server` does: it gets its answers.
             self.lifecycle.peer_closed();
-            self.trace_end(false);
-            self.sub_sessions.end_all(true, &mut self.effects);
+            self.traces.end(&self.lifecycle, false);
+            self.inbox.sub_sessions_mut().end_all(true, &mut self.effects);
             self.fail_calls();
             self.wake_everyone();
         } else {
@@ -205,7 +202,7 @@ impl Engine {
         // answered, and callers should know at once.
         self.end(DisconnectReason::Failed(Arc::new(error)));
         self.lifecycle.written();
-        self.wake_driver();
+        self.effects.wake_driver();
     }
 
     /// The transport is gone.
@@ -230,8 +227,8 @@ impl Engine {
         context: &Context<'_>,
         waiter: &mut Waiter,
     ) -> Poll<Result<Outcome, Error>> {
-        if self.is_handing_out() && !self.lifecycle.is_open() {
-            let passed = self.held_back_for(context, &mut waiter.turns, None);
+        if self.inbox.is_handing_out() && !self.lifecycle.is_open() {
+            let passed = self.inbox().held_back_for(context, &mut waiter.turns, None);
             if !passed || self.lifecycle.outcome().is_none() {
                 self.lifecycle.waiting().register(context, waiter, &mut self.effects);
                 return Poll::Pending;
@@ -253,18 +250,29 @@ impl Engine {
     pub(super) fn next_deadline(&mut self) -> Option<Instant> {
         if self.lifecycle.is_over() && !self.lifecycle.is_parting() {
             // What waits for a dispatcher waits for nothing else any more.
-            return self.order_deadline();
+            return self.inbox().order_deadline();
         }
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
         let grace = if answered { None } else { self.lifecycle.deadline(self.timers.now()) };
         let unattended = if self.lifecycle.is_live() {
-            self.replicated.deadline(self.options.unattended_after)
+            self.inbox.unattended_deadline(self.rules.options().unattended_after)
         } else {
             None
         };
-        let own = [grace, unattended, self.order_deadline()].into_iter().flatten().min();
+        let own = [grace, unattended, self.inbox().order_deadline()].into_iter().flatten().min();
         let due = own.into_iter().chain(self.timers.first()).min();
         self.timers.promise(due)
+    }
+
+    /// Does everything that is due.
+    pub(super) fn ring(&mut self, now: Instant) {
+        while let Some(alarm) = self.timers.take_due(now) {
+            match alarm {
+                Alarm::Call(id) => self.overdue(id),
+                Alarm::Task(Some(waker)) => self.effects.wake(waker),
+                Alarm::Task(None) => {}
+            }
+        }
     }
 
     /// Takes note of the time.
@@ -272,16 +280,16 @@ impl Engine {
         self.timers.set_now(now);
         self.timers.kept(now);
         self.ring(now);
-        self.stop_waiting_for_dispatchers(now);
+        self.inbox().stop_waiting_for_dispatchers(now);
         if self.lifecycle.is_live() {
             self.refuse_unattended(now);
         }
-        let Options { answer_grace, close_grace, abandon_grace, .. } = *self.options;
+        let Options { answer_grace, close_grace, abandon_grace, .. } = *self.rules.options();
         let periods =
             GracePeriods { answering: answer_grace, closing: close_grace, abandoned: abandon_grace };
         match self.lifecycle.tick(now, periods) {
             Tick::Nothing => {}
-            Tick::Started => self.wake_driver(),
+            Tick::Started => self.effects.wake_driver(),
             Tick::Expired => self.grace_over(),
         }
     }
@@ -294,13 +302,13 @@ impl Engine {
                 self.over(SessionEnd::Disconnected(DisconnectReason::PeerClosed));
             }
         } else if self.lifecycle.is_closing() {
-            if self.order.is_served() {
+            if self.inbox.is_served() {
                 self.drop_untaken();
             }
             self.over(SessionEnd::Closed);
         } else {
             self.lifecycle.release();
-            self.wake_driver();
+            self.effects.wake_driver();
         }
     }
 }

@@ -1,23 +1,26 @@
 //! Messages of the peer, judged and handed on.
+//!
+//! The messages of a batch are judged each by itself, in order. A request that is a step of a linear channel cannot stand in
+//! a batch: its reply is a step, too, and would wait for the other replies.
+//!
+//! Messages that the state accepts only behind a step of this side, such as what a client writes in one go with
+//! `initialize`, are held. They are judged in order once this side has taken the step.
 
 use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side, StateIndex};
-use mcp_protocol_machine::shape::ShapeMismatch;
-use mcp_protocol_machine::{Awaiting, RequestId, Step, StepKind, SubSessionNumber};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
+use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
+use serde_json::value::RawValue;
 
-use super::context::{Accepted, Caller, Inbound};
-use super::owners::calls::Progress;
-use super::owners::inputs::LinearInput;
-use super::owners::mailboxes::Notice;
-use super::owners::order::Held;
+use super::owners::context::{Accepted, Caller, Inbound};
+use super::owners::early::EarlyMessage;
 use super::owners::owed::AnsweredBy;
 use super::owners::replicated::Arrived;
 use super::state::Engine;
 use crate::budget::Permit;
-use crate::driver::{Delivery, Frame, MessageKind, Received};
+use crate::driver::{Delivery, Frame, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Malformed, RpcError, Seems, is_batch, parse, write};
+use crate::jsonrpc::{Envelope, Malformed, RpcError, batch, is_batch, parse};
 use crate::report::{DropReason, Report};
 use crate::rules::method;
 
@@ -25,12 +28,12 @@ impl Engine {
     /// Takes what the transport delivers.
     pub(crate) fn receive(&mut self, delivery: Delivery<'_>, now: Instant) -> Received {
         let mut all = Received::default();
-        if delivery.epoch().is_some_and(|epoch| epoch != self.epoch) {
+        if delivery.epoch().is_some_and(|epoch| epoch != self.lifecycle.epoch()) {
             return all;
         }
         self.timers.set_now(now);
         let inbound = Inbound { extension: delivery.extension(), ..Inbound::alone(delivery.tag(), now) };
-        delivery.frames(self.options.max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
+        delivery.frames(self.rules.options().max_message_bytes, |frame| all.add(self.frame(inbound, frame)));
         // A peer that keeps the transport busy must not hold up what is due. What it said counts first.
         if self.timers.first().is_some_and(|first| first <= now) {
             self.ring(now);
@@ -49,10 +52,35 @@ impl Engine {
             Frame::Whole(message) if self.rules.protocol().batch && is_batch(message) => {
                 return self.batch_came(inbound, message);
             }
-            Frame::Whole(message) => parse(message, self.options.max_depth, self.rules.dialect()),
-            Frame::TooLong(sketch) => Err(Malformed::too_long(self.options.max_message_bytes, sketch)),
+            Frame::Whole(message) => parse(message, self.rules.options().max_depth, self.rules.dialect()),
+            Frame::TooLong(sketch) => {
+                Err(Malformed::too_long(self.rules.options().max_message_bytes, sketch))
+            }
         };
         self.message_came(inbound, parsed)
+    }
+
+    /// Takes a line that is a list.
+    pub(super) fn batch_came(&mut self, inbound: Inbound<'_>, line: &[u8]) -> Received {
+        let messages = match batch(line, self.rules.options().max_batch) {
+            Ok(messages) => messages,
+            Err(malformed) => return self.malformed_came(inbound, malformed),
+        };
+        let key = self.owed.begin_batch(inbound.tag);
+        let inbound = Inbound { batch: Some(key), ..inbound };
+        let mut all = Received::default();
+        for message in messages.into_iter().map(RawValue::get) {
+            // A message may end the session for those behind it.
+            if self.lifecycle.is_open() {
+                let received = self.message_came(
+                    inbound,
+                    parse(message.as_bytes(), self.rules.options().max_depth, self.rules.dialect()),
+                );
+                all.add(received);
+            }
+        }
+        self.leave_batch(Some(key));
+        all
     }
 
     /// Takes one message, which came by itself or in a batch.
@@ -61,7 +89,7 @@ impl Engine {
         inbound: Inbound<'_>,
         parsed: Result<Envelope<'_>, Malformed>,
     ) -> Received {
-        self.order.next_message();
+        self.inbox.next_message();
         let received = match parsed {
             Ok(Envelope::Request { id, method, params }) => self.request_came(inbound, id, &method, params),
             Ok(Envelope::Notification { method, params }) => self.notification_came(inbound, &method, params),
@@ -83,65 +111,6 @@ impl Engine {
         received
     }
 
-    pub(super) fn malformed_came(&mut self, inbound: Inbound<'_>, malformed: Malformed) -> Received {
-        let Malformed { error, id, raw_id, seems, fault, structured } = malformed;
-        let error = *error;
-        self.report(Report::Malformed { error: error.clone(), id: id.clone() });
-        // Without a `method`, the id of a running request of this side is what tells a reply. Replies are not answered,
-        // but the caller learns of it.
-        let answers = id.as_ref().filter(|id| {
-            seems != Seems::Other
-                && matches!(self.rules.checker().awaiting(Direction::Receive, id), Awaiting::Request(_))
-        });
-        if let Some(id) = answers {
-            self.malformed_reply_came(id, fault, error);
-            return Received::default();
-        }
-        if seems == Seems::Reply {
-            return Received::default();
-        }
-        match (&id, raw_id) {
-            (Some(id), _) => self.write_error(inbound, Some(id), &error),
-            (None, Some(raw)) => {
-                self.write_reply(inbound.reply_to(), MessageKind::Error, |into, dialect| {
-                    write::error_to_raw(into, dialect, &raw, &error)
-                });
-                Received::default()
-            }
-            // A client does not answer a line that a server prints into its log: it asked nothing.
-            (None, None) if structured || self.rules.side() == Side::Server => {
-                self.write_error(inbound, None, &error)
-            }
-            (None, None) => Received::default(),
-        }
-    }
-
-    fn named(&self, request: bool, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.rules.read_as(Direction::Receive, request, method, params)
-    }
-
-    /// Nothing is known by this method, or nothing that its payload fits.
-    fn unnamed(&mut self, inbound: Inbound<'_>, id: Option<&RequestId>, method: &str) -> Received {
-        match self.rules.unnamed(Direction::Receive, id, method) {
-            Ok(_) => Received::default(),
-            Err(violation) => self.refused(inbound, id, violation),
-        }
-    }
-
-    /// A request or a notification has a payload that does not have its shape.
-    fn misshapen_came(
-        &mut self,
-        inbound: Inbound<'_>,
-        message: MessageIndex,
-        id: Option<&RequestId>,
-        mismatch: ShapeMismatch,
-    ) -> Received {
-        match self.rules.checker_mut().misshapen(Direction::Receive, message, id, mismatch) {
-            Ok(_) => Received::default(),
-            Err(violation) => self.refused(inbound, id, violation),
-        }
-    }
-
     pub(super) fn request_came(
         &mut self,
         inbound: Inbound<'_>,
@@ -149,7 +118,7 @@ impl Engine {
         method: &str,
         params: Option<&str>,
     ) -> Received {
-        let Some(message) = self.named(true, method, params) else {
+        let Some(message) = self.rules.read_as(Direction::Receive, true, method, params) else {
             return self.unnamed(inbound, Some(&id), method);
         };
         if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
@@ -158,7 +127,7 @@ impl Engine {
         if self.is_reused_too_soon(&id) {
             return self.refuse_reused(inbound, message, &id);
         }
-        if self.is_early_request(inbound, message, &id) {
+        if self.inbox.early().is_early_request(&self.rules, inbound, message, &id) {
             return self.hold_early(inbound, message, Some(id), method, params);
         }
         if let Some(mismatch) = self.rules.misshapen(message, params) {
@@ -177,22 +146,13 @@ impl Engine {
             return Received::default();
         }
         self.report_tolerated(message, params);
-        if let Some(batch) = inbound.batch {
-            self.batches.join(batch);
-        }
-        let answered_by = match (step.kind, step.sub_session) {
-            (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
-            (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
-            (StepKind::Spawned { within: Some(outer), .. }, None) => AnsweredBy::SubSession(outer),
-            (_, None) => AnsweredBy::Handler,
-        };
-        self.owed.begin(id.clone(), answered_by, inbound.reply_to());
+        self.owed.begin(id.clone(), AnsweredBy::of(&step), inbound.reply_to());
         let received = self.took_request(inbound);
-        self.trace_asked(Direction::Receive, &id, message);
+        self.traces.asked(&self.rules, Direction::Receive, &id, message);
         let arrived = self.arrived(inbound, message, &step, method, params);
         let arrived = Arrived { id: Some(id), token, ..arrived };
-        if let Some(rate) = self.options.request_rate
-            && let Err(wait) = self.rate.take(rate, inbound.now)
+        if let Some(rate) = self.rules.options().request_rate
+            && let Err(wait) = self.owed.count(rate, inbound.now)
         {
             self.refuse_early(&arrived, wait);
         } else if let (StepKind::Spawned { .. }, Some(error @ Error::MissingCapabilities { .. })) =
@@ -216,16 +176,7 @@ impl Engine {
     fn is_reused_too_soon(&self, id: &RequestId) -> bool {
         self.rules.protocol().reuses_ids
             && self.owed.is_cancelled(id) == Some(true)
-            && !self.is_reply_awaited(id)
-    }
-
-    /// Refuses a request with such an id: what is said last of the cancelled one would be taken for the answer to it.
-    fn refuse_reused(&mut self, inbound: Inbound<'_>, message: MessageIndex, id: &RequestId) -> Received {
-        let problem =
-            format!("the request {id}, which was cancelled, is still being worked on: use another id");
-        let received = self.write_error(inbound, Some(id), &RpcError::busy(problem));
-        self.report(Report::Dropped { message: self.rules.name(message), cause: DropReason::IdInUse });
-        received
+            && !self.rules.is_reply_awaited(id)
     }
 
     pub(super) fn notification_came(
@@ -234,11 +185,11 @@ impl Engine {
         method: &str,
         params: Option<&str>,
     ) -> Received {
-        let Some(message) = self.named(false, method, params) else {
+        let Some(message) = self.rules.read_as(Direction::Receive, false, method, params) else {
             return self.unnamed(inbound, None, method);
         };
         let named = self.rules.named(message, params);
-        if self.is_early_notification(inbound, message, named.cancelled.as_ref()) {
+        if self.inbox.early().is_early_notification(&self.rules, inbound, message, named.cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
         }
         if let Some(mismatch) = self.rules.misshapen(message, params) {
@@ -264,11 +215,11 @@ impl Engine {
             let reply_error = cancels.and_then(|cancels| cancels.reply_error);
             self.cancel_came(&id, reply_error);
             if let (Some(sub_session), StepKind::SubSession { ended: true }) = (step.sub_session, step.kind) {
-                self.sub_sessions.end(sub_session, Error::Cancelled, &mut self.effects);
+                self.inbox().end_sub_session(sub_session, Error::Cancelled);
             }
         } else if step.kind == StepKind::Reported {
             if let Some(RequestId::Number(id)) = reported {
-                self.progress_came(id, params);
+                self.calls().progress_came(id, params);
             }
         } else {
             let arrived = self.arrived(inbound, message, &step, method, params);
@@ -301,22 +252,8 @@ impl Engine {
             permit: Permit::default(),
             extension: inbound.extension.cloned(),
             at: inbound.now,
-            came: self.order.latest(),
-            epoch: self.epoch(),
-        }
-    }
-
-    /// Hands an accepted message on to what takes it: the values of the linear channels, that of a sub-session, or handlers.
-    fn hand_on(&mut self, step: &Step, arrived: Arrived, negotiation: Option<Box<Error>>) {
-        match (step.kind, step.sub_session) {
-            (StepKind::Linear { .. }, _) => {
-                self.linear_came(LinearInput::of(arrived, negotiation), step.kind)
-            }
-            (StepKind::SubSession { .. }, Some(sub_session)) => {
-                self.sub_session_came(sub_session, LinearInput::of(arrived, negotiation));
-            }
-            (StepKind::Spawned { within: Some(outer), .. }, _) => self.exchange_came(outer, arrived),
-            _ => self.replicated_came(arrived),
+            came: self.inbox.latest(),
+            epoch: self.lifecycle.epoch(),
         }
     }
 
@@ -325,31 +262,77 @@ impl Engine {
         let (Some(sub_session), StepKind::Spawned { state, .. }) = (step.sub_session, step.kind) else {
             return None;
         };
-        self.sub_sessions.begin(sub_session, None, false);
+        self.inbox.sub_sessions_mut().begin(sub_session, None, false);
         Some((sub_session, state))
     }
 
-    fn progress_came(&mut self, id: i64, params: Option<&str>) {
-        self.restart_timeout(id);
-        let most = self.options.max_progress;
-        let permit = self.input.take(params.map_or(0, str::len));
-        let text = params.unwrap_or("null");
-        match self.calls.add_progress(id, self.order.latest(), text, permit, most) {
-            Progress::NoCall => self.sub_session_reported(id, text),
-            Progress::Unwanted => {}
-            Progress::TooLarge(message) => {
-                let message = self.rules.name(message);
-                self.report(Report::Dropped { message, cause: DropReason::TooManyBytes });
-            }
-            Progress::Queued { is_first, notify } => {
-                // Behind other progress it is found with that.
-                if is_first && self.may_wake(Held::Call(id)) {
-                    self.calls.wake(id, &mut self.effects);
+    /// Holds a message that comes too early.
+    pub(super) fn hold_early(
+        &mut self,
+        inbound: Inbound<'_>,
+        message: MessageIndex,
+        id: Option<RequestId>,
+        method: &str,
+        params: Option<&str>,
+    ) -> Received {
+        // The answer to a request is awaited where it came in.
+        let mut received = if id.is_some() { self.took_request(inbound) } else { Received::default() };
+        let early = EarlyMessage {
+            id,
+            method: method.into(),
+            params: params.map(Box::from),
+            tag: inbound.tag,
+            extension: inbound.extension.cloned(),
+        };
+        let name = self.rules.name(message);
+        match self.inbox.early_mut().hold(early, self.rules.checker().states(), self.rules.options()) {
+            Ok(()) => self.report(Report::Early { message: name }),
+            Err(early) => {
+                if let Some(id) = &early.id {
+                    let problem = format!("`{method}` came too early, and too much did: try again later");
+                    // The request counts as accepted, and is settled with that.
+                    received.refused = self.write_error(inbound, Some(id), &RpcError::busy(problem)).refused;
+                    self.outbox.settled(early.tag, &mut self.effects);
                 }
-                if let Some(mailbox) = notify {
-                    self.notify_mailbox(mailbox, Notice::Progress(id));
-                }
+                self.report(Report::Dropped { message: name, cause: DropReason::QueueFull });
             }
+        }
+        received
+    }
+
+    /// This side may have taken the step that early messages wait for: judges them, in their order. Those that are
+    /// early still are held again.
+    pub(super) fn judge_early(&mut self) {
+        let Some(now) = self.timers.now() else { return };
+        if !self.inbox.early().are_due(self.rules.checker().states()) {
+            return;
+        }
+        for early in self.inbox.early_mut().take() {
+            if !self.lifecycle.is_live() {
+                return;
+            }
+            if self.inbox.early().is_early_still(&self.rules, Inbound::alone(early.tag, now), &early) {
+                // There was room for all of them before.
+                let _ =
+                    self.inbox.early_mut().hold(early, self.rules.checker().states(), self.rules.options());
+                continue;
+            }
+            let EarlyMessage { id, method, params, tag, extension } = early;
+            let inbound = Inbound { held: true, extension: extension.as_ref(), ..Inbound::alone(tag, now) };
+            self.inbox.next_message();
+            match id {
+                Some(id) => {
+                    if self.request_came(inbound, id, &method, params.as_deref()).requests == 0 {
+                        // It was refused, and has its answer.
+                        self.outbox.settled(tag, &mut self.effects);
+                    }
+                }
+                None => drop(self.notification_came(inbound, &method, params.as_deref())),
+            }
+        }
+        if !self.inbox().goes_on() {
+            // Tasks that wait for what may still come learn that nothing will.
+            self.wake_everyone();
         }
     }
 }

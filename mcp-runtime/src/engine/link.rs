@@ -11,7 +11,7 @@ use mcp_protocol_machine::protocol::{Protocol, Role, Side};
 use mcp_protocol_machine::{ProtocolRef, RequestId, SubSessionNumber};
 use tracing::Span;
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::trace::Tracer;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
@@ -140,9 +140,9 @@ impl Link {
 
     /// Tells the time as long as something waits for a dispatcher. The transport does while it is there.
     pub(crate) async fn settle(&self) {
-        while let Some(at) = self.with(Engine::order_deadline) {
+        while let Some(at) = self.with(|engine| engine.inbox().order_deadline()) {
             tokio::select! {
-                () = self.wait(Engine::poll_settled) => return,
+                () = self.wait(|engine, context, waiter| engine.inbox().poll_settled(context, waiter)) => return,
                 () = tokio::time::sleep_until(at.into()) => self.tick(now()),
             }
         }
@@ -234,7 +234,7 @@ impl Endpoint for Link {
 
     fn info(&self) -> SessionInfo {
         self.with(|engine| SessionInfo {
-            resumed: engine.is_resumed(),
+            resumed: engine.lifecycle().is_resumed(),
             agreed_version: engine.rules().agreed_version().map(Into::into),
             program_version: self.protocol().version.as_deref().map(str::to_owned),
             is_stateless: self.protocol().announces_in_each_request(Side::Client),
@@ -243,7 +243,7 @@ impl Endpoint for Link {
 
     fn read_aside(&self, message: &[u8]) -> Aside {
         self.with(|engine| Aside {
-            answer: engine.answer_aside(message),
+            answer: engine.rules().answer_aside(message),
             version: engine.rules().announced_version(message),
         })
     }

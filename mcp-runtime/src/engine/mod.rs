@@ -9,71 +9,52 @@
 //! finished calls find their results in the table of calls.
 //!
 //! `state.rs` has the [`Engine`]. The [`Rules`](crate::rules::Rules) say what the protocol permits: the checker, the
-//! tables in force and their index, the version. `owners/` remembers everything else: each owner is a struct with private fields
-//! and an invariant in a file of its own. Neither knows the engine, whose methods sequence them. These stand in the
-//! files below, in the order in which a message passes them; a file that has the name of an owner has what the rest of
-//! the program does with it.
+//! tables in force and their index, the version. `owners/` remembers everything else: each owner is a struct with private
+//! fields and an invariant in a file of its own. Neither knows the engine, whose methods only sequence them. These stand
+//! in the files below, in the order in which a message passes them. What needs one owner alone, or one with the rules, is
+//! not here: callers reach the inbox through [`Engine::inbox`].
 //!
 //! A message of the peer:
-//! - `link.rs`: the lock, and what transports see of it. `context.rs`: who speaks, and where a message came from.
-//! - `incoming.rs`: messages as they come; `batches.rs`: several in one list; `../rules/names.rs`: from methods to
-//!   messages.
-//! - `early.rs`, `late.rs`: those that the state does not accept yet, or any more.
-//! - `replies.rs`: replies; `rejected.rs`: those that cannot be accepted; `abandoned.rs`: those that no task waits for.
-//! - `../rules/version.rs`, `../rules/announcements.rs`, `unhandled.rs`: what it announces.
-//! - Who takes it: `inputs.rs` (the values of linear channels and sub-sessions), `sub_sessions.rs`, `replicated.rs`
-//!   (handlers), `calls.rs` (tasks that wait for replies), `mailboxes.rs` (sessions without types); `readable.rs`: which
-//!   of them has the first message. `order.rs` holds back what would overtake a message that the program has not seen;
-//!   `uncorrelated.rs` has what a dropped value leaves unread.
+//! - `link.rs`: the lock, and what transports see of it. `owners/context.rs`: who speaks, and where a message came from.
+//! - `incoming.rs`: messages as they come, several in one list, and those that the state does not accept yet;
+//!   `../rules/names.rs`: from methods to messages. `../rules/version.rs`, `../rules/announcements.rs`: what they announce.
+//! - `replies.rs`: replies, and those that cannot be accepted. `refused.rs`: other messages that are not accepted, or not
+//!   worked on.
+//! - `placing.rs`: who takes it, and what becomes of it where that is gone or has moved on. `owners/inbox/open.rs`: how it waits
+//!   and is taken.
 //!
 //! A message of this side:
-//! - `permissions.rs`: what may be sent. `outgoing.rs`: messages as they go; `../rules/alternatives.rs`: those that
-//!   conditions tell apart; `output.rs`: how the transport takes them. `owed.rs`: whether a reply is still wanted;
-//!   `closing_within.rs`: what precedes the last message of a sub-session.
+//! - `outgoing.rs`: requests and notifications as they go; `../rules/alternatives.rs`: those that conditions tell apart.
+//!   `answering.rs`: replies. `cancelling.rs`: requests that are given up, by either side. `sub_sessions.rs`: how values open
+//!   and leave sub-sessions, and what precedes the last message of one.
+//! - `output.rs`: how the transport takes messages, and how it learns that none follow.
 //!
 //! The session:
-//! - `timers.rs`: what is due. `ending.rs`: closing, abandoning, the ends of the transport. `reconnect.rs`: sessions
-//!   that the peer has lost; `resume.rs`: sessions that began elsewhere. `trace.rs`: spans and events for `tracing`.
+//! - `ending.rs`: closing, abandoning, the ends of the transport, and what is due. `reconnect.rs`: sessions that the peer
+//!   has lost.
 
-mod abandoned;
-mod batches;
-mod calls;
-mod closing_within;
-mod context;
-mod early;
+mod answering;
+mod cancelling;
 mod ending;
 mod incoming;
-mod inputs;
-mod late;
 mod link;
-mod mailboxes;
-mod order;
 mod outgoing;
 mod output;
-mod owed;
 mod owners;
-mod permissions;
-mod readable;
+mod placing;
 mod reconnect;
-mod rejected;
-mod replicated;
+mod refused;
 mod replies;
-mod resume;
 mod state;
 mod sub_sessions;
 #[cfg(test)]
 mod tests;
-mod timers;
-mod trace;
-mod uncorrelated;
-mod unhandled;
 
-pub(crate) use context::Caller;
-pub(crate) use late::Moved;
+pub(crate) use cancelling::CancelOutcome;
 pub(crate) use link::Link;
-
-pub(crate) use owed::CancelOutcome;
 pub(crate) use owners::calls::{Answer, Sent};
+pub(crate) use owners::context::Caller;
+pub(crate) use owners::inbox::open::Source;
 pub(crate) use owners::inputs::{Body, LinearInput, Verdict};
 pub(crate) use owners::mailboxes::{MailboxId, Notice, Turn};
 pub(crate) use owners::order::DispatcherKey;
@@ -82,6 +63,5 @@ pub(crate) use owners::rate::Bucket;
 pub(crate) use owners::replicated::{Arrived, Scope};
 pub(crate) use owners::timers::AlarmKey;
 pub(crate) use owners::wakers::{OnProgress, Waiter};
-pub(crate) use readable::Source;
+pub(crate) use placing::{Moved, SubSessionLeft};
 pub(crate) use state::Engine;
-pub(crate) use uncorrelated::SubSessionLeft;

@@ -2,14 +2,12 @@
 
 use std::task::{Context, Poll};
 
-use mcp_protocol_machine::protocol::{Action, Edge, Origin as Author};
-use mcp_protocol_machine::{RequestId, StepKind};
+use mcp_protocol_machine::RequestId;
 
-use super::context::Caller;
 use super::owners::lifecycle::SessionEnd;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
-use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, Place, RequestTag, SessionStatus};
+use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, RequestTag, SessionStatus};
 use crate::error::DisconnectReason;
 
 impl Engine {
@@ -17,28 +15,23 @@ impl Engine {
         self.outbox.attach(outlet, &mut self.effects);
     }
 
-    /// The session came closer to its end, or a deadline became sooner: the transport is woken.
-    pub(super) fn wake_driver(&mut self) {
-        self.timers.wake_driver(&mut self.effects);
-    }
-
     /// A peer that does not read must not make this side grow without limit.
     pub(super) fn check_output_limit(&mut self) {
-        let waiting = self.outbox.unwritten().saturating_add(self.batches.bytes());
-        if waiting > self.options.output_limit {
+        let waiting = self.outbox.unwritten().saturating_add(self.owed.waiting_bytes());
+        if waiting > self.rules.options().output_limit {
             self.end(DisconnectReason::OutputFull(waiting));
         }
     }
 
     /// A message was composed: it leaves.
     pub(super) fn appended(&mut self, kind: MessageKind, in_reply_to: Option<RequestTag>) {
-        self.outbox.said(kind, in_reply_to, self.epoch, &mut self.effects);
+        self.outbox.said(kind, in_reply_to, self.lifecycle.epoch(), &mut self.effects);
         self.check_output_limit();
     }
 
     /// Waits until there is room in the output.
     pub(crate) fn poll_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
-        if self.lifecycle.is_live() && self.outbox.unwritten() > self.options.output_high_water {
+        if self.lifecycle.is_live() && self.outbox.unwritten() > self.rules.options().output_high_water {
             self.outbox.waiting().register(context, waiter, &mut self.effects);
             return Poll::Pending;
         }
@@ -48,11 +41,11 @@ impl Engine {
     /// The transport has written something.
     pub(crate) fn wrote(&mut self) {
         self.outbox.wrote();
-        if self.outbox.unwritten() <= self.options.output_high_water {
+        if self.outbox.unwritten() <= self.rules.options().output_high_water {
             self.outbox.waiting().wake(&mut self.effects);
         }
         if self.lifecycle.is_abandoned() {
-            self.wake_driver();
+            self.effects.wake_driver();
         } else if !self.lifecycle.is_open() {
             self.lifecycle.waiting().wake(&mut self.effects);
         }
@@ -71,11 +64,11 @@ impl Engine {
             self.lifecycle.release();
             return Some(Finish::Abandoned);
         }
-        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.is_handing_out() {
+        if self.lifecycle.is_closing() && self.owed.is_empty() && !self.inbox.is_handing_out() {
             self.over(SessionEnd::Closed);
         }
         // The waker is kept also by a session that has finished: it may still be abandoned.
-        self.timers.keep_driver(context, &mut self.effects);
+        self.effects.keep_driver(context);
         let answered = self.lifecycle.is_answering() && self.owed.is_empty();
         let complete = answered || self.lifecycle.is_closed() || self.lifecycle.is_disconnected();
         if complete && !self.outbox.waits_for_outlet() {
@@ -87,27 +80,13 @@ impl Engine {
     /// Tasks that wait to write look again: for room, or for an abandoned reply.
     pub(crate) fn nudge(&mut self) {
         self.outbox.waiting().wake(&mut self.effects);
-        self.linear.waiting().wake(&mut self.effects);
+        self.inbox.wake_value(None, &mut self.effects);
     }
 
-    /// A request of the peer is settled.
-    pub(super) fn settle_tag(&mut self, tag: Option<RequestTag>) {
-        if let Some(tag) = tag {
-            self.outbox.note(OutletNotice::Settled(tag), &mut self.effects);
-        }
-    }
-
-    /// No task waits for the reply to a request of this side any more.
-    pub(super) fn not_awaited(&mut self, id: &RequestId) {
-        if let RequestId::Number(id) = id {
-            self.outbox.note(OutletNotice::NotAwaited(*id), &mut self.effects);
-        }
-    }
-
-    /// Nor for those to the requests whose sub-session the message at hand has ended.
+    /// The replies are not awaited any more to the requests whose sub-session the message at hand has ended.
     pub(super) fn end_awaiting(&mut self) {
         for id in self.rules.checker_mut().take_left() {
-            self.not_awaited(&id);
+            self.outbox.not_awaited(&id, &mut self.effects);
         }
     }
 
@@ -116,29 +95,6 @@ impl Engine {
         if let Some(tag) = self.owed.tag(request) {
             self.outbox.note(OutletNotice::ReleaseConnection(tag), &mut self.effects);
         }
-    }
-
-    /// Where a message of this side stands, given what it did.
-    pub(super) fn place(&self, caller: Caller, step: StepKind) -> Place {
-        let (from, to) = match step {
-            StepKind::Linear { from, to } => (from, to),
-            StepKind::SubSession { .. } | StepKind::Spawned { within: Some(_), .. } | StepKind::Reported => {
-                return Place::Within;
-            }
-            _ if caller.is_bound() => return Place::Within,
-            _ => return Place::Replicated,
-        };
-        let edges = self.rules.state(from).map_or(&[][..], |state| &state.edges);
-        let is_own = |edge: &&Edge| edge.origin == Author::Written && matches!(edge.action, Action::Step(_));
-        match edges.iter().filter(is_own).count() {
-            0 | 1 if from != to => Place::OnlyStep,
-            _ => Place::ChosenStep,
-        }
-    }
-
-    /// The peer has taken a linear step that is not a reply.
-    pub(super) fn peer_stepped(&mut self) {
-        self.outbox.note(OutletNotice::PeerStepped, &mut self.effects);
     }
 
     /// Whether a request of this side still waits for its reply.

@@ -7,43 +7,15 @@
 use mcp_protocol_machine::protocol::Direction;
 use mcp_protocol_machine::{RequestId, SubSessionNumber};
 
-use super::context::Caller;
+use super::owners::context::Caller;
 use super::owners::mailboxes::Notice;
 use super::owners::replicated::Arrived;
 use super::owners::trace::Outcome;
 use super::state::Engine;
-use crate::epoch::Epoch;
 use crate::error::{DisconnectReason, Error, ReconnectError};
-use crate::jsonrpc::{Envelope, RpcError, parse, write};
 use crate::report::Report;
-use crate::rules::names::announced;
 
 impl Engine {
-    /// The present epoch.
-    pub(crate) fn epoch(&self) -> Epoch {
-        self.epoch
-    }
-
-    /// What is said to a request that the peer makes before the session is opened again, and that is not a part of it:
-    /// one that the runtime answers by itself is answered, any other is refused. To anything else nothing is said.
-    pub(crate) fn answer_aside(&self, message: &[u8]) -> Option<Vec<u8>> {
-        let dialect = self.rules.dialect();
-        let Ok(Envelope::Request { id, method, params }) = parse(message, self.options.max_depth, dialect)
-        else {
-            return None;
-        };
-        let read = self.rules.read_as(Direction::Receive, true, &method, params);
-        let mut answer = Vec::new();
-        if read.and_then(|read| self.rules.message(read)).is_some_and(|table| table.answered) {
-            write::result(&mut answer, dialect, &id, "{}");
-        } else {
-            let error = RpcError::busy("the session is being begun: ask again later");
-            write::error(&mut answer, dialect, Some(&id), &error);
-        }
-        answer.pop_if(|last| *last == b'\n');
-        Some(answer)
-    }
-
     /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
     pub(crate) fn reconnected(&mut self, request: &[u8], result: &[u8]) {
         if self.lifecycle.error().is_some() {
@@ -51,7 +23,7 @@ impl Engine {
         }
         // A request outside of the linear channels can be made once more if a task waits for its first reply. Whatever a
         // value or a handler has a part in was of the lost session.
-        let (calls, openers) = (&self.calls, self.sub_sessions.unbound_openers());
+        let (calls, openers) = (self.inbox.calls(), self.inbox.sub_sessions().unbound_openers());
         let waits = |id: &RequestId| match id {
             RequestId::Number(id) => calls.is_repeatable(*id).unwrap_or_else(|| openers.contains(id)),
             RequestId::Text(_) => false,
@@ -59,14 +31,17 @@ impl Engine {
         let Some(lost) = self.rules.checker_mut().renew(waits) else {
             return self.end(DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable));
         };
-        self.epoch = self.epoch.next();
-        self.announced_again(request, result);
+        self.lifecycle.reconnected();
+        for error in self.rules.announced_again(request, result) {
+            // No message carries the error to the program; the report does.
+            self.report(Report::NegotiationFailed { error });
+        }
         let unattended = self.forget_asked();
         for id in &lost {
-            self.trace_over(Direction::Send, id, Outcome::Lost);
-            self.not_awaited(id);
+            self.traces.over(Direction::Send, id, Outcome::Lost);
+            self.outbox.not_awaited(id, &mut self.effects);
             if let RequestId::Number(number) = id {
-                self.complete(*number, Err(Error::SessionReplaced));
+                self.calls().complete(*number, Err(Error::SessionReplaced));
             }
         }
         self.end_lost_sub_sessions();
@@ -74,50 +49,27 @@ impl Engine {
             // No value was made for it, and none will be.
             self.leave_sub_session(Caller::ANY, sub_session);
         }
-        self.forget_abandoned();
+        self.calls().forget_abandoned();
         self.report(Report::Reconnected);
-    }
-
-    /// What was announced counts from now on.
-    fn announced_again(&mut self, request: &[u8], result: &[u8]) {
-        let protocol = self.rules.protocol().clone();
-        let (deepest, dialect) = (self.options.max_depth, self.rules.dialect());
-        let (Ok(Envelope::Request { method, params, .. }), Ok(Envelope::Result { result, .. })) =
-            (parse(request, deepest, dialect), parse(result, deepest, dialect))
-        else {
-            return;
-        };
-        let asked = self.rules.own_request(&method, params);
-        let Some(reply) = asked.and_then(|asked| self.rules.reply_of(asked, result)) else { return };
-        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(reply)) {
-            let capabilities = announced(&protocol, announcement, Some(result));
-            let is_own = announcement.side == self.rules.side();
-            let missing = self.rules.missing_capabilities(announcement, Some(result), &capabilities);
-            if let Some(error) = missing.filter(|_| !is_own) {
-                // No message carries the error to the program; the report does.
-                self.report(Report::NegotiationFailed { error });
-            }
-            self.rules.checker_mut().announce(announcement.side, capabilities);
-        }
     }
 
     /// The answers to what the peer has asked are not awaited any more. Its notifications from before it lost the
     /// session still count. Returns the sub-sessions that were not taken.
     fn forget_asked(&mut self) -> Vec<SubSessionNumber> {
         let mut unattended = Vec::new();
-        self.early = Default::default();
-        for arrived in self.replicated.take_all(Arrived::is_asked) {
+        self.inbox.early_mut().clear();
+        for arrived in self.inbox.take_replicated(Arrived::is_asked) {
             unattended.extend(arrived.sub_session.map(|(sub_session, _)| sub_session));
         }
         self.leave_batches(false);
         for (id, owed) in self.owed.end_all(|_| true, &mut self.effects) {
-            self.settle_tag(owed.to.tag);
-            self.trace_over(Direction::Receive, &id, Outcome::Lost);
+            self.outbox.settled(owed.to.tag, &mut self.effects);
+            self.traces.over(Direction::Receive, &id, Outcome::Lost);
             if let Some(mailbox) = owed.mailbox {
-                self.notify_mailbox(mailbox, Notice::Cancelled(id));
+                self.inbox().notify_mailbox(mailbox, Notice::Cancelled(id));
             }
         }
-        self.reached();
+        self.inbox().reached();
         // A task that has answered waits here, and learns that its answer is not wanted.
         self.lifecycle.waiting().wake(&mut self.effects);
         unattended

@@ -1,17 +1,20 @@
 //! Replies of the peer.
+//!
+//! Where a reply cannot be accepted, it is not known whether the peer carried the request out. So a step whose replies lead
+//! to different states ends the session, because this side could only guess in which of them the peer is. Any other request
+//! fails by itself.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, StepKind};
 
-use super::context::{Accepted, Inbound};
 use super::owners::calls::Answer;
+use super::owners::context::{Accepted, Inbound};
 use super::owners::inputs::{Body, LinearInput};
 use super::owners::trace::Outcome;
 use super::state::Engine;
-use crate::budget::Permit;
 use crate::driver::Received;
-use crate::error::{Error, ReplyProblem};
-use crate::jsonrpc::RpcError;
+use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
+use crate::jsonrpc::{Fault, RpcError};
 use crate::rules::names::to_be_read;
 
 impl Engine {
@@ -29,33 +32,8 @@ impl Engine {
                 Err(violation) => self.refused(inbound, None, violation),
             };
         };
-        let message = match &outcome {
-            Ok(result) => self.rules.reply_of(request, *result),
-            Err(_) => self.rules.refusal_of(request),
-        };
         let result = outcome.as_ref().ok().copied();
-        let misshapen =
-            message.zip(result).and_then(|(message, result)| self.rules.misshapen(message, Some(result)));
-        let judged = match (message, misshapen, self.rules.any_reply_to(request)) {
-            (Some(message), Some(mismatch), _) => self
-                .rules
-                .checker_mut()
-                .misshapen(Direction::Receive, message, Some(id), mismatch)
-                .map(|step| (step, message)),
-            (Some(message), None, _) => {
-                self.rules.reply(Direction::Receive, id, message, result).map(|step| (step, message))
-            }
-            (None, _, Some(reply)) if outcome.is_ok() => self
-                .rules
-                .checker_mut()
-                .fits_none(Direction::Receive, reply, Some(id))
-                .map(|step| (step, request)),
-            // A request without any reply is a flaw of the tables; the call must end all the same.
-            (None, ..) => {
-                self.rules.checker_mut().stray_reply(Direction::Receive, id).map(|step| (step, request))
-            }
-        };
-        let (step, message) = match judged {
+        let (step, message) = match self.rules.reply_to(id, request, result) {
             Ok(judged) => judged,
             Err(violation) => {
                 let received = self.refused(inbound, None, violation.clone());
@@ -65,13 +43,13 @@ impl Engine {
         };
         let Accepted { step, negotiation } = self.accepted(step, message, result, true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
-        self.trace_over(Direction::Send, id, became);
-        self.not_awaited(id);
+        self.traces.over(Direction::Send, id, became);
+        self.outbox.not_awaited(id, &mut self.effects);
         if step.kind.is_dropped() {
             return Received::default();
         }
         if let RequestId::Number(number) = id
-            && let Some(is_typed) = self.calls.is_typed(*number)
+            && let Some(is_typed) = self.inbox.calls().is_typed(*number)
         {
             // A session without types shows what came; a type is read from what stands for it.
             let table = self.rules.message(message).filter(|_| is_typed);
@@ -80,40 +58,86 @@ impl Engine {
                 text: table.map_or(result, |table| to_be_read(table, Some(result))).into(),
             });
             let read = negotiation.map_or_else(|| read.map_err(Error::Refused), |error| Err(*error));
-            self.complete_in_order(*number, read);
-            self.end_behind_value(&step);
-        } else if self.abandoned_reply_came(id) {
+            self.calls().complete_in_order(*number, read);
+            self.inbox().end_behind_value(&step);
+        } else if self.calls().abandoned_reply_came(id) {
             // No task misses the reply: the request leads back to where it was sent, or was not sent by the value.
-            self.end_behind_value(&step);
+            self.inbox().end_behind_value(&step);
         } else if matches!(step.kind, StepKind::Linear { .. }) {
-            let input = self.reply_input(message, id, outcome.into(), negotiation);
+            let input = LinearInput::reply(message, id, outcome.into(), negotiation, self.inbox.latest());
             self.linear_came(input, step.kind);
         } else if let Some(sub_session) = step.sub_session {
             let refused = outcome.as_ref().err().map(|error| Error::Refused(error.clone()));
-            let input = self.reply_input(message, id, outcome.into(), negotiation);
+            let input = LinearInput::reply(message, id, outcome.into(), negotiation, self.inbox.latest());
             self.sub_session_came(sub_session, input);
             if let (Some(error), StepKind::SubSession { ended: true }) = (refused, step.kind) {
                 // The refusal may have come where its value waits for something else.
-                self.sub_sessions.end(sub_session, error, &mut self.effects);
+                self.inbox().end_sub_session(sub_session, error);
             }
         }
         // Otherwise the call was dropped while it ran; no task waits for its reply.
         Received::default()
     }
 
-    /// A reply as an input that a value takes.
-    pub(super) fn reply_input(
-        &self,
-        message: MessageIndex,
-        id: &RequestId,
-        body: Body,
-        negotiation: Option<Box<Error>>,
-    ) -> LinearInput {
-        let answers = match id {
-            RequestId::Number(number) => Some(*number),
-            RequestId::Text(_) => None,
+    /// A malformed line was meant as the reply to a request of this side.
+    pub(super) fn malformed_reply_came(&mut self, id: &RequestId, fault: Fault, error: RpcError) {
+        let problem = match fault {
+            Fault::TooLong(limit) => ReplyProblem::TooLong(limit),
+            Fault::TooDeep(limit) => ReplyProblem::TooDeep(limit),
+            Fault::NotUtf8 => ReplyProblem::NotUtf8,
+            Fault::Malformed => ReplyProblem::Malformed(error.message),
         };
-        let came = self.order.latest();
-        LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
+        self.reply_rejected(id, problem);
+    }
+
+    /// A reply to a running request of this side was rejected.
+    pub(super) fn reply_rejected(&mut self, id: &RequestId, problem: ReplyProblem) {
+        let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
+            return;
+        };
+        let reply =
+            InvalidReply { message: self.rules.name(request), method: self.rules.method(request), problem };
+        let decides =
+            self.rules.checker().reply_decides(Direction::Receive, id) || self.rules.reply_announces(request);
+        self.exchange_failed(id, request, Error::InvalidReply(reply.clone()));
+        if decides {
+            self.end(DisconnectReason::InvalidReply(reply));
+        }
+    }
+
+    /// A request of this side that is not a step was not delivered, or nothing will answer it.
+    pub(crate) fn request_failed(&mut self, id: i64, error: Error) {
+        let id = RequestId::Number(id);
+        if let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, &id)
+            && self.lifecycle.is_open()
+        {
+            self.exchange_failed(&id, request, error);
+        }
+    }
+
+    /// A running request of this side has no reply that could be used. For the state machine it is as if the peer had
+    /// refused it.
+    fn exchange_failed(&mut self, id: &RequestId, request: MessageIndex, error: Error) {
+        let sub_session = self.rules.checker().sub_session_of(Direction::Send, id);
+        let refusal = self.rules.refusal_of(request);
+        let step = refusal.and_then(|refusal| {
+            let step = self.rules.checker_mut().reply(Direction::Receive, id, refusal).ok()?;
+            Some((refusal, step.kind))
+        });
+        self.traces.over(Direction::Send, id, Outcome::Lost);
+        self.outbox.not_awaited(id, &mut self.effects);
+        self.end_awaiting();
+        let RequestId::Number(number) = *id else { return };
+        if self.inbox.calls().has(number) {
+            self.calls().complete_in_order(number, Err(error));
+        } else if self.calls().abandoned_reply_came(id) {
+            // The request leads back to where it was sent, so no task misses the reply.
+        } else if let Some((refusal, kind @ StepKind::Linear { .. })) = step {
+            let body = Body::Rejected(error);
+            let input = LinearInput::reply(refusal, id, body, None, self.inbox.latest());
+            self.linear_came(input, kind);
+        } else if let Some(sub_session) = sub_session {
+            self.inbox().end_sub_session(sub_session, error);
+        }
     }
 }

@@ -1,84 +1,53 @@
 //! The state of one session, and what both directions share.
 
 use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State};
-use mcp_protocol_machine::{Awaiting, ProtocolRef, RequestId, Step, TableError, Violation, ViolationKind};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Role, Side, State, StateIndex};
+use mcp_protocol_machine::{ProtocolRef, RequestId, Step, TableError};
 
-use super::context::{Accepted, Caller, Inbound};
-use super::owners::batches::Batches;
-use super::owners::calls::Calls;
-use super::owners::early::EarlyMessages;
-use super::owners::inputs::InputQueue;
+use super::owners::context::{Accepted, Caller, Inbound};
+use super::owners::inbox::Inbox;
+use super::owners::inbox::open::OpenInbox;
+use super::owners::inbox::open_calls::OpenCalls;
 use super::owners::lifecycle::Lifecycle;
-use super::owners::mailboxes::Mailboxes;
-use super::owners::order::Order;
 use super::owners::outbox::Outbox;
 use super::owners::owed::OwedReplies;
-use super::owners::rate::Bucket;
-use super::owners::replicated::ReplicatedQueue;
-use super::owners::sub_sessions::SubSessions;
-use super::owners::timers::Timers;
-use super::owners::trace::Trace;
+use super::owners::timers::{AlarmKey, Timers};
+use super::owners::trace::Traces;
 use super::owners::unhandled::UnhandledRequests;
-use super::owners::wakers::Effects;
-use crate::budget::{Account, Budget, Holder};
-use crate::driver::{MessageKind, OutletNotice, Received, SharedLimits};
+use super::owners::wakers::{Effects, Pending};
+use crate::budget::{Budget, Holder};
+use crate::driver::{OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
-use crate::jsonrpc::{RpcError, write};
-use crate::options::Options;
+use crate::options::{Options, Resumed};
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::names::{announced, applies};
-use crate::rules::refusal::refusal;
+use crate::rules::names::applies;
 
-/// One session, as one side sees it.
+/// One session, as one side sees it: the owners of its state, which the methods sequence. No method sets a field itself.
 #[derive(Debug)]
 pub(crate) struct Engine {
-    pub(super) options: Arc<Options>,
-    /// What the protocol says of the session.
+    /// What the protocol says of the session, and its settings.
     pub(super) rules: Rules,
-    pub(super) effects: Effects,
-    /// Records for `tracing`, if a subscriber listens.
-    pub(super) traces: Vec<Trace>,
-
-    /// The session was begun elsewhere.
-    pub(super) resumed: bool,
-    /// The requests of this side for which more is kept than the checker keeps.
-    pub(super) calls: Calls,
-    /// What waits for a time, and what time it is.
-    pub(super) timers: Timers,
+    /// What has come from the peer and the program has not taken.
+    pub(super) inbox: Inbox,
     /// The requests of the peer that have not been answered.
     pub(super) owed: OwedReplies,
-    /// What is left of the rate at which the peer may ask.
-    pub(super) rate: Bucket,
-    /// Replies to them that wait for one another.
-    pub(super) batches: Batches,
-    /// What the messages of the peer that wait, or are being worked on, draw on.
-    pub(super) input: Account,
-    /// Replicated inputs that no task has taken.
-    pub(super) replicated: ReplicatedQueue,
-    /// Inputs of the linear channels that no session value has taken.
-    pub(super) linear: InputQueue,
-    /// Messages of the peer that wait for a step of this side.
-    pub(super) early: EarlyMessages,
-    /// What waits for the values of sub-sessions.
-    pub(super) sub_sessions: SubSessions,
-    /// What waits for sessions without types in addition to the inputs.
-    pub(super) mailboxes: Mailboxes,
-    /// Which messages of the peer have reached the program.
-    pub(super) order: Order,
-    /// The requests that handlers of this side leave to their default methods.
-    pub(super) unhandled: UnhandledRequests,
-
     /// What this side has said and the transport has not written.
     pub(super) outbox: Outbox,
-    /// Changes when the transport reconnects.
-    pub(super) epoch: Epoch,
-
-    /// How far the session has come to its end.
+    /// How the session began, and how far it has come to its end.
     pub(super) lifecycle: Lifecycle,
+    /// What waits for a time, and what time it is.
+    pub(super) timers: Timers,
+    /// What is to be done once the engine is unlocked.
+    pub(super) effects: Effects,
+    /// Records for `tracing`, if a subscriber listens.
+    pub(super) traces: Traces,
+    /// The requests that handlers of this side leave to their default methods.
+    unhandled: UnhandledRequests,
 }
 
 impl Engine {
@@ -99,31 +68,17 @@ impl Engine {
     ) -> Result<Engine, TableError> {
         let rules = Rules::new(protocol, side, Arc::clone(&options))?;
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
-        let input = limits.bytes.within(own);
-        let mut calls = Calls::default();
-        calls.start_ids_at(options.first_id);
+        let inbox = Inbox::new(limits.bytes.within(own), options.first_id);
         Ok(Engine {
-            options,
             rules,
-            effects: Effects::default(),
-            traces: Vec::new(),
-            resumed: false,
-            calls,
-            timers: Timers::default(),
+            inbox,
             owed: OwedReplies::default(),
-            rate: Bucket::default(),
-            batches: Batches::default(),
-            input,
-            replicated: ReplicatedQueue::default(),
-            linear: InputQueue::default(),
-            early: EarlyMessages::default(),
-            sub_sessions: SubSessions::default(),
-            mailboxes: Mailboxes::default(),
-            order: Order::default(),
-            unhandled: UnhandledRequests::default(),
             outbox: Outbox::default(),
-            epoch: Epoch::FIRST,
             lifecycle: Lifecycle::default(),
+            timers: Timers::default(),
+            effects: Effects::default(),
+            traces: Traces::default(),
+            unhandled: UnhandledRequests::default(),
         })
     }
 
@@ -136,6 +91,47 @@ impl Engine {
     /// What the protocol says of the session.
     pub(crate) fn rules(&self) -> &Rules {
         &self.rules
+    }
+
+    /// What has come and was not taken, to put something there or to take something from it.
+    pub(crate) fn inbox(&mut self) -> OpenInbox<'_> {
+        let now = self.timers.now();
+        self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.effects, now)
+    }
+
+    /// The same for the requests of this side that tasks wait for.
+    pub(crate) fn calls(&mut self) -> OpenCalls<'_> {
+        let now = self.timers.now();
+        let inbox = self.inbox.open(&self.rules, &mut self.lifecycle, &mut self.effects, now);
+        OpenCalls::new(inbox, &mut self.timers)
+    }
+
+    /// The requests of the peer that have not been answered.
+    pub(crate) fn owed(&self) -> &OwedReplies {
+        &self.owed
+    }
+
+    /// How the session began, and how far it has come to its end.
+    pub(crate) fn lifecycle(&self) -> &Lifecycle {
+        &self.lifecycle
+    }
+
+    /// A handler of the session, or of a sub-session, begins: each request that needs a capability, and whether the
+    /// handler leaves it to its default method.
+    pub(crate) fn handler_began(&mut self, requests: &[(MessageIndex, bool)]) {
+        self.unhandled.begin(requests);
+        self.unhandled.report(&self.rules, &mut self.effects);
+    }
+
+    /// The session was begun elsewhere, and is in this state.
+    pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
+        // No message carries the error to the program; the report does.
+        if let Some(error) = self.rules.resume(state, resumed)? {
+            self.report(Report::NegotiationFailed { error });
+        }
+        self.inbox.calls_mut().start_ids_at(resumed.id());
+        self.lifecycle.resume();
+        Ok(())
     }
 
     pub(crate) fn rules_mut(&mut self) -> &mut Rules {
@@ -157,33 +153,35 @@ impl Engine {
     }
 
     /// What is to be told to `tracing`.
-    pub(crate) fn traces(&mut self) -> &mut Vec<Trace> {
+    pub(crate) fn traces(&mut self) -> &mut Traces {
         &mut self.traces
     }
 
-    pub(crate) fn take_effects(&mut self) -> Option<Effects> {
+    pub(crate) fn take_effects(&mut self) -> Option<Pending> {
         self.effects.take()
+    }
+
+    /// Asks for the task that polls the alarm to be woken at an instant.
+    pub(crate) fn set_alarm(&mut self, at: Instant) -> AlarmKey {
+        self.timers.set_alarm(at, &mut self.effects)
+    }
+
+    /// Waits for an alarm.
+    pub(crate) fn poll_alarm(&mut self, context: &Context<'_>, key: AlarmKey) -> Poll<()> {
+        self.timers.poll_alarm(key, context, &mut self.effects)
+    }
+
+    /// No task waits for an alarm any more.
+    pub(crate) fn clear_alarm(&mut self, key: AlarmKey) {
+        self.timers.clear_alarm(key, &mut self.effects);
     }
 
     /// How many places the longest list of waiting futures has.
     #[cfg(test)]
     pub(crate) fn longest_waiting(&mut self) -> usize {
-        let lists = [
-            self.replicated.waiting().len(),
-            self.replicated.room_waiting().len(),
-            self.linear.waiting().len(),
-            self.outbox.waiting().len(),
-            self.lifecycle.waiting().len(),
-        ];
+        let lists =
+            [self.inbox.longest_waiting(), self.outbox.waiting().len(), self.lifecycle.waiting().len()];
         lists.into_iter().max().unwrap_or_default()
-    }
-
-    /// Why the caller can send nothing any more, if that is so.
-    pub(crate) fn closed(&self, caller: Caller) -> Option<Error> {
-        if self.lifecycle.is_live() && self.is_lost(caller) {
-            return Some(Error::SessionReplaced);
-        }
-        self.lifecycle.error()
     }
 
     /// A request was accepted: the transport counts it, once.
@@ -202,11 +200,6 @@ impl Engine {
         Caller::new(epoch, in_reply_to)
     }
 
-    /// Whether the epoch in which the caller may speak is over.
-    pub(super) fn is_lost(&self, caller: Caller) -> bool {
-        caller.epoch().is_some_and(|epoch| epoch != self.epoch)
-    }
-
     /// What is written out of order is refused by the checker; what is accepted and announces is noted here.
     pub(super) fn accepted(
         &mut self,
@@ -220,35 +213,15 @@ impl Engine {
         {
             self.report(Report::Advice(advice));
         }
-        self.trace_step(&step);
+        self.traces.step(&self.rules, &step);
         self.end_awaiting();
         for inner in self.rules.checker_mut().take_ended() {
             // What its value has not taken came before the end, and still counts.
-            self.sub_sessions.end(inner, Error::Closed, &mut self.effects);
+            self.inbox().end_sub_session(inner, Error::Closed);
         }
-        let mut failed = Vec::new();
-        let mut protocol = self.rules.protocol().clone();
-        if let Some(field) = protocol.version_field.as_ref() {
-            failed.extend(self.rules.note_version(field, message, payload, incoming));
-            if field.message == message {
-                // The revision that governs now says which capabilities there are.
-                protocol = self.rules.protocol().clone();
-            }
-        }
-        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
-            let capabilities = announced(&protocol, announcement, payload);
-            let is_own = announcement.side == self.rules.side();
-            if incoming && !is_own {
-                failed.extend(self.rules.missing_capabilities(announcement, payload, &capabilities));
-            }
-            self.rules.checker_mut().announced(announcement.side, message, capabilities);
-            if is_own {
-                self.report_unhandled();
-            }
-        }
-        if incoming {
-            failed.extend(self.rules.missing_in_request(message, payload));
-        }
+        let failed = self.rules.announced(message, payload, incoming, |rules| {
+            self.unhandled.report(rules, &mut self.effects);
+        });
         for error in &failed {
             self.report(Report::NegotiationFailed { error: error.clone() });
         }
@@ -262,50 +235,6 @@ impl Engine {
         if let Some(violation) = self.rules.checker().tolerated(message, applies(payload)) {
             self.report(Report::Tolerated(violation));
         }
-    }
-
-    /// Answers a request of the peer with an error that the checker does not hear of, because it refused the request.
-    ///
-    /// Writes nothing if another request of the peer is running under the id, or held: the peer would take the error
-    /// for the reply to that one. The transport learns of it.
-    pub(super) fn write_error(
-        &mut self,
-        inbound: Inbound<'_>,
-        id: Option<&RequestId>,
-        error: &RpcError,
-    ) -> Received {
-        let is_running =
-            |id| matches!(self.rules.checker().awaiting(Direction::Send, id), Awaiting::Request(_));
-        if id.is_some_and(|id| is_running(id) || self.early.has(id)) {
-            return inbound.refused(error);
-        }
-        let to = inbound.reply_to();
-        self.write_reply(to, MessageKind::Error, |into, dialect| write::error(into, dialect, id, error));
-        Received::default()
-    }
-
-    /// A message of the peer was refused: a request gets an error, everything gets a report.
-    pub(super) fn refused(
-        &mut self,
-        inbound: Inbound<'_>,
-        id: Option<&RequestId>,
-        violation: Violation,
-    ) -> Received {
-        let received = match (id, &violation.kind) {
-            (Some(id), _) => self.write_error(inbound, Some(id), &refusal(&violation)),
-            (
-                None,
-                ViolationKind::NotPermitted
-                | ViolationKind::NotNegotiated { .. }
-                | ViolationKind::NotDuring { .. }
-                | ViolationKind::Misshapen { .. }
-                | ViolationKind::DeclaredAs { .. },
-            ) => inbound.refused(&violation),
-            // The rest is what happens where messages overtake one another, and is to be ignored.
-            (None, _) => Received::default(),
-        };
-        self.report(Report::Violation(violation));
-        received
     }
 }
 

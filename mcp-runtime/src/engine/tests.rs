@@ -1,6 +1,6 @@
 //! Engines without a runtime: bytes in, bytes out, a clock that stands still until it is moved.
 
-mod desk {
+pub(super) mod desk {
     #![allow(missing_docs)]
     crate::protocol!("tests/sessions/help_desk.session");
 }

@@ -12,6 +12,63 @@ use crate::jsonrpc::RawPayload;
 use crate::jsonrpc::path::{find, holds, texts};
 
 impl Rules {
+    /// A message was accepted: notes the version and the capabilities that it announces, if it does. Returns why the
+    /// program cannot work with that, if so. What this side announces goes to `own`, too.
+    pub(crate) fn announced(
+        &mut self,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+        mut own: impl FnMut(&Rules),
+    ) -> Vec<Error> {
+        let mut failed = Vec::new();
+        if self.is_announcement(message) {
+            self.note_announcement(message, payload, incoming, &mut own, &mut failed);
+        }
+        if incoming {
+            failed.extend(self.missing_in_request(message, payload));
+        }
+        failed
+    }
+
+    /// Whether a message announces a version or capabilities, or asks for a version.
+    fn is_announcement(&self, message: MessageIndex) -> bool {
+        let field = self.protocol.version_field.as_ref().map(|field| field.message);
+        let reply = field.and_then(|field| self.message(field));
+        field == Some(message)
+            || reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message })
+            || self.protocol.announcements.iter().any(|place| place.message == Some(message))
+    }
+
+    fn note_announcement(
+        &mut self,
+        message: MessageIndex,
+        payload: Option<&str>,
+        incoming: bool,
+        own: &mut impl FnMut(&Rules),
+        failed: &mut Vec<Error>,
+    ) {
+        let mut protocol = self.protocol.clone();
+        if let Some(field) = protocol.version_field.as_ref() {
+            failed.extend(self.note_version(field, message, payload, incoming));
+            if field.message == message {
+                // The revision that governs now says which capabilities there are.
+                protocol = self.protocol.clone();
+            }
+        }
+        for announcement in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
+            let capabilities = announced(&protocol, announcement, payload);
+            let is_own = announcement.side == self.side;
+            if incoming && !is_own {
+                failed.extend(self.missing_capabilities(announcement, payload, &capabilities));
+            }
+            self.checker.announced(announcement.side, message, capabilities);
+            if is_own {
+                own(self);
+            }
+        }
+    }
+
     /// The peer has announced what it can do: whether that is all that the program requires.
     pub(crate) fn missing_capabilities(
         &self,
@@ -99,6 +156,16 @@ impl Rules {
     fn gate(&self, written: &str) -> Option<GateIndex> {
         let mut gates = (0..=u16::MAX).map(GateIndex).zip(self.protocol.gates.iter());
         gates.find(|(_, gate)| gate.during.is_none() && gate.to_string() == written).map(|(index, _)| index)
+    }
+
+    /// Whether a reply to a request announces capabilities or a version, by which other messages are judged.
+    pub(crate) fn reply_announces(&self, request: MessageIndex) -> bool {
+        let announces = |message: MessageIndex| {
+            self.message(message).is_some_and(|table| table.kind == Kind::Reply { request })
+        };
+        let mut places = self.protocol.announcements.iter().filter_map(|announcement| announcement.message);
+        places.any(announces)
+            || self.protocol.version_field.as_ref().is_some_and(|field| announces(field.message))
     }
 
     /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not

@@ -1,7 +1,9 @@
 //! Messages on their way to the checker: what their payloads say of keys, tokens and capabilities goes with them.
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex, Side};
-use mcp_protocol_machine::{About, Correlation, RequestId, Step, Token, Violation};
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, MessageIndex, Side, Text};
+use mcp_protocol_machine::{
+    About, Awaiting, Correlation, Meant, RequestId, Step, StepKind, Token, Violation,
+};
 
 use super::Rules;
 use super::names::{Names, applies, id_at};
@@ -29,11 +31,27 @@ impl Rules {
         token: Option<Token>,
         params: Option<impl RawPayload>,
     ) -> Result<Step, Violation> {
+        self.request_meant(direction, message, id, token, Meant::Anything, params)
+    }
+
+    /// The same for a request that is meant for a sub-session, or for none.
+    ///
+    /// # Errors
+    /// If it is not permitted.
+    pub(crate) fn request_meant(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        token: Option<Token>,
+        meant: Meant,
+        params: Option<impl RawPayload>,
+    ) -> Result<Step, Violation> {
         let sender = self.sender(direction);
         let keys = Names::keys(&self.protocol, message, Some(id), params);
         let announces = self.announces(sender, message, params);
         let (grants, revokes) = self.changes(sender, message, params);
-        let correlation = Correlation::keys(&keys)
+        let correlation = Correlation::meant(&keys, meant)
             .announcing(announces.as_ref())
             .changing(grants.as_ref(), revokes.as_ref());
         self.checker.request_correlated(direction, message, id, token, correlation, applies(params))
@@ -76,6 +94,80 @@ impl Rules {
     ) -> Result<Step, Violation> {
         let keys = Names::keys(&self.protocol, reply, Some(id), result);
         self.checker.reply_correlated(direction, id, reply, Correlation::keys(&keys))
+    }
+
+    /// Judges what the peer has replied to a request that runs: its result, or nothing where it is an error. Returns the
+    /// step, and which message the reply is.
+    ///
+    /// # Errors
+    /// If it is not permitted.
+    pub(crate) fn reply_to(
+        &mut self,
+        id: &RequestId,
+        request: MessageIndex,
+        result: Option<&str>,
+    ) -> Result<(Step, MessageIndex), Violation> {
+        let message = match result {
+            Some(result) => self.reply_of(request, result),
+            None => self.refusal_of(request),
+        };
+        let misshapen =
+            message.zip(result).and_then(|(message, result)| self.misshapen(message, Some(result)));
+        let (step, message) = match (message, misshapen, self.any_reply_to(request)) {
+            (Some(message), Some(mismatch), _) => {
+                (self.checker.misshapen(Direction::Receive, message, Some(id), mismatch), message)
+            }
+            (Some(message), None, _) => (self.reply(Direction::Receive, id, message, result), message),
+            (None, _, Some(reply)) if result.is_some() => {
+                (self.checker.fits_none(Direction::Receive, reply, Some(id)), request)
+            }
+            // A request without any reply is a flaw of the tables; the call must end all the same.
+            (None, ..) => (self.checker.stray_reply(Direction::Receive, id), request),
+        };
+        Ok((step?, message))
+    }
+
+    /// The request that an answer of this side is for; nothing if it was cancelled, for then the peer does not wait for
+    /// one.
+    ///
+    /// # Errors
+    /// If there was no such request, or it was answered.
+    pub(crate) fn answered(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Violation> {
+        match self.checker.awaiting(Direction::Send, id) {
+            Awaiting::Request(request) => Ok(Some(request)),
+            Awaiting::Retired | Awaiting::Refused => {
+                // Keeps count, so that the id is free of its past.
+                let _ = self.checker.stray_reply(Direction::Send, id);
+                Ok(None)
+            }
+            Awaiting::Completed | Awaiting::Unknown => {
+                self.checker.stray_reply(Direction::Send, id).map(|_| None)
+            }
+        }
+    }
+
+    /// Whether a notification of this side is a report on a request of the peer, by its token.
+    pub(crate) fn is_report(&self, message: MessageIndex, token: Option<&Token>, written: &str) -> bool {
+        let keys = Names::keys(&self.protocol, message, None, Some(written));
+        token.is_some_and(|token| self.checker.is_report(Direction::Send, message, token, &keys))
+    }
+
+    /// The state in which a message of the peer is a step of a linear channel now, if it is one.
+    pub(crate) fn stepped_from(&self, message: MessageIndex) -> Option<Text> {
+        let is_step = |edge: &Edge| matches!(edge.action, Action::Step(_));
+        let mut states = self.checker.states().iter().filter_map(|state| self.state(*state));
+        let here = states.find(|state| state.edge(Direction::Receive, message).is_some_and(is_step));
+        here.map(|state| state.name.clone())
+    }
+
+    /// Whether a linear request of the peer that is refused leaves its channel where it was before. A refusal with a branch
+    /// of its own leads on, and the value that has not seen the request could not follow.
+    pub(crate) fn is_undone_by_refusal(&self, request: MessageIndex, kind: StepKind) -> bool {
+        let StepKind::Linear { from, to } = kind else { return false };
+        let refusal = self.refusal_of(request);
+        let asked = self.state(to);
+        let edge = refusal.zip(asked).and_then(|(refusal, asked)| asked.edge(Direction::Send, refusal));
+        edge.is_some_and(|edge| edge.action == Action::Step(from))
     }
 
     /// Judges a reply to a request that does not run.

@@ -1,8 +1,30 @@
-//! The error that answers a request which the protocol does not permit.
+//! The errors that answer requests which the protocol does not permit, or which will not be worked on.
 
+use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{Expected, Violation, ViolationKind};
 
+use super::Rules;
 use crate::jsonrpc::RpcError;
+use crate::report::DropReason;
+
+impl Rules {
+    /// The error that tells a peer that a request will not be worked on.
+    pub(crate) fn not_worked_on(&self, message: MessageIndex, cause: DropReason) -> RpcError {
+        match cause {
+            DropReason::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
+            DropReason::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
+            DropReason::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
+            DropReason::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
+            DropReason::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
+            DropReason::Unattended => RpcError::method_not_found(&self.method(message)),
+            DropReason::Abandoned
+            | DropReason::Closed
+            | DropReason::PassedOver
+            | DropReason::PeerClosed
+            | DropReason::IdInUse => RpcError::internal_error("the request was dropped unanswered"),
+        }
+    }
+}
 
 /// The error that tells a peer of a refused request: the sentence, and the same as data.
 pub(crate) fn refusal(violation: &Violation) -> RpcError {

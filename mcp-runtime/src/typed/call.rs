@@ -287,7 +287,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
             engine.rules().check_within(message, written, within)?;
             let id = opens.ask(engine, caller, message, written, progress)?;
             if let Some(waiting) = waiting {
-                engine.limit_call(id, waiting.started, timeouts);
+                engine.calls().limit_call(id, waiting.started, timeouts);
             }
             if let Some(cancelling) = &mut cancelling {
                 **cancelling = Cancelling::Sent(id);
@@ -329,7 +329,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         if let Ok(id) = asked {
             if self.timeouts.is_limited() {
                 let waiting = self.waiting.get_or_insert_with(|| WaitingCall { started: now(), alarm: None });
-                engine.limit_call(id, waiting.started, self.timeouts);
+                engine.calls().limit_call(id, waiting.started, self.timeouts);
             }
             if let Some(cancelling) = &mut cancelling {
                 **cancelling = Cancelling::Sent(id);
@@ -341,7 +341,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
 
     /// Waits for the next report on a call that was written.
     pub(super) fn poll_report(&mut self, context: &Context<'_>, id: i64) -> Poll<Option<Box<str>>> {
-        self.link.with(|engine| engine.poll_progress(context, id))
+        self.link.with(|engine| engine.calls().poll_progress(context, id))
     }
 
     /// Reports progress that cannot be decoded.
@@ -398,11 +398,11 @@ impl<T, C, G> Future for Call<'_, T, C, G> {
                 Opens::Nothing | Opens::SubSession | Opens::Step => None,
             };
             let polled = call.poll_written_then(context, |engine, caller, id| {
-                let polled = engine.poll_call(caller, context, id);
+                let polled = engine.calls().poll_call(caller, context, id);
                 if matches!(polled, Poll::Ready(Sent::Done(Ok(_))))
                     && let Some((sub_session, on_progress)) = listener.take()
                 {
-                    engine.listen_to(sub_session, on_progress);
+                    engine.inbox().listen_to(sub_session, on_progress);
                 }
                 polled
             });

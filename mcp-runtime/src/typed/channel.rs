@@ -68,7 +68,8 @@ impl Channel {
 
     /// Why a value of a sub-session can send nothing any more, if that is so.
     pub(super) fn sub_session_over(&self) -> Option<Error> {
-        self.sub_session.and_then(|sub_session| self.link.with(|engine| engine.sub_session_over(sub_session)))
+        self.sub_session
+            .and_then(|sub_session| self.link.with(|engine| engine.inbox().sub_session_over(sub_session)))
     }
 
     pub(crate) fn role(&self) -> Option<&Role> {

@@ -107,7 +107,7 @@ impl Context {
     /// Returns the error with which a handler answers that has given up because the peer has cancelled the request: with
     /// the code that the protocol has for that, if the reply follows a cancel.
     pub fn cancelled_error(&self) -> RpcError {
-        self.link.with(|engine| engine.cancelled_error())
+        self.link.with(|engine| engine.rules().cancelled_error())
     }
 
     /// Returns whether the peer has cancelled the request, or the session has ended.

@@ -50,7 +50,9 @@ impl Handle {
                 Err(self.link.with(|engine| engine.rules().checker().over(message)))
             }
             Some(states) => permits(&self.link, &states, message, &self.capabilities()),
-            None => self.link.with(|engine| engine.permits(message, self.within.as_deref())),
+            None => self
+                .link
+                .with(|engine| engine.lifecycle().permits(engine.rules(), message, self.within.as_deref())),
         }
     }
 
@@ -72,7 +74,7 @@ impl Handle {
         self.link.with(|engine| {
             let may = |message: &MessageIndex| {
                 engine.rules().checker().is_replicated(Direction::Send, *message)
-                    && engine.permits(*message, within).is_ok()
+                    && engine.lifecycle().permits(engine.rules(), *message, within).is_ok()
             };
             messages.filter(may).collect()
         })

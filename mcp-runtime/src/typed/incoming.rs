@@ -59,7 +59,7 @@ impl IncomingQueue {
     async fn arrival(&self) -> Option<Arrival> {
         let arrived = {
             let poll = |engine: &mut Engine, context: &task::Context<'_>, waiter: &mut Waiter| {
-                engine.poll_incoming(context, waiter, self.scope)
+                engine.inbox().poll_incoming(context, waiter, self.scope)
             };
             self.link.wait(poll).await?
         };
@@ -126,7 +126,7 @@ impl IncomingQueue {
             let _ = handlers.poll_done(context);
             let (requests, notified) = (handlers.requests.len(), !handlers.notifications.is_empty());
             let served =
-                self.link.with(|engine| engine.poll_served(context, waiter, key, requests, notified));
+                self.link.with(|engine| engine.inbox().poll_served(context, waiter, key, requests, notified));
             match ready!(served) {
                 Some(arrived) => self.begin(context, dispatch, handlers, arrived),
                 None => return Poll::Ready(()),
@@ -242,14 +242,14 @@ struct DispatcherGuard {
 
 impl DispatcherGuard {
     fn new(link: Link, scope: Scope) -> DispatcherGuard {
-        let key = link.with(|engine| engine.dispatcher_began(scope));
+        let key = link.with(|engine| engine.inbox().dispatcher_began(scope));
         DispatcherGuard { link, key }
     }
 }
 
 impl Drop for DispatcherGuard {
     fn drop(&mut self) {
-        self.link.with(|engine| engine.dispatcher_left(self.key));
+        self.link.with(|engine| engine.inbox().dispatcher_left(self.key));
     }
 }
 

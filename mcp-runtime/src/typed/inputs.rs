@@ -265,7 +265,7 @@ impl Session {
         let Session { channel, waiter, .. } = self;
         let judge = |input: &LinearInput| channel.judge(wanted, input);
         let taken = ready!(channel.link.speak(|engine, caller| {
-            engine.poll_input(caller, context, waiter, channel.sub_session, judge)
+            engine.inbox().poll_input(caller, context, waiter, channel.sub_session, judge)
         }))?;
         if taken.is_none() {
             // A program that learns that the peer has closed may exit at once, and the peer would not receive its

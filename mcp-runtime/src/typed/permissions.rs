@@ -31,7 +31,7 @@ fn may_send(
     message: MessageIndex,
     within: &Capabilities,
 ) -> Result<(), Violation> {
-    engine.not_over(message)?;
+    engine.lifecycle().not_over(engine.rules(), message)?;
     // What belongs to a running exchange is known at the wire only.
     let wire = engine.rules().checker();
     let is_correlated = wire.protocol().message(message).is_some_and(|message| match message.kind {

@@ -68,7 +68,7 @@ pub async fn first_readable(readables: &[&dyn Readable]) -> usize {
     }
     poll_fn(|context| {
         for Group { link, places, sources, waiter } in &mut sessions {
-            let first = link.with(|engine| engine.poll_readable(context, waiter, sources));
+            let first = link.with(|engine| engine.inbox().poll_readable(context, waiter, sources));
             if let Poll::Ready(first) = first {
                 return Poll::Ready(places.get(first).copied().unwrap_or_default());
             }

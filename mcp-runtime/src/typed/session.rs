@@ -110,7 +110,7 @@ impl Session {
         let part = |state| Session::part(link.clone(), within.clone(), sub_session, state);
         let mut parts: Vec<Session> = parts.into_iter().map(part).collect();
         link.with(|engine| match sub_session {
-            Some(sub_session) => engine.sub_session_value_gone(sub_session),
+            Some(sub_session) => engine.inbox().sub_session_value_gone(sub_session),
             None => engine.value_gone(),
         });
         // The request that has opened a sub-session is open in its first channel; no other is open where channels start.
@@ -122,7 +122,7 @@ impl Session {
 
     fn part(link: Link, within: Within, sub_session: Option<SubSessionNumber>, state: StateIndex) -> Session {
         link.with(|engine| match sub_session {
-            Some(sub_session) => engine.sub_session_value_made(sub_session),
+            Some(sub_session) => engine.inbox().sub_session_value_made(sub_session),
             None => engine.value_made(),
         });
         let channel = Channel::part(link, within, sub_session, state);

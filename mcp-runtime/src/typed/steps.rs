@@ -79,7 +79,7 @@ impl Session {
         let open = self.open.id_of(request);
         let (link, sub_session) = (&self.channel.link, self.channel.sub_session);
         let waits = link.wait_as(|engine, caller, context, waiter| {
-            match sub_session.and_then(|sub_session| engine.sub_session_over(sub_session)) {
+            match sub_session.and_then(|sub_session| engine.inbox().sub_session_over(sub_session)) {
                 // Another session may have a request with the same id.
                 Some(_) => Poll::Ready(()),
                 None => engine.poll_cancelled(caller, context, waiter, open),
@@ -179,7 +179,11 @@ impl Session {
         if let Some(id) = self.open.abandoned() {
             // The abandoned reply itself is ignored; only the end of the session matters.
             let Session { channel, waiter, .. } = &mut *self;
-            ready!(channel.link.speak(|engine, caller| engine.poll_abandoned(caller, context, waiter, id)))?;
+            ready!(
+                channel
+                    .link
+                    .speak(|engine, caller| engine.calls().poll_abandoned(caller, context, waiter, id))
+            )?;
             self.open.abandon(None);
         }
         Poll::Ready(Ok(()))
@@ -189,9 +193,11 @@ impl Session {
     fn not_here(&self, message: MessageIndex) -> Error {
         match self.permits(message) {
             Err(violation) => Error::NotPermitted(violation),
-            Ok(()) => {
-                self.channel.link.speak(|engine, caller| engine.closed(caller)).unwrap_or(Error::Closed)
-            }
+            Ok(()) => self
+                .channel
+                .link
+                .speak(|engine, caller| engine.lifecycle().closed(caller))
+                .unwrap_or(Error::Closed),
         }
     }
 

@@ -355,3 +355,61 @@ pub(crate) enum Sent {
     /// A report came in; there may be more.
     Progress(Box<str>),
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::owners::mailboxes::Mailboxes;
+
+    const MESSAGE: MessageIndex = MessageIndex(0);
+
+    fn begun(calls: &mut Calls, wants_progress: bool) -> i64 {
+        let id = calls.next_id();
+        calls.use_id();
+        calls.begin(id, MESSAGE, wants_progress, false, None);
+        id
+    }
+
+    #[test]
+    fn the_oldest_progress_goes_first_and_is_not_notified_twice() {
+        let (mut calls, mut mailboxes) = (Calls::default(), Mailboxes::default());
+        calls.start_ids_at(5);
+        let (id, key) = (begun(&mut calls, false), mailboxes.open());
+        let none = || Ok(Permit::default());
+        assert!(id == 5 && matches!(calls.add_progress(id, 1, "1", none(), 1), Progress::Unwanted));
+        calls.give_to(id, key);
+        let first = calls.add_progress(id, 2, "2", none(), 1);
+        assert!(matches!(first, Progress::Queued { is_first: true, notify: Some(_) }));
+        let second = calls.add_progress(id, 3, "3", none(), 1);
+        assert!(matches!(second, Progress::Queued { is_first: true, notify: None }));
+        assert!(calls.next(id).is_some_and(|next| next.came == 3 && next.is_ordered));
+        assert_eq!(calls.take_progress(id).as_deref(), Some("3"));
+        assert!(calls.next(id).is_none() && calls.of_mailbox(key) == [5]);
+        assert!(matches!(calls.add_progress(9, 4, "4", none(), 1), Progress::NoCall));
+    }
+
+    #[test]
+    fn a_call_is_complete_once_and_over_when_its_result_is_taken() {
+        let (mut calls, mut effects) = (Calls::default(), Effects::default());
+        let (one, two) = (begun(&mut calls, false), begun(&mut calls, false));
+        assert!(calls.is_repeatable(one) == Some(true) && calls.running(one) == Some(MESSAGE));
+        assert!(calls.complete(one, Err(Error::Cancelled), 0).is_some());
+        assert!(calls.complete(one, Err(Error::Closed), 0).is_none(), "the first result counts");
+        assert!(calls.is_complete(one) && calls.is_repeatable(one) == Some(false));
+        assert!(calls.running(one).is_none() && calls.take_next(two).is_none());
+        assert!(matches!(calls.take_next(one), Some(Sent::Done(Err(Error::Cancelled)))));
+        assert!(!calls.has(one) && !calls.wait(one, &Context::from_waker(Waker::noop()), &mut effects));
+    }
+
+    #[test]
+    fn at_the_end_calls_fail_and_nothing_is_abandoned() {
+        let (mut calls, mut effects) = (Calls::default(), Effects::default());
+        let id = begun(&mut calls, false);
+        calls.abandon(8);
+        calls.abandon(9);
+        calls.keep_abandoned(|id| id == 9);
+        assert!(!calls.take_abandoned(8) && calls.is_abandoned(9));
+        assert!(calls.fail_all(&Error::Closed, &mut effects).is_empty(), "no mailbox waits for it");
+        assert!(calls.is_complete(id) && !calls.is_abandoned(9));
+    }
+}

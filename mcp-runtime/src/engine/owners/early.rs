@@ -3,10 +3,13 @@
 use std::collections::VecDeque;
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::StateIndex;
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
 
+use super::context::Inbound;
 use crate::driver::{Extension, RequestTag};
 use crate::options::Options;
+use crate::rules::Rules;
+use crate::rules::names::id_at;
 
 /// What a held message takes in addition to its text.
 const OVERHEAD: usize = 128;
@@ -52,6 +55,48 @@ impl EarlyMessages {
         self.held.is_empty()
     }
 
+    /// Whether a request comes too early, or has the id of one that did.
+    pub(crate) fn is_early_request(
+        &self,
+        rules: &Rules,
+        inbound: Inbound<'_>,
+        message: MessageIndex,
+        id: &RequestId,
+    ) -> bool {
+        // The replies of a batch wait for one another, so what is too early in one is refused at once.
+        inbound.batch.is_none() && (self.has(id) || rules.checker().is_early(Direction::Receive, message))
+    }
+
+    /// Whether a notification comes too early, or cancels a request that did.
+    pub(crate) fn is_early_notification(
+        &self,
+        rules: &Rules,
+        inbound: Inbound<'_>,
+        message: MessageIndex,
+        cancels: Option<&RequestId>,
+    ) -> bool {
+        inbound.batch.is_none()
+            && (cancels.is_some_and(|id| self.has(id))
+                || rules.checker().is_early(Direction::Receive, message))
+    }
+
+    /// Whether a message that was held is early still.
+    pub(crate) fn is_early_still(&self, rules: &Rules, inbound: Inbound<'_>, early: &EarlyMessage) -> bool {
+        let EarlyMessage { id, method, params, .. } = early;
+        let params = params.as_deref();
+        let Some(message) = rules.read_as(Direction::Receive, id.is_some(), method, params) else {
+            return false;
+        };
+        match id {
+            Some(id) => self.is_early_request(rules, inbound, message, id),
+            None => {
+                let cancels = rules.message(message).and_then(|table| table.cancels.as_ref());
+                let cancelled = cancels.and_then(|cancels| id_at(params, &cancels.id));
+                self.is_early_notification(rules, inbound, message, cancelled.as_ref())
+            }
+        }
+    }
+
     /// Whether a request with this id is held.
     pub(crate) fn has(&self, id: &RequestId) -> bool {
         self.held.iter().any(|message| message.id.as_ref() == Some(id))
@@ -74,6 +119,11 @@ impl EarlyMessages {
             self.states = states.to_vec();
         }
         Ok(())
+    }
+
+    /// None is wanted any more.
+    pub(crate) fn clear(&mut self) {
+        *self = EarlyMessages::default();
     }
 
     /// Whether there are any that may not be early any more.

@@ -7,8 +7,8 @@ use mcp_protocol_machine::protocol::MessageIndex;
 
 use super::replicated::Arrived;
 use super::wakers::Waiting;
-use crate::budget::{Exhausted, Permit};
-use crate::error::{DisconnectReason, Error};
+use crate::budget::Permit;
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
 /// A linear input.
@@ -33,6 +33,21 @@ impl LinearInput {
     pub(crate) fn of(arrived: Arrived, negotiation: Option<Box<Error>>) -> LinearInput {
         let Arrived { message, id, payload, permit, came, .. } = arrived;
         LinearInput { message, id, answers: None, body: Body::Payload(payload), negotiation, permit, came }
+    }
+
+    /// The reply to a request of this side, where a value takes it.
+    pub(crate) fn reply(
+        message: MessageIndex,
+        request: &RequestId,
+        body: Body,
+        negotiation: Option<Box<Error>>,
+        came: u64,
+    ) -> LinearInput {
+        let answers = match request {
+            RequestId::Number(number) => Some(*number),
+            RequestId::Text(_) => None,
+        };
+        LinearInput { message, id: None, answers, body, negotiation, permit: Permit::default(), came }
     }
 
     /// What came on a replicated channel of a sub-session.
@@ -175,20 +190,6 @@ impl InputQueue {
     /// The tasks that wait for an input.
     pub(crate) fn waiting(&mut self) -> &mut Waiting {
         &mut self.waiting
-    }
-}
-
-/// Why an input cannot be kept: so many wait already, or there is no room for its bytes.
-pub(crate) fn too_much(
-    input: &LinearInput,
-    waiting: usize,
-    exhausted: Option<Exhausted>,
-) -> DisconnectReason {
-    match exhausted {
-        Some(Exhausted { name, limit, .. }) => {
-            DisconnectReason::InputTooLarge { bytes: input.length(), setting: name, limit }
-        }
-        None => DisconnectReason::InputFull(waiting),
     }
 }
 

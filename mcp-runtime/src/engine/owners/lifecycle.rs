@@ -1,4 +1,4 @@
-//! How far a session has come to its end.
+//! How a session began, which epoch it is in, and how far it has come to its end.
 //!
 //! ```text
 //!            peer closes               last answer, or grace period over
@@ -17,16 +17,26 @@
 
 use std::time::{Duration, Instant};
 
+use mcp_protocol_machine::protocol::{Direction, Kind, Message, MessageIndex};
+use mcp_protocol_machine::{Capabilities, Violation};
+
+use super::context::Caller;
 use super::wakers::Waiting;
 use crate::driver::Outcome;
+use crate::epoch::Epoch;
 use crate::error::{DisconnectReason, Error};
+use crate::rules::Rules;
 
-/// How far a session has come to its end.
+/// How a session began, which epoch it is in, and how far it has come to its end.
 ///
 /// Invariant: stages follow each other as the drawing above says, and the transport goes only from writing to written
-/// or released, and to gone.
+/// or released, and to gone. Epochs only grow.
 #[derive(Debug, Default)]
 pub(crate) struct Lifecycle {
+    /// The session was begun elsewhere.
+    resumed: bool,
+    /// Changes when the transport reconnects.
+    epoch: Epoch,
     stage: Stage,
     /// How many session values there are.
     values: usize,
@@ -116,6 +126,58 @@ impl Grace {
 }
 
 impl Lifecycle {
+    /// The session was begun elsewhere.
+    pub(crate) fn resume(&mut self) {
+        self.resumed = true;
+    }
+
+    /// Whether the session was begun elsewhere.
+    pub(crate) fn is_resumed(&self) -> bool {
+        self.resumed
+    }
+
+    /// The present epoch.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// The transport has reconnected.
+    pub(crate) fn reconnected(&mut self) {
+        self.epoch = self.epoch.next();
+    }
+
+    /// Whether the epoch in which a caller may speak is over.
+    pub(crate) fn is_lost(&self, caller: Caller) -> bool {
+        caller.epoch().is_some_and(|epoch| epoch != self.epoch)
+    }
+
+    /// Why a caller can send nothing any more, if that is so.
+    pub(crate) fn closed(&self, caller: Caller) -> Option<Error> {
+        if self.is_live() && self.is_lost(caller) {
+            return Some(Error::SessionReplaced);
+        }
+        self.error()
+    }
+
+    /// Whether a message can be sent at all any more. Answers can for a while after the peer has said everything.
+    pub(crate) fn not_over(&self, rules: &Rules, message: MessageIndex) -> Result<(), Violation> {
+        let answers = |table: &Message| matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. });
+        let may_answer = || !self.is_over() && rules.message(message).is_some_and(answers);
+        if self.is_open() || may_answer() { Ok(()) } else { Err(rules.checker().over(message)) }
+    }
+
+    /// Whether a message may be sent now, by the wire's state, with no more than these capabilities.
+    pub(crate) fn permits(
+        &self,
+        rules: &Rules,
+        message: MessageIndex,
+        within: Option<&Capabilities>,
+    ) -> Result<(), Violation> {
+        self.not_over(rules, message)?;
+        let all = Capabilities::unknown();
+        rules.checker().permits_if(Direction::Send, message, within.unwrap_or(&all), |_| false)
+    }
+
     /// There is one more session value.
     pub(crate) fn value_made(&mut self) {
         self.values += 1;
@@ -314,6 +376,19 @@ mod tests {
         assert_eq!(life.tick(now + SECOND, PERIODS), Tick::Expired);
         life.end(SessionEnd::Disconnected(DisconnectReason::PeerClosed));
         assert!(life.is_over() && life.is_disconnected() && life.deadline(Some(now)).is_none());
+    }
+
+    #[test]
+    fn a_caller_of_an_earlier_epoch_can_say_nothing() {
+        let mut life = Lifecycle::default();
+        let caller = Caller::new(Some(life.epoch()), None);
+        assert!(!life.is_lost(caller) && life.closed(caller).is_none());
+        life.reconnected();
+        assert!(life.is_lost(caller) && !life.is_lost(Caller::ANY));
+        assert!(matches!(life.closed(caller), Some(Error::SessionReplaced)));
+        assert!(life.closed(Caller::ANY).is_none());
+        life.end(SessionEnd::Closed);
+        assert!(matches!(life.closed(caller), Some(Error::Closed)), "the end of the session weighs more");
     }
 
     #[test]

@@ -86,6 +86,13 @@ pub(crate) enum Held {
     Mailbox(MailboxId),
 }
 
+impl Held {
+    /// The task that waits for an input of the linear channels, or of a sub-session.
+    pub(crate) fn of_value(sub_session: Option<SubSessionNumber>) -> Held {
+        sub_session.map_or(Held::Linear, Held::SubSession)
+    }
+}
+
 /// What has reached the program, and what has not.
 ///
 /// The *barrier* is the number of the first message that has not: what came before it is free, what came after it is
@@ -154,6 +161,7 @@ impl Order {
     }
 
     /// The place of the input that a dispatcher takes next, with so many handlers at most.
+    #[inline]
     pub(crate) fn next_for(
         &mut self,
         key: DispatcherKey,
@@ -173,6 +181,7 @@ impl Order {
     }
 
     /// The number of the first message that has not reached the program.
+    #[inline]
     pub(crate) fn barrier(&self, inputs: &ReplicatedQueue, most: usize) -> u64 {
         if self.dispatchers.is_empty() {
             return NO_BARRIER;

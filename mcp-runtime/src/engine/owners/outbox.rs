@@ -2,6 +2,8 @@
 
 use std::task::Waker;
 
+use mcp_protocol_machine::RequestId;
+
 use super::wakers::{Effects, Waiting};
 use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag};
 use crate::epoch::Epoch;
@@ -109,6 +111,20 @@ impl Outbox {
         }
     }
 
+    /// A request of the peer is settled.
+    pub(crate) fn settled(&mut self, tag: Option<RequestTag>, effects: &mut Effects) {
+        if let Some(tag) = tag {
+            self.note(OutletNotice::Settled(tag), effects);
+        }
+    }
+
+    /// No task waits for the reply to a request of this side any more.
+    pub(crate) fn not_awaited(&mut self, id: &RequestId, effects: &mut Effects) {
+        if let RequestId::Number(id) = id {
+            self.note(OutletNotice::NotAwaited(*id), effects);
+        }
+    }
+
     /// The transport has written something.
     pub(crate) fn wrote(&mut self) {
         self.with_outlet = self.outlet.as_ref().map_or(0, |outlet| outlet.waiting());
@@ -144,5 +160,89 @@ impl Outbox {
         self.outlet = None;
         self.with_outlet = 0;
         self.routes = false;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Keeps what it was given, in order.
+    #[derive(Clone, Debug, Default)]
+    struct Kept {
+        routes: bool,
+        seen: Arc<Mutex<Vec<String>>>,
+    }
+
+    impl Outlet for Kept {
+        fn take(&mut self, outgoing: Outgoing<'_>, _: &mut dyn FnMut(Waker)) -> usize {
+            self.seen.lock().unwrap().push(String::from_utf8_lossy(outgoing.message).into_owned());
+            self.waiting()
+        }
+
+        fn note(&mut self, notice: OutletNotice, _: &mut dyn FnMut(Waker)) {
+            self.seen.lock().unwrap().push(format!("{notice:?}"));
+        }
+
+        fn waiting(&self) -> usize {
+            self.seen.lock().unwrap().iter().map(String::len).sum()
+        }
+
+        fn routes(&self) -> bool {
+            self.routes
+        }
+    }
+
+    fn say(outbox: &mut Outbox, text: &str, effects: &mut Effects) {
+        outbox.composing().extend_from_slice(text.as_bytes());
+        outbox.composing().push(b'\n');
+        outbox.said(MessageKind::Error, None, Epoch::FIRST, effects);
+    }
+
+    #[test]
+    fn what_was_said_before_there_was_an_outlet_goes_first() {
+        let (mut outbox, mut effects, kept) = (Outbox::default(), Effects::default(), Kept::default());
+        say(&mut outbox, "one", &mut effects);
+        say(&mut outbox, "two", &mut effects);
+        assert!(outbox.waits_for_outlet() && outbox.unwritten() == 8);
+        outbox.attach(Box::new(kept.clone()), &mut effects);
+        say(&mut outbox, "three", &mut effects);
+        assert_eq!(*kept.seen.lock().unwrap(), ["one", "two", "three"]);
+        assert!(!outbox.waits_for_outlet() && outbox.unwritten() == 11, "what waits is with the outlet");
+        kept.seen.lock().unwrap().clear();
+        outbox.wrote();
+        assert_eq!(outbox.unwritten(), 0);
+    }
+
+    #[test]
+    fn only_an_outlet_that_routes_learns_of_requests() {
+        for routes in [false, true] {
+            let (mut outbox, mut effects) = (Outbox::default(), Effects::default());
+            let kept = Kept { routes, ..Kept::default() };
+            assert!(outbox.may_route(), "that is not known yet");
+            outbox.attach(Box::new(kept.clone()), &mut effects);
+            assert_eq!(outbox.may_route(), routes);
+            outbox.settled(Some(RequestTag(1)), &mut effects);
+            outbox.settled(None, &mut effects);
+            outbox.not_awaited(&RequestId::Number(2), &mut effects);
+            outbox.not_awaited(&RequestId::Text("theirs".into()), &mut effects);
+            let expected: &[&str] = if routes { &["Settled(RequestTag(1))", "NotAwaited(2)"] } else { &[] };
+            assert_eq!(*kept.seen.lock().unwrap(), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_discarded_is_not_said_later() {
+        let (mut outbox, mut effects, kept) = (Outbox::default(), Effects::default(), Kept::default());
+        say(&mut outbox, "lost", &mut effects);
+        outbox.discard(&mut effects);
+        assert_eq!(outbox.unwritten(), 0);
+        outbox.attach(Box::new(kept.clone()), &mut effects);
+        outbox.discard(&mut effects);
+        assert_eq!(*kept.seen.lock().unwrap(), ["Discarded"]);
+        outbox.transport_gone();
+        assert_eq!(outbox.unwritten(), 0);
     }
 }

@@ -1,13 +1,18 @@
-//! Requests of the peer that this side has to answer.
+//! Requests of the peer that this side has to answer: one by one, or those of a batch together.
 
 use std::task::Context;
+use std::time::{Duration, Instant};
 
-use mcp_protocol_machine::{IdTable, RequestId, SubSessionNumber};
+use mcp_protocol_machine::protocol::Direction;
+use mcp_protocol_machine::{Awaiting, IdTable, RequestId, Step, StepKind, SubSessionNumber};
 
-use super::batches::ReplyTo;
+use super::batches::{Batch, BatchKey, Batches, ReplyTo};
 use super::mailboxes::MailboxId;
+use super::rate::Bucket;
 use super::wakers::{Effects, Waiter, Waiting};
 use crate::driver::RequestTag;
+use crate::options::RateLimit;
+use crate::rules::Rules;
 
 /// What answers a request of the peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,12 +25,24 @@ pub(crate) enum AnsweredBy {
     Handler,
 }
 
+impl AnsweredBy {
+    /// What answers a request that was this step.
+    pub(crate) fn of(step: &Step) -> AnsweredBy {
+        match (step.kind, step.sub_session) {
+            (StepKind::Linear { .. }, _) => AnsweredBy::Channel,
+            (_, Some(sub_session)) => AnsweredBy::SubSession(sub_session),
+            (StepKind::Spawned { within: Some(outer), .. }, None) => AnsweredBy::SubSession(outer),
+            (_, None) => AnsweredBy::Handler,
+        }
+    }
+}
+
 /// A request of the peer that this side has not answered.
 #[derive(Debug)]
 pub(crate) struct Owed {
     pub(crate) answered_by: AnsweredBy,
     /// The session without types that answers it, if one does.
-    pub(crate) mailbox: Option<MailboxId>,
+    mailbox: Option<MailboxId>,
     /// What the last report on it said of its progress.
     progress: Option<f64>,
     cancelled: bool,
@@ -38,10 +55,15 @@ pub(crate) struct Owed {
 /// The requests of the peer that this side has not answered.
 ///
 /// Invariants: a request stands here from when it is accepted until it has its reply, or none is wanted and its handler
-/// is done. Whatever removes one wakes the tasks that work on it. A cancelled request has no place for its reply.
+/// is done. Whatever removes one wakes the tasks that work on it. A cancelled request has no place for its reply. A batch
+/// waits for as many replies as requests of it have a place for theirs.
 #[derive(Debug, Default)]
 pub(crate) struct OwedReplies {
     requests: IdTable<RequestId, Owed>,
+    /// Replies that wait for one another.
+    batches: Batches,
+    /// What is left of the rate at which the peer may ask.
+    rate: Bucket,
 }
 
 impl OwedReplies {
@@ -57,11 +79,62 @@ impl OwedReplies {
         self.requests.contains_key(id)
     }
 
-    /// A request was accepted.
+    /// A request was accepted. The replies of its batch wait for its reply, too.
     pub(crate) fn begin(&mut self, id: RequestId, answered_by: AnsweredBy, to: ReplyTo) {
+        if let Some(batch) = to.batch {
+            self.batches.join(batch);
+        }
         let waiting = Waiting::default();
         let owed = Owed { answered_by, mailbox: None, progress: None, cancelled: false, waiting, to };
         self.requests.insert(id, owed);
+    }
+
+    /// Counts a request against the rate at which the peer may ask; tells how long it had to wait if that is too high.
+    pub(crate) fn count(&mut self, rate: RateLimit, now: Instant) -> Result<(), Duration> {
+        self.rate.take(rate, now)
+    }
+
+    /// A batch came. It is answered only once it is left as often as it was joined, and once more.
+    pub(crate) fn begin_batch(&mut self, tag: Option<RequestTag>) -> BatchKey {
+        self.batches.begin(tag)
+    }
+
+    /// Whether a result of that many bytes may wait in its batch with what waits already.
+    pub(crate) fn has_room(&self, to: ReplyTo, bytes: usize, most: usize) -> bool {
+        self.batches.has_room(to, bytes, most)
+    }
+
+    /// Writes a reply into its batch; `false` if there is none, and the reply goes straight to the peer.
+    pub(crate) fn write_into_batch(&mut self, to: ReplyTo, write: impl FnOnce(&mut Vec<u8>)) -> bool {
+        self.batches.write(to.batch, write)
+    }
+
+    /// A request of a batch is answered, or will not be. Returns the batch if that was the last one.
+    pub(crate) fn leave_batch(&mut self, key: Option<BatchKey>) -> Option<Batch> {
+        self.batches.leave(key?)
+    }
+
+    /// Takes all batches with what was replied so far.
+    pub(crate) fn take_batches(&mut self) -> impl Iterator<Item = Batch> {
+        self.batches.take_all()
+    }
+
+    /// How many bytes of replies wait for other replies.
+    pub(crate) fn waiting_bytes(&self) -> usize {
+        self.batches.bytes()
+    }
+
+    /// The requests in addition to the linear channels that a mailbox holds.
+    pub(crate) fn held_by(&self, key: MailboxId) -> Vec<RequestId> {
+        self.ids(|owed| owed.mailbox == Some(key) && owed.answered_by != AnsweredBy::Channel)
+    }
+
+    /// Whether a mailbox may answer a request: it holds it, or nothing does any more.
+    pub(crate) fn may_answer(&self, rules: &Rules, id: &RequestId, key: MailboxId) -> bool {
+        match self.requests.get(id) {
+            Some(owed) => owed.mailbox == Some(key),
+            None => rules.checker().awaiting(Direction::Send, id) == Awaiting::Retired,
+        }
     }
 
     /// The ids of the requests that meet a condition, in order.
@@ -99,11 +172,6 @@ impl OwedReplies {
         if let Some(owed) = self.requests.get_mut(id) {
             owed.answered_by = AnsweredBy::SubSession(sub_session);
         }
-    }
-
-    /// The mailbox that holds a request, if one does. `None`: the request is not owed a reply.
-    pub(crate) fn holder(&self, id: &RequestId) -> Option<Option<MailboxId>> {
-        self.requests.get(id).map(|owed| owed.mailbox)
     }
 
     /// A mailbox holds a request from now on. Returns whether the request is cancelled.
@@ -174,6 +242,7 @@ impl Owed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::owners::mailboxes::Mailboxes;
 
     #[test]
     fn a_request_is_owed_a_reply_until_it_is_ended() {
@@ -192,5 +261,42 @@ mod tests {
         let ended = owed.end_all(|owed| owed.answered_by == AnsweredBy::Channel, &mut effects);
         assert!(matches!(ended.as_slice(), [(id, _)] if *id == third));
         assert_eq!(owed.ids(|_| true), [second]);
+    }
+
+    #[test]
+    fn a_batch_waits_for_the_requests_that_were_accepted_in_it() {
+        let (mut owed, mut effects, mut written) = (OwedReplies::default(), Effects::default(), Vec::new());
+        let to = ReplyTo { batch: Some(owed.begin_batch(None)), tag: None };
+        for number in [1, 2] {
+            owed.begin(RequestId::Number(number), AnsweredBy::Handler, to);
+        }
+        assert!(owed.leave_batch(to.batch).is_none(), "the whole batch was read");
+        let first = owed.take_route(&RequestId::Number(1));
+        assert!(owed.write_into_batch(first, |into| into.extend_from_slice(b"1\n")));
+        assert!(owed.leave_batch(first.batch).is_none() && owed.waiting_bytes() == 2);
+        // The second was cancelled, and gets no reply.
+        let second = owed.take_route(&RequestId::Number(2));
+        assert!(owed.end(&RequestId::Number(2), &mut effects).is_some_and(|ended| ended.to.batch.is_none()));
+        assert!(owed.leave_batch(second.batch).is_some_and(|batch| batch.finish(&mut written)));
+        assert_eq!((written.as_slice(), owed.waiting_bytes()), (b"[1]\n".as_slice(), 0));
+    }
+
+    #[test]
+    fn a_mailbox_holds_what_was_given_to_it() {
+        let (mut owed, mut effects) = (OwedReplies::default(), Effects::default());
+        let mut mailboxes = Mailboxes::default();
+        let (one, other) = (mailboxes.open(), mailboxes.open());
+        let [first, second] = [1, 2].map(RequestId::Number);
+        owed.begin(first.clone(), AnsweredBy::Handler, ReplyTo::default());
+        owed.begin(second.clone(), AnsweredBy::Channel, ReplyTo::default());
+        assert!(!owed.give_to(&first, one) && !owed.give_to(&second, one));
+        assert_eq!(
+            owed.held_by(one),
+            std::slice::from_ref(&first),
+            "the linear channel's is not held in addition"
+        );
+        assert_eq!(owed.cancel(&first, &mut effects), Some(Some(one)));
+        assert!(owed.give_to(&first, other), "it is cancelled");
+        assert_eq!((owed.held_by(one).len(), owed.held_by(other).len()), (0, 1));
     }
 }

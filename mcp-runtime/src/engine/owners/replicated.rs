@@ -81,6 +81,7 @@ impl ReplicatedQueue {
     }
 
     /// Adds an input in its place: what waited for a value that is gone may be older than what waits here.
+    #[inline]
     pub(crate) fn insert(&mut self, arrived: Arrived) {
         // Most sessions have one at a time, and the queue would begin with four places.
         if self.inputs.capacity() == 0 {

@@ -78,6 +78,14 @@ impl SubSessions {
         self.inboxes.get(&sub_session).map(|inbox| inbox.over.as_ref())
     }
 
+    /// Why the value of a sub-session can send nothing any more, if that is so.
+    pub(crate) fn why_over(&self, sub_session: SubSessionNumber) -> Option<Error> {
+        match self.over(sub_session) {
+            Some(over) => over.cloned(),
+            None => Some(Error::Closed),
+        }
+    }
+
     /// A task waits for an input of a sub-session.
     pub(crate) fn register(
         &mut self,

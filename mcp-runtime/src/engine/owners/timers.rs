@@ -37,13 +37,13 @@ pub(crate) enum Alarm {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct AlarmKey(Instant, u64);
 
-/// All alarms, the soonest first.
+/// What time it is, and all alarms, the soonest first.
+///
+/// Invariant: the transport comes back no later than at `promised`, and is woken when an alarm is set that is sooner.
 #[derive(Debug, Default)]
 pub(crate) struct Timers {
     /// The latest instant that the transport has told; the engine has no other clock.
     now: Option<Instant>,
-    /// The transport's task, while it waits for the end of the session or a deadline.
-    driver: Option<Waker>,
     alarms: BTreeMap<AlarmKey, Alarm>,
     next: u64,
     /// When the transport comes back, for all it was told.
@@ -57,17 +57,6 @@ impl Timers {
 
     pub(crate) fn set_now(&mut self, now: Instant) {
         self.now = Some(now);
-    }
-
-    /// Keeps the transport's task, to be woken when the session comes closer to its end or a deadline becomes sooner.
-    pub(crate) fn keep_driver(&mut self, context: &Context<'_>, effects: &mut Effects) {
-        keep(&mut self.driver, context, effects);
-    }
-
-    pub(crate) fn wake_driver(&mut self, effects: &mut Effects) {
-        if let Some(waker) = self.driver.take() {
-            effects.wake(waker);
-        }
     }
 
     /// Asks for the task that polls the alarm to be woken at an instant.
@@ -124,7 +113,7 @@ impl Timers {
     fn set(&mut self, at: Instant, alarm: Alarm, effects: &mut Effects) -> AlarmKey {
         if self.promised.is_none_or(|promised| at < promised) {
             // The transport has gone to sleep until later.
-            self.wake_driver(effects);
+            effects.wake_driver();
         }
         self.insert(at, alarm)
     }
@@ -175,5 +164,63 @@ impl Timers {
     #[cfg(test)]
     pub(crate) fn is_empty(&self) -> bool {
         self.alarms.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn the_transport_is_woken_only_for_what_is_sooner_than_promised() {
+        let (mut timers, mut effects) = (Timers::default(), Effects::default());
+        let now = Instant::now();
+        let mut woken = |timers: &mut Timers, at: Instant| {
+            effects.keep_driver(&Context::from_waker(Waker::noop()));
+            timers.set_alarm(at, &mut effects);
+            effects.take().is_some()
+        };
+        assert!(woken(&mut timers, now + 2 * SECOND), "nothing was promised");
+        let due = timers.first();
+        assert_eq!(timers.promise(due), Some(now + 2 * SECOND));
+        assert!(!woken(&mut timers, now + 3 * SECOND));
+        assert!(woken(&mut timers, now + SECOND));
+        assert_eq!(timers.promise(Some(now + SECOND)), Some(now + SECOND));
+        assert_eq!(timers.promise(None), Some(now + SECOND), "a promise is kept");
+        timers.kept(now + SECOND);
+        assert_eq!(timers.promise(None), None);
+    }
+
+    #[test]
+    fn alarms_ring_in_their_order_and_once() {
+        let (mut timers, mut effects, now) = (Timers::default(), Effects::default(), Instant::now());
+        let late = timers.set_alarm(now + SECOND, &mut effects);
+        let timeouts = CallTimeouts { most: Some(SECOND / 2), ..CallTimeouts::default() };
+        let clock = timers.start(7, now, timeouts, &mut effects);
+        assert!(clock.is_some() && timers.take_due(now).is_none());
+        assert!(timers.poll_alarm(late, &Context::from_waker(Waker::noop()), &mut effects).is_pending());
+        assert!(matches!(timers.take_due(now + SECOND), Some(Alarm::Call(7))));
+        assert!(matches!(timers.take_due(now + SECOND), Some(Alarm::Task(Some(_)))));
+        assert!(timers.take_due(now + SECOND).is_none());
+        assert!(timers.poll_alarm(late, &Context::from_waker(Waker::noop()), &mut effects).is_ready());
+        assert!(timers.start(8, now, CallTimeouts::default(), &mut effects).is_none(), "it has no end");
+    }
+
+    #[test]
+    fn a_report_starts_the_time_again_and_not_the_whole() {
+        let (mut timers, mut effects, now) = (Timers::default(), Effects::default(), Instant::now());
+        let timeouts =
+            CallTimeouts { timeout: Some(SECOND), most: Some(2 * SECOND), reset_on_progress: true };
+        let mut clock = timers.start(7, now, timeouts, &mut effects).unwrap();
+        timers.set_now(now + SECOND / 2);
+        timers.restart(7, &mut clock);
+        assert_eq!(timers.first(), Some(now + SECOND / 2 + SECOND));
+        timers.set_now(now + SECOND + SECOND / 4);
+        timers.restart(7, &mut clock);
+        assert_eq!(timers.first(), Some(now + 2 * SECOND), "the whole time is not longer");
+        timers.stop(Some(clock));
+        assert!(timers.is_empty());
     }
 }

@@ -12,13 +12,17 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
-use mcp_protocol_machine::protocol::{Direction, Protocol, Side, StateIndex, Text};
-use mcp_protocol_machine::{RequestId, SubSessionNumber};
+use mcp_protocol_machine::protocol::{Direction, MessageIndex, Protocol, Side, StateIndex, Text};
+use mcp_protocol_machine::{RequestId, Step, StepKind, SubSessionNumber};
 use tracing::{Level, Span, field};
+
+use super::lifecycle::Lifecycle;
+use crate::error::Error;
+use crate::rules::Rules;
 
 /// Something to be recorded.
 #[derive(Debug)]
-pub(crate) enum Trace {
+enum Trace {
     /// A request was sent or has come.
     Asked { from: Direction, id: RequestId, method: Text },
     /// An exchange is over.
@@ -44,8 +48,70 @@ pub(crate) enum Outcome {
     Lost,
 }
 
+/// What is to be recorded of one session.
+///
+/// Invariant: empty unless a subscriber listens.
+#[derive(Debug, Default)]
+pub(crate) struct Traces(Vec<Trace>);
+
+impl Traces {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    #[cfg(test)]
+    pub(crate) fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
+    /// A request was sent or has come, and was accepted.
+    pub(crate) fn asked(&mut self, rules: &Rules, from: Direction, id: &RequestId, message: MessageIndex) {
+        if is_heard() {
+            self.0.push(Trace::Asked { from, id: id.clone(), method: rules.method(message) });
+        }
+    }
+
+    /// An exchange is over.
+    pub(crate) fn over(&mut self, from: Direction, id: &RequestId, outcome: Outcome) {
+        if is_heard() {
+            self.0.push(Trace::Over { from, id: id.clone(), outcome });
+        }
+    }
+
+    /// A step was taken.
+    pub(crate) fn step(&mut self, rules: &Rules, step: &Step) {
+        let name = |state: StateIndex| rules.state_name(state);
+        let trace = match (step.kind, step.sub_session) {
+            (StepKind::Linear { from, to }, _) if from != to && is_heard() => {
+                Trace::Moved { from: name(from), to: name(to) }
+            }
+            (StepKind::Spawned { .. } | StepKind::SubSession { .. }, Some(sub_session)) if is_heard() => {
+                let state = rules.checker().sub_session_state(sub_session);
+                Trace::SubSession { sub_session, state: state.map(|state| (state, name(state))) }
+            }
+            _ => return,
+        };
+        self.0.push(trace);
+    }
+
+    /// A sub-session is over without a step.
+    pub(crate) fn sub_session_over(&mut self, sub_session: SubSessionNumber) {
+        if is_heard() {
+            self.0.push(Trace::SubSession { sub_session, state: None });
+        }
+    }
+
+    /// The session has come to its end, or closer to it.
+    pub(crate) fn end(&mut self, lifecycle: &Lifecycle, last: bool) {
+        if is_heard() {
+            let reason = lifecycle.error().unwrap_or(Error::Closed).to_string();
+            self.0.push(Trace::Ended { reason, last });
+        }
+    }
+}
+
 /// Whether a subscriber listens.
-pub(crate) fn is_heard() -> bool {
+fn is_heard() -> bool {
     tracing::enabled!(Level::DEBUG)
 }
 
@@ -102,8 +168,8 @@ impl Tracer {
     }
 
     /// Takes notes over, to be recorded once the engine is unlocked.
-    pub(crate) fn note(&self, traces: &mut Vec<Trace>) {
-        self.notes().extend(traces.drain(..));
+    pub(crate) fn note(&self, traces: &mut Traces) {
+        self.notes().extend(traces.0.drain(..));
     }
 
     /// Emits everything that was noted, in order, unless another task is doing so already.
@@ -183,5 +249,19 @@ impl Tracer {
                 }
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_noted_where_nothing_listens() {
+        let mut traces = Traces::default();
+        traces.over(Direction::Send, &RequestId::Number(1), Outcome::Lost);
+        traces.sub_session_over(SubSessionNumber(1));
+        traces.end(&Lifecycle::default(), true);
+        assert!(traces.is_empty() && traces.capacity() == 0);
     }
 }

@@ -4,6 +4,10 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::MessageIndex;
 
+use super::wakers::Effects;
+use crate::report::Report;
+use crate::rules::Rules;
+
 /// What handlers of the session, and of its sub-sessions, leave to their default methods.
 ///
 /// Invariants: nothing that some handler implements waits. A capability is reported once. Both are bounded by what the
@@ -30,35 +34,47 @@ impl UnhandledRequests {
         self.waiting.retain(|request| !implemented.contains(request));
     }
 
-    /// Those that were not reported.
-    pub(crate) fn waiting(&self) -> &[MessageIndex] {
-        &self.waiting
-    }
-
-    /// Takes those that were not reported.
-    pub(crate) fn take(&mut self) -> Vec<MessageIndex> {
-        std::mem::take(&mut self.waiting)
-    }
-
-    /// What was taken may still be reported later.
-    pub(crate) fn keep(&mut self, waiting: Vec<MessageIndex>) {
-        self.waiting = waiting;
-    }
-
-    /// Whether some handler implements a request that meets a condition.
-    pub(crate) fn implements(&self, which: impl Fn(MessageIndex) -> bool) -> bool {
-        self.implemented.iter().any(|request| which(*request))
-    }
-
-    /// A capability is reported. Returns whether this is the first time.
-    pub(crate) fn report(&mut self, capability: &str) -> bool {
-        self.reported.insert(capability.to_owned())
+    /// A handler has begun, or this side has announced what it can do: reports each capability that was announced and of
+    /// which no request has a handler. Each is reported once.
+    pub(crate) fn report(&mut self, rules: &Rules, effects: &mut Effects) {
+        let announced =
+            |request: MessageIndex| rules.message(request).and_then(|table| rules.announced_for(table));
+        if !self.waiting.iter().any(|request| announced(*request).is_some()) {
+            return;
+        }
+        let mut found: Vec<(String, Vec<MessageIndex>)> = Vec::new();
+        self.waiting.retain(|request| {
+            let Some(capability) = announced(*request) else { return true };
+            match found.iter_mut().find(|(known, _)| *known == capability) {
+                Some((_, requests)) => requests.push(*request),
+                None => found.push((capability, vec![*request])),
+            }
+            false
+        });
+        for (capability, requests) in found {
+            let mut implemented = self.implemented.iter();
+            if rules.handles_some(&capability, &requests)
+                || implemented.any(|request| announced(*request).as_ref() == Some(&capability))
+                || !self.reported.insert(capability.clone())
+            {
+                continue;
+            }
+            let methods = requests.into_iter().map(|request| rules.method(request)).collect();
+            effects.report(Report::Unhandled { capability, methods });
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use mcp_protocol_machine::protocol::Side;
+    use tracing::Span;
+
     use super::*;
+    use crate::engine::tests::desk;
+    use crate::options::Options;
 
     #[test]
     fn what_one_handler_implements_does_not_wait_for_another() {
@@ -66,9 +82,33 @@ mod tests {
         let mut unhandled = UnhandledRequests::default();
         unhandled.begin(&[(first, true), (second, true)]);
         unhandled.begin(&[(first, false), (second, true), (third, true)]);
-        assert!(unhandled.implements(|request| request == first));
-        assert_eq!(unhandled.take(), [second, third]);
-        assert_eq!(unhandled.take(), []);
-        assert!(unhandled.report("tools") && !unhandled.report("tools"));
+        assert!(unhandled.implemented.contains(&first));
+        assert_eq!(unhandled.waiting, [second, third]);
+    }
+
+    #[test]
+    fn a_capability_without_a_handler_is_reported_once_it_is_announced_and_once() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let reports = Arc::clone(&seen);
+        let options =
+            Options::new().on_report(move |report| reports.lock().unwrap().push(report.to_string()));
+        let options = Arc::new(options);
+        let mut rules = Rules::new((&desk::PROTOCOL).into(), Side::Server, Arc::clone(&options)).unwrap();
+        let (mut unhandled, mut effects) = (UnhandledRequests::default(), Effects::default());
+        unhandled.begin(&[(desk::messages::ASK, true), (desk::messages::LOOK, true)]);
+        unhandled.report(&rules, &mut effects);
+        assert!(effects.take().is_none(), "nothing was announced");
+        let payload = Some(r#"{"capabilities":{"questions":true}}"#);
+        let mut times = 0;
+        rules.announced(desk::messages::WELCOME, payload, false, |rules| {
+            times += 1;
+            unhandled.report(rules, &mut effects);
+        });
+        unhandled.begin(&[(desk::messages::ASK, true)]);
+        unhandled.report(&rules, &mut effects);
+        effects.take().unwrap().run(&options, &Span::none());
+        assert_eq!(times, 1);
+        let seen = seen.lock().unwrap();
+        assert!(matches!(&seen[..], [report] if report.starts_with("`questions` was announced")), "{seen:?}");
     }
 }

@@ -195,9 +195,21 @@ impl fmt::Debug for Listener {
     }
 }
 
-/// What is to be done once the engine is unlocked.
+/// What is to be done once the engine is unlocked, and the transport's task.
+///
+/// Invariant: the task is woken at most once for each time that it was kept.
 #[derive(Debug, Default)]
 pub(crate) struct Effects {
+    /// The transport's task, while it waits for the end of the session or a deadline.
+    driver: Option<Waker>,
+    pending: Pending,
+}
+
+/// What is to be done once the engine is unlocked.
+///
+/// Invariant: the first place is filled before the second.
+#[derive(Debug, Default)]
+pub(crate) struct Pending {
     // Most of the time there are at most two tasks to wake, the driver's and one other, and nothing else: that is small
     // enough to be moved with every message.
     first: Option<Waker>,
@@ -218,12 +230,26 @@ struct RareEffects {
 }
 
 impl Effects {
+    /// Keeps the transport's task, to be woken when the session comes closer to its end or a deadline becomes sooner.
+    pub(crate) fn keep_driver(&mut self, context: &Context<'_>) {
+        let mut driver = self.driver.take();
+        keep(&mut driver, context, self);
+        self.driver = driver;
+    }
+
+    /// The session came closer to its end, or a deadline became sooner: the transport's task is woken.
+    pub(crate) fn wake_driver(&mut self) {
+        if let Some(waker) = self.driver.take() {
+            self.wake(waker);
+        }
+    }
+
     /// Wakes a task.
     pub(crate) fn wake(&mut self, waker: Waker) {
-        if self.first.is_none() {
-            self.first = Some(waker);
-        } else if self.second.is_none() {
-            self.second = Some(waker);
+        if self.pending.first.is_none() {
+            self.pending.first = Some(waker);
+        } else if self.pending.second.is_none() {
+            self.pending.second = Some(waker);
         } else {
             self.rest().wakers.push(waker);
         }
@@ -250,21 +276,22 @@ impl Effects {
     }
 
     fn rest(&mut self) -> &mut RareEffects {
-        self.rest.get_or_insert_default()
+        self.pending.rest.get_or_insert_default()
     }
 
     /// Takes everything out, to be run unlocked; nothing where there is nothing to do, as after most questions.
-    pub(crate) fn take(&mut self) -> Option<Effects> {
-        // The first place is filled before the second.
-        if self.first.is_none() && self.rest.is_none() {
+    pub(crate) fn take(&mut self) -> Option<Pending> {
+        if self.pending.first.is_none() && self.pending.rest.is_none() {
             return None;
         }
-        Some(std::mem::take(self))
+        Some(std::mem::take(&mut self.pending))
     }
+}
 
+impl Pending {
     /// Does it. Tasks are woken before listeners hear progress, which may take a while.
     pub(crate) fn run(self, options: &Options, session: &Span) {
-        let Effects { first, second, rest } = self;
+        let Pending { first, second, rest } = self;
         if let Some(rest) = &rest
             && !rest.reports.is_empty()
         {
@@ -291,5 +318,66 @@ impl Effects {
             }
             let_go.into_iter().for_each(|listener| listener.leave(options));
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicUsize;
+    use std::task::Wake;
+
+    use super::*;
+
+    /// Counts how often it is woken.
+    #[derive(Default)]
+    struct Count(AtomicUsize);
+
+    impl Wake for Count {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn run(effects: &mut Effects) {
+        if let Some(pending) = effects.take() {
+            pending.run(&Options::new(), &Span::none());
+        }
+    }
+
+    #[test]
+    fn the_transport_is_woken_once_for_each_time_that_it_waits() {
+        let (mut effects, count) = (Effects::default(), Arc::new(Count::default()));
+        let waker = Waker::from(Arc::clone(&count));
+        effects.wake_driver();
+        assert!(effects.take().is_none(), "nothing waits");
+        effects.keep_driver(&Context::from_waker(&waker));
+        effects.keep_driver(&Context::from_waker(&waker));
+        assert!(effects.take().is_none(), "it is the same task");
+        effects.wake_driver();
+        effects.wake_driver();
+        run(&mut effects);
+        assert_eq!(count.0.load(Ordering::Relaxed), 1);
+        effects.keep_driver(&Context::from_waker(&waker));
+        run(&mut effects);
+        effects.wake_driver();
+        run(&mut effects);
+        assert_eq!(count.0.load(Ordering::Relaxed), 2, "it stays while other things are done");
+    }
+
+    #[test]
+    fn a_future_that_waits_stands_in_a_list_once() {
+        let (mut effects, mut waiting, count) =
+            (Effects::default(), Waiting::default(), Arc::new(Count::default()));
+        let waker = Waker::from(Arc::clone(&count));
+        let (mut first, mut second) = (Waiter::default(), Waiter::default());
+        for waiter in [&mut first, &mut second] {
+            waiting.register(&Context::from_waker(&waker), waiter, &mut effects);
+            waiting.register(&Context::from_waker(&waker), waiter, &mut effects);
+        }
+        assert_eq!(waiting.len(), 2);
+        second.leave(&mut effects);
+        waiting.wake(&mut effects);
+        run(&mut effects);
+        assert_eq!((count.0.load(Ordering::Relaxed), waiting.len()), (1, 0), "the second has left");
     }
 }

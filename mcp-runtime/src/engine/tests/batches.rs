@@ -200,7 +200,7 @@ fn held_back_replies_count_as_output() {
         ));
     }
     assert!(
-        server.link.speak(|engine, caller| engine.closed(caller)).is_some(),
+        server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).is_some(),
         "the first of each pair is never answered"
     );
     assert!(server.output().0.is_empty());
@@ -225,7 +225,7 @@ fn a_batch_of_large_replies_ends_no_session() {
     let codes = ids_and_codes(&answers[0]);
     let busy = Some(crate::RpcError::BUSY);
     assert_eq!(codes, [(json!(0), None), (json!(1), busy), (json!(2), busy), (json!(3), busy)]);
-    assert!(server.link.speak(|engine, caller| engine.closed(caller)).is_none());
+    assert!(server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).is_none());
     // On its own the same reply goes out.
     server.feed(r#"{"jsonrpc":"2.0","id":9,"method":"look"}"#);
     answer(&server, &large);

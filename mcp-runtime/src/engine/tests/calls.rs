@@ -91,7 +91,7 @@ fn a_step_whose_reply_is_none_that_there_is_ends_the_session() {
     assert_eq!(client.reports().len(), 1);
     let input = client.linear().unwrap();
     assert!(matches!(&input.body, Body::Rejected(Error::InvalidReply(reply)) if reply.method == "hello"));
-    let ended = client.link.speak(|engine, caller| engine.closed(caller));
+    let ended = client.link.speak(|engine, caller| engine.lifecycle().closed(caller));
     assert!(
         matches!(ended, Some(Error::Disconnected { reason: DisconnectReason::InvalidReply(_) })),
         "{ended:?}"

@@ -131,11 +131,11 @@ fn one_request_too_many_is_refused_and_notifications_are_not() {
 
 fn served(server: &End, handlers: usize, notified: bool) -> Option<Arrived> {
     let context = Context::from_waker(Waker::noop());
-    let key = server.link.with(|engine| engine.dispatcher_began(None));
+    let key = server.link.with(|engine| engine.inbox().dispatcher_began(None));
     let mut waiter = Waiter::default();
     let polled =
-        server.link.with(|engine| engine.poll_served(&context, &mut waiter, key, handlers, notified));
-    server.link.with(|engine| engine.dispatcher_left(key));
+        server.link.with(|engine| engine.inbox().poll_served(&context, &mut waiter, key, handlers, notified));
+    server.link.with(|engine| engine.inbox().dispatcher_left(key));
     match polled {
         Poll::Ready(arrived) => arrived,
         Poll::Pending => None,

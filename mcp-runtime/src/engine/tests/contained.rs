@@ -26,7 +26,7 @@ fn dug() -> (End, SubSessionNumber) {
         .unwrap();
     owner.feed(r#"{"jsonrpc":"2.0","id":0,"result":"deep"}"#);
     let context = Context::from_waker(Waker::noop());
-    let polled = owner.link.speak(|engine, caller| engine.poll_call(caller, &context, id));
+    let polled = owner.link.speak(|engine, caller| engine.calls().poll_call(caller, &context, id));
     assert!(matches!(polled, Poll::Ready(Sent::Done(Ok(_)))));
     owner.said();
     (owner, sub_session)
@@ -41,7 +41,7 @@ struct Asks(Link, mpsc::Sender<()>);
 
 impl Drop for Asks {
     fn drop(&mut self) {
-        self.0.with(|engine| engine.epoch());
+        self.0.with(|engine| engine.lifecycle().epoch());
         self.1.send(()).unwrap();
     }
 }
@@ -60,7 +60,7 @@ fn is_dropped_unlocked(
                 let _ = &owned;
                 Ok(())
             });
-            link.with(|engine| engine.listen_to(sub_session, on_progress));
+            link.with(|engine| engine.inbox().listen_to(sub_session, on_progress));
         };
         way(&owner.link, sub_session, &mut listen);
     });
@@ -87,7 +87,7 @@ fn the_listener_of_a_sub_session_without_a_value_is_dropped_unlocked() {
 fn a_listener_that_is_replaced_is_dropped_unlocked() {
     is_dropped_unlocked(|link, sub_session, listen| {
         listen(link, sub_session);
-        link.with(|engine| engine.listen_to(sub_session, Box::new(|_| Ok(()))));
+        link.with(|engine| engine.inbox().listen_to(sub_session, Box::new(|_| Ok(()))));
     });
 }
 
@@ -108,7 +108,7 @@ fn a_panic_of_a_listener_ends_the_hearing_alone() {
     let waiting = Context::from_waker(&waker);
     let mut waiter = Waiter::default();
     let polled = owner.link.speak(|engine, caller| {
-        engine.poll_input(caller, &waiting, &mut waiter, Some(sub_session), |_| Verdict::Take)
+        engine.inbox().poll_input(caller, &waiting, &mut waiter, Some(sub_session), |_| Verdict::Take)
     });
     assert!(polled.is_pending());
     let heard = Arc::new(AtomicUsize::new(0));
@@ -118,7 +118,7 @@ fn a_panic_of_a_listener_ends_the_hearing_alone() {
         assert_eq!(wakes.0.load(Ordering::SeqCst), 1, "the task that waits is woken before");
         panic!("too deep")
     };
-    owner.link.with(|engine| engine.listen_to(sub_session, Box::new(on_progress)));
+    owner.link.with(|engine| engine.inbox().listen_to(sub_session, Box::new(on_progress)));
     let grown = json!({"jsonrpc":"2.0","method":"bed/grown","params":{"bed":"a"}});
     // Both in one piece, so that both follow from it.
     owner.feed_bytes(format!("{}\n{grown}\n", progress(1)).as_bytes());
@@ -128,7 +128,7 @@ fn a_panic_of_a_listener_ends_the_hearing_alone() {
     assert_eq!((owner.reports().len(), heard.load(Ordering::SeqCst)), (0, 1), "it hears no more");
     let mut waiter = Waiter::default();
     let polled = owner.link.speak(|engine, caller| {
-        engine.poll_input(caller, &waiting, &mut waiter, Some(sub_session), |_| Verdict::Take)
+        engine.inbox().poll_input(caller, &waiting, &mut waiter, Some(sub_session), |_| Verdict::Take)
     });
     assert!(matches!(polled, Poll::Ready(Ok(Some(_)))));
 }
@@ -150,7 +150,7 @@ fn a_panic_of_what_is_let_go_of_is_reported_as_well() {
         let _ = &owned;
         Ok(())
     };
-    owner.link.with(|engine| engine.listen_to(sub_session, Box::new(on_progress)));
+    owner.link.with(|engine| engine.inbox().listen_to(sub_session, Box::new(on_progress)));
     owner.link.speak(|engine, caller| engine.leave_sub_session(caller, sub_session));
     assert_eq!(owner.reports(), ["the handler of `Dig` panicked: broken"]);
 }
@@ -170,5 +170,5 @@ fn a_panic_of_the_reader_of_reports_ends_nothing() {
         link.receive(Delivery::message(b"no message"), Instant::now());
         assert_eq!(told.load(Ordering::SeqCst), times);
     }
-    assert!(link.speak(|engine, caller| engine.closed(caller)).is_none());
+    assert!(link.speak(|engine, caller| engine.lifecycle().closed(caller)).is_none());
 }

@@ -74,7 +74,7 @@ fn a_peer_that_asks_and_closes_gets_its_answers() {
     }
     assert_eq!(server.output().1, Some(Finish::Complete));
     assert!(matches!(
-        server.link.speak(|engine, caller| engine.closed(caller)),
+        server.link.speak(|engine, caller| engine.lifecycle().closed(caller)),
         Some(Error::Disconnected { .. })
     ));
 }
@@ -171,7 +171,7 @@ fn a_peer_that_does_not_read_ends_the_session_and_not_the_memory() {
     for id in 0..200 {
         server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"nothing"}}"#));
     }
-    let error = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
+    let error = server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).unwrap().to_string();
     assert!(error.contains("does not read"), "{error}");
     assert!(server.output().0.is_empty());
 }

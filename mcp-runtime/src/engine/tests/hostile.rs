@@ -235,13 +235,13 @@ fn a_peer_that_runs_ahead_costs_no_memory_and_the_session_lives() {
     // A note changes no state, so it can be dropped.
     server.feed(r#"{"jsonrpc":"2.0","method":"note","params":"n"}"#);
     assert_eq!(server.reports().len(), 1);
-    assert!(server.link.speak(|engine, caller| engine.closed(caller)).is_none());
+    assert!(server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).is_none());
     // A request changes the state, but not if it is refused.
     let answers = server.ask(r#"{"jsonrpc":"2.0","id":1,"method":"count","params":1}"#);
     assert_eq!((code(&answers[0]), &answers[0]["id"]), (-32000, &json!(1)), "{answers:?}");
     assert!(answers[0]["error"]["message"].as_str().unwrap().contains("try again later"), "{answers:?}");
     assert_eq!(server.reports(), ["`Count` was dropped: too many messages are waiting"]);
-    assert!(server.link.speak(|engine, caller| engine.closed(caller)).is_none());
+    assert!(server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).is_none());
     // The state is as it was: where there is room again, both go on as ever.
     assert!(server.linear().is_some());
     assert!(server.ask(r#"{"jsonrpc":"2.0","id":2,"method":"count","params":1}"#).is_empty());
@@ -262,7 +262,7 @@ fn a_step_that_cannot_be_left_out_ends_the_session_where_there_is_no_room_for_it
         .speak(|engine, caller| engine.request(caller, super::desk::messages::HELLO, "{}", false, false))
         .unwrap();
     client.feed(r#"{"jsonrpc":"2.0","id":0,"result":{"capabilities":{}}}"#);
-    let error = client.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
+    let error = client.link.speak(|engine, caller| engine.lifecycle().closed(caller)).unwrap().to_string();
     assert!(error.contains("too many steps"), "{error}");
 }
 

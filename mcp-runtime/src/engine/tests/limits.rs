@@ -147,7 +147,7 @@ fn a_step_that_has_too_many_bytes_ends_the_session_and_says_so() {
     client.link.speak(|engine, caller| engine.request(caller, HELLO, "{}", false, false)).unwrap();
     let filler = "x".repeat(20_000);
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":0,"result":{{"filler":"{filler}"}}}}"#));
-    let error = client.link.speak(|engine, caller| engine.closed(caller)).unwrap();
+    let error = client.link.speak(|engine, caller| engine.lifecycle().closed(caller)).unwrap();
     assert_eq!(
         error.to_string(),
         "the session has ended: the peer sent a step of 20013 bytes, for which the limit `max_input_bytes` of 100 has \
@@ -243,7 +243,7 @@ fn full_queues_hold_up_no_reply() {
     }
     server.feed(&format!(r#"{{"jsonrpc":"2.0","id":{call},"result":true}}"#));
     assert_eq!(server.outcome(call), Some(Ok("true".to_owned())));
-    assert_eq!(server.link.with(|engine| (engine.replicated.len(), engine.linear.len())), (1, 1));
+    assert_eq!(server.link.with(|engine| engine.inbox.waiting()), (1, 1));
     assert!(server.deadline().is_none());
 }
 

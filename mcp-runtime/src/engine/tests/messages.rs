@@ -273,7 +273,7 @@ fn the_transport_hears_when_no_task_waits_for_a_reply_any_more() {
     assert_eq!(heard(), [calls[3]]);
     let now = client.now;
     let timeouts = CallTimeouts { timeout: Some(Duration::from_secs(1)), ..CallTimeouts::default() };
-    client.link.with(|engine| engine.limit_call(calls[4], now, timeouts));
+    client.link.with(|engine| engine.calls().limit_call(calls[4], now, timeouts));
     client.later(Duration::from_secs(2));
     assert_eq!(heard(), [calls[4]]);
     client.link.notify(TransportEvent::RequestFailed { id: calls[5], error: Error::SessionInvalid });

@@ -53,7 +53,7 @@ struct Serving {
 impl Serving {
     fn new(end: &End) -> Serving {
         end.link.with(|engine| engine.attend(None));
-        let key = end.link.with(|engine| engine.dispatcher_began(None));
+        let key = end.link.with(|engine| engine.inbox().dispatcher_began(None));
         Serving {
             key,
             waiter: Waiter::default(),
@@ -70,8 +70,9 @@ impl Serving {
         self.seen = (self.requests, self.notified);
         let polled = elsewhere(|| {
             let (context, waiter) = (Context::from_waker(&waker), &mut self.waiter);
-            end.link
-                .with(|engine| engine.poll_served(&context, waiter, self.key, self.requests, self.notified))
+            end.link.with(|engine| {
+                engine.inbox().poll_served(&context, waiter, self.key, self.requests, self.notified)
+            })
         });
         match polled {
             Poll::Ready(arrived) => arrived,
@@ -234,7 +235,7 @@ impl Program {
             let waker = Waker::from(Arc::clone(&self.steps));
             let context = Context::from_waker(&waker);
             while let Poll::Ready(input) = server.link.with(|engine| {
-                engine.poll_input(Caller::ANY, &context, &mut self.waiter, None, |_| Verdict::Take)
+                engine.inbox().poll_input(Caller::ANY, &context, &mut self.waiter, None, |_| Verdict::Take)
             }) {
                 let crate::engine::Body::Payload(Some(text)) = input.unwrap().unwrap().body else { panic!() };
                 let number = text.trim_matches('"').parse().unwrap();
@@ -249,7 +250,7 @@ impl Program {
             let waker = Waker::from(Arc::clone(task));
             match server
                 .link
-                .speak(|engine, caller| engine.poll_call(caller, &Context::from_waker(&waker), *id))
+                .speak(|engine, caller| engine.calls().poll_call(caller, &Context::from_waker(&waker), *id))
             {
                 Poll::Pending => true,
                 Poll::Ready(sent) => {
@@ -279,7 +280,10 @@ fn behind_a_notification() -> (End, Serving, i64) {
 
 fn is_done(client: &End, id: i64, task: &Arc<Task>) -> bool {
     let waker = Waker::from(Arc::clone(task));
-    client.link.speak(|engine, caller| engine.poll_call(caller, &Context::from_waker(&waker), id)).is_ready()
+    client
+        .link
+        .speak(|engine, caller| engine.calls().poll_call(caller, &Context::from_waker(&waker), id))
+        .is_ready()
 }
 
 #[test]
@@ -300,7 +304,7 @@ fn a_reply_does_not_wait_for_a_dispatcher_that_is_gone_or_at_its_limit() {
     let (client, serving, id) = behind_a_notification();
     let task = fresh();
     assert!(!elsewhere(|| is_done(&client, id, &task)));
-    client.link.with(|engine| engine.dispatcher_left(serving.key));
+    client.link.with(|engine| engine.inbox().dispatcher_left(serving.key));
     assert!(is_done(&client, id, &task));
     let (client, mut serving, id) = behind_a_notification();
     serving.notified = true;
@@ -316,13 +320,13 @@ fn a_reply_does_not_wait_for_a_dispatcher_that_its_own_task_does_not_poll() {
     let waker = Waker::from(Arc::clone(&serving.task));
     // It is polled here, and starts nothing, for it works on a notification; then never again.
     let mut waiter = Waiter::default();
-    let taken = client
-        .link
-        .with(|engine| engine.poll_served(&Context::from_waker(&waker), &mut waiter, serving.key, 0, false));
+    let taken = client.link.with(|engine| {
+        engine.inbox().poll_served(&Context::from_waker(&waker), &mut waiter, serving.key, 0, false)
+    });
     assert!(matches!(taken, Poll::Ready(Some(_))));
-    let _ = client
-        .link
-        .with(|engine| engine.poll_served(&Context::from_waker(&waker), &mut waiter, serving.key, 0, false));
+    let _ = client.link.with(|engine| {
+        engine.inbox().poll_served(&Context::from_waker(&waker), &mut waiter, serving.key, 0, false)
+    });
     client.feed(r#"{"jsonrpc":"2.0","method":"changed"}"#);
     let other = client.call(ASK, "\"?\"");
     client.feed(&json!({"jsonrpc":"2.0","id":other,"result":"yes"}).to_string());
@@ -427,7 +431,7 @@ fn a_value_is_readable_once_what_came_before_has_begun() {
     let mut readable = |sources: &[Source<'_>]| {
         elsewhere(|| {
             let context = Context::from_waker(&waker);
-            server.link.with(|engine| engine.poll_readable(&context, &mut waiter, sources))
+            server.link.with(|engine| engine.inbox().poll_readable(&context, &mut waiter, sources))
         })
     };
     let value = || Source::Value(None, Box::new(|_| Verdict::Take));

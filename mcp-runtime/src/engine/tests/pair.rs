@@ -211,7 +211,7 @@ impl End {
     pub(super) fn linear(&self) -> Option<LinearInput> {
         let context = Context::from_waker(Waker::noop());
         match self.link.with(|engine| {
-            engine.poll_input(Caller::ANY, &context, &mut Waiter::default(), None, |_| Verdict::Take)
+            engine.inbox().poll_input(Caller::ANY, &context, &mut Waiter::default(), None, |_| Verdict::Take)
         }) {
             Poll::Ready(Ok(input)) => input,
             _ => None,
@@ -220,7 +220,7 @@ impl End {
 
     pub(super) fn incoming(&self) -> Option<Arrived> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.with(|engine| engine.poll_incoming(&context, &mut Waiter::default(), None)) {
+        match self.link.with(|engine| engine.inbox().poll_incoming(&context, &mut Waiter::default(), None)) {
             Poll::Ready(arrived) => arrived,
             Poll::Pending => None,
         }
@@ -233,7 +233,7 @@ impl End {
     /// What became of a call; nothing if it runs.
     pub(super) fn outcome(&self, id: i64) -> Option<Result<String, String>> {
         let context = Context::from_waker(Waker::noop());
-        match self.link.speak(|engine, caller| engine.poll_call(caller, &context, id)) {
+        match self.link.speak(|engine, caller| engine.calls().poll_call(caller, &context, id)) {
             Poll::Ready(Sent::Done(result)) => {
                 Some(result.map(|answer| answer.text.into()).map_err(|error| error.to_string()))
             }

@@ -39,7 +39,7 @@ fn play(how: How, order: &[Event]) {
     let (mut client, server) = pair();
     let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
     let timeouts = CallTimeouts { timeout: Some(Duration::from_secs(1)), ..CallTimeouts::default() };
-    client.link.with(|engine| engine.limit_call(id, client.now, timeouts));
+    client.link.with(|engine| engine.calls().limit_call(id, client.now, timeouts));
     let mut taken: Option<Arrived> = None;
     let mut answered = false;
     let mut gone = false;
@@ -102,7 +102,7 @@ fn play(how: How, order: &[Event]) {
     assert_eq!((client.reports(), server.reports()), (Vec::new(), Vec::new()), "{how:?} {order:?}");
     // Both sides agree on what runs, and go on.
     for end in [&client, &server] {
-        assert!(end.link.with(|engine| engine.calls.is_empty() && engine.owed.is_empty()));
+        assert!(end.link.with(|engine| engine.inbox.calls().is_empty() && engine.owed.is_empty()));
     }
     assert_eq!(client.deadline(), None);
     let again = client.call(ASK, "{}");

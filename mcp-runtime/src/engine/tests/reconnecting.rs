@@ -37,7 +37,9 @@ impl End {
     fn sub_session(&self, sub_session: SubSessionNumber) -> Poll<Result<(), String>> {
         let context = Context::from_waker(Waker::noop());
         let polled = self.link.speak(|engine, caller| {
-            engine.poll_input(caller, &context, &mut Waiter::default(), Some(sub_session), |_| Verdict::Take)
+            engine
+                .inbox()
+                .poll_input(caller, &context, &mut Waiter::default(), Some(sub_session), |_| Verdict::Take)
         });
         polled.map(|taken| taken.map(drop).map_err(|error| error.to_string()))
     }
@@ -254,9 +256,9 @@ fn a_debt_of_a_lost_sub_session_is_paid() {
     let debt = watcher.link.speak(asked).unwrap().expect("it cannot be cancelled");
     let context = Context::from_waker(Waker::noop());
     let owes = || {
-        watcher
-            .link
-            .speak(|engine, caller| engine.poll_abandoned(caller, &context, &mut Waiter::default(), debt))
+        watcher.link.speak(|engine, caller| {
+            engine.calls().poll_abandoned(caller, &context, &mut Waiter::default(), debt)
+        })
     };
     assert!(owes().is_pending());
     watcher.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
@@ -308,7 +310,7 @@ fn where_the_peer_waits_for_a_step_no_beginning_leads() {
     server.feed(r#"{"jsonrpc":"2.0","id":1,"method":"hello","params":{"capabilities":{}}}"#);
     server.linear().unwrap();
     server.link.notify(TransportEvent::Reconnected { request: b"", reply: b"" });
-    let ended = server.link.speak(|engine, caller| engine.closed(caller)).unwrap().to_string();
+    let ended = server.link.speak(|engine, caller| engine.lifecycle().closed(caller)).unwrap().to_string();
     assert!(ended.contains("cannot be repeated"), "{ended}");
 }
 

@@ -21,14 +21,14 @@ fn within(seconds: u32) -> CallTimeouts {
 /// A call that asks for reports and may take so long.
 fn call(client: &End, timeouts: CallTimeouts) -> i64 {
     let id = client.link.speak(|engine, caller| engine.request(caller, ASK, "{}", true, true)).unwrap();
-    client.link.with(|engine| engine.limit_call(id, client.now, timeouts));
+    client.link.with(|engine| engine.calls().limit_call(id, client.now, timeouts));
     client.said();
     id
 }
 
 fn error(client: &End, id: i64) -> Error {
     let context = Context::from_waker(Waker::noop());
-    match client.link.speak(|engine, caller| engine.poll_call(caller, &context, id)) {
+    match client.link.speak(|engine, caller| engine.calls().poll_call(caller, &context, id)) {
         Poll::Ready(Sent::Done(Err(error))) => error,
         other => panic!("{other:?}"),
     }
@@ -86,7 +86,7 @@ fn what_comes_late_is_harmless_in_every_order() {
             }
             assert_eq!(client.said().len(), 1, "the cancel");
             assert_eq!(client.reports(), [""; 0]);
-            assert!(client.link.with(|engine| engine.calls.is_empty()) && is_idle(&client));
+            assert!(client.link.with(|engine| engine.inbox.calls().is_empty()) && is_idle(&client));
             let after = client.call(LOOK, "null");
             reply(&client, after);
             assert_eq!(client.outcome(after), Some(Ok("\"!\"".to_owned())), "the session lives on");
@@ -130,7 +130,7 @@ fn what_may_not_be_taken_back_ends_too_and_its_reply_is_dropped() {
     for taken in [true, false] {
         let mut client = End::ready_client(Options::default());
         let id = client.call(LOOK, "null");
-        client.link.with(|engine| engine.limit_call(id, client.now, within(1)));
+        client.link.with(|engine| engine.calls().limit_call(id, client.now, within(1)));
         client.said();
         client.later(SECOND);
         if taken {
@@ -278,7 +278,9 @@ fn count(client: &End) -> i64 {
 
 fn debt(client: &End, id: i64) -> Poll<Result<(), Error>> {
     let context = Context::from_waker(Waker::noop());
-    client.link.speak(|engine, caller| engine.poll_abandoned(caller, &context, &mut Waiter::default(), id))
+    client
+        .link
+        .speak(|engine, caller| engine.calls().poll_abandoned(caller, &context, &mut Waiter::default(), id))
 }
 
 #[test]

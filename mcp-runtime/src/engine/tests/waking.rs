@@ -61,7 +61,7 @@ fn a_call_that_waits_wakes_no_task_and_keeps_one_waker() {
     let (client, task) = (End::ready_client(Options::default()), Task::default());
     let id = client.call(LOOK, "null");
     task.poll(100, |context| {
-        waits(client.link.speak(|engine, caller| engine.poll_call(caller, context, id)))
+        waits(client.link.speak(|engine, caller| engine.calls().poll_call(caller, context, id)))
     });
     assert_eq!((task.woken(), task.kept()), (0, 1));
     client.feed(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":1}}"#));
@@ -91,7 +91,9 @@ fn an_alarm_and_a_call_that_are_dropped_wake_no_task() {
     let alarm = client.link.with(|engine| engine.set_alarm(client.now + Duration::from_secs(1)));
     let id = client.call(LOOK, "null");
     task.poll(1, |context| waits(client.link.with(|engine| engine.poll_alarm(context, alarm))));
-    task.poll(1, |context| waits(client.link.speak(|engine, caller| engine.poll_call(caller, context, id))));
+    task.poll(1, |context| {
+        waits(client.link.speak(|engine, caller| engine.calls().poll_call(caller, context, id)))
+    });
     assert_eq!((task.woken(), task.kept()), (0, 2));
     client.link.with(|engine| engine.clear_alarm(alarm));
     client.link.speak(|engine, caller| engine.let_go(caller, id));
@@ -103,16 +105,16 @@ type Wait = fn(&mut Engine, &Context<'_>, &mut Waiter) -> bool;
 
 const WAITS: [(&str, Wait); 6] = [
     ("linear", |engine, context, waiter| {
-        waits(engine.poll_input(Caller::ANY, context, waiter, None, |_| Verdict::Take))
+        waits(engine.inbox().poll_input(Caller::ANY, context, waiter, None, |_| Verdict::Take))
     }),
     ("ready", |engine, context, waiter| {
         let sources = [Source::Value(None, Box::new(|_| Verdict::Take)), Source::Incoming(None)];
-        waits(engine.poll_readable(context, waiter, &sources))
+        waits(engine.inbox().poll_readable(context, waiter, &sources))
     }),
-    ("incoming", |engine, context, waiter| waits(engine.poll_incoming(context, waiter, None))),
+    ("incoming", |engine, context, waiter| waits(engine.inbox().poll_incoming(context, waiter, None))),
     ("served", |engine, context, waiter| {
-        let key = engine.dispatcher_began(None);
-        waits(engine.poll_served(context, waiter, key, usize::MAX, true))
+        let key = engine.inbox().dispatcher_began(None);
+        waits(engine.inbox().poll_served(context, waiter, key, usize::MAX, true))
     }),
     ("cancelled", |engine, context, waiter| waits(engine.poll_cancelled(Caller::ANY, context, waiter, None))),
     ("ended", |engine, context, waiter| waits(engine.poll_ended(context, waiter))),
@@ -155,7 +157,7 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
     for _ in 0..4 {
         for waiter in &mut waiters {
             task.poll(1, |context| {
-                end.link.with(|engine| waits(engine.poll_incoming(context, waiter, None)))
+                end.link.with(|engine| waits(engine.inbox().poll_incoming(context, waiter, None)))
             });
         }
     }
@@ -166,7 +168,9 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
     let mut others: Vec<Waiter> = Vec::new();
     others.resize_with(60_000, Waiter::default);
     for waiter in waiters.iter_mut().chain(&mut others) {
-        task.poll(2, |context| end.link.with(|engine| waits(engine.poll_incoming(context, waiter, None))));
+        task.poll(2, |context| {
+            end.link.with(|engine| waits(engine.inbox().poll_incoming(context, waiter, None)))
+        });
     }
     assert_eq!(task.kept(), waiters.len() + others.len());
     end.end_input(crate::driver::End::Eof);
@@ -178,9 +182,9 @@ fn polling_a_future_again_takes_as_long_with_many_others_as_alone() {
 fn a_future_that_waits_for_several_things_is_woken_by_each_of_them() {
     let end = End::new(Side::Client, Options::default());
     let task = Task::default();
-    let key = end.link.with(Engine::mailbox_opened);
+    let key = end.link.with(|engine| engine.inbox().open_mailbox());
     let turn = |context: &Context<'_>| {
-        waits(end.link.with(|engine| engine.poll_turn(context, key, |_| Verdict::Take)))
+        waits(end.link.with(|engine| engine.inbox().poll_turn(context, key, |_| Verdict::Take)))
     };
     task.poll(10, turn);
     assert_eq!((task.woken(), task.kept()), (0, 1));
