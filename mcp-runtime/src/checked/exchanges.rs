@@ -10,7 +10,7 @@ use crate::engine::{Link, Sent, Waiter};
 /// of its linear channels among them. A session keeps its own in a mailbox.
 ///
 /// Invariant: each request of this side is here until its outcome was returned, and each of the peer until it is answered.
-/// Of each cancel the program is told once. Those of this side that are left when this is dropped are let go of; those of
+/// Each cancel is returned once. Those of this side that are left when this is dropped are let go of; those of
 /// the peer get their error from the value of the sub-session.
 pub(super) struct Exchanges {
     link: Link,

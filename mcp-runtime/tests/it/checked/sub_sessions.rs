@@ -107,7 +107,7 @@ async fn where_sub_sessions_rest_permits_says_so() {
 }
 
 #[tokio::test]
-async fn a_sub_session_is_told_of_the_requests_that_the_peer_cancels() {
+async fn a_sub_session_returns_the_cancels_of_the_peer() {
     let (mut watcher, mut watched) = active().await;
     let room = json!({ "room": "one" });
     let mut chat = watcher.open("chat/join", &room).await.unwrap();
@@ -123,7 +123,7 @@ async fn a_sub_session_is_told_of_the_requests_that_the_peer_cancels() {
             serving.cancel(&asked).unwrap();
             let Event::Cancelled { id: cancelled } = next(&mut chat).await else { panic!() };
             assert_eq!(cancelled, id);
-            assert!(is_idle(&mut chat).await, "it is told once");
+            assert!(is_idle(&mut chat).await, "it comes once");
             // Nothing is left to answer, and the sub-session goes on.
             let error = chat.respond(&id, &json!("too late")).await.unwrap_err();
             assert!(matches!(error, Error::NotHeld { .. }), "{error}");
