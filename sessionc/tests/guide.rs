@@ -116,10 +116,9 @@ impl Reader {
             fs::write(self.folder.join("Cargo.toml"), manifest).unwrap();
         }
         let mut command = Command::new(env!("CARGO"));
-        command.args(["--offline", "--config", "profile.dev.package.\"*\".debug=false"]);
+        command.arg("--offline");
         command.env("CARGO_TARGET_DIR", Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap());
-        command.env("CARGO_PROFILE_DEV_DEBUG", "line-tables-only");
-        command.env("CARGO_PROFILE_DEV_BUILD_OVERRIDE_DEBUG", "line-tables-only");
+        command.env("CARGO_PROFILE_DEV_DEBUG", "false");
         command
     }
 }

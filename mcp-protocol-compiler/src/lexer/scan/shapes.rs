@@ -5,12 +5,16 @@ use crate::suggest::nearest;
 
 /// The braces of records that are open.
 ///
-/// Invariant: `open` is how many `{` of a shape stand before this place without their `}`.
+/// Invariants: `open` is how many `{` of a shape stand before this place without their `}`. `looked_back` has the
+/// answer of `begins_before` for so many of the first tokens. Tokens are only ever added.
 #[derive(Debug, Default)]
 pub(super) struct ShapeBraces {
     open: usize,
     /// How many tokens there are up to the last `}` that closed all of them.
     closed_at: Option<usize>,
+    /// How many tokens there were when the last brace was looked at, and the answer. The next look back ends there, so that
+    /// many braces in a row are read in linear time.
+    looked_back: Option<(usize, bool)>,
 }
 
 impl ShapeBraces {
@@ -38,7 +42,7 @@ impl ShapeBraces {
 
     /// Whether a part of a shape may begin behind these tokens: going back over what a shape consists of, `type Name =`
     /// is met, or a record of the same item.
-    fn is_in_shape<'s>(&self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
+    fn is_in_shape<'s>(&mut self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
         let is = |token: Option<&Token>, text: &str| {
             token.is_some_and(|token| token.kind == Kind::Word && word(*token) == text)
         };
@@ -51,9 +55,23 @@ impl ShapeBraces {
         if !matches!(last.kind, Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Word) {
             return false;
         }
+        let begins = self.begins_before(tokens, word);
+        self.looked_back = Some((tokens.len(), begins));
+        begins
+    }
+
+    /// Whether going back over what a shape consists of meets `type Name =`, or a record of the same item.
+    fn begins_before<'s>(&self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
+        let is = |token: Option<&Token>, text: &str| {
+            token.is_some_and(|token| token.kind == Kind::Word && word(*token) == text)
+        };
+        let before = |end: usize| end.checked_sub(1).and_then(|index| tokens.get(index));
         for (index, token) in tokens.iter().enumerate().rev() {
             if self.closed_at == Some(index + 1) {
                 return true;
+            }
+            if let Some((_, begins)) = self.looked_back.filter(|(count, _)| *count == index + 1) {
+                return begins;
             }
             let earlier = before(index);
             match token.kind {
