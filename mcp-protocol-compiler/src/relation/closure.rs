@@ -291,7 +291,7 @@ impl ClosurePlanner<'_, '_, '_> {
 
     /// The move of an event in a configuration, planned edges included.
     fn find(&self, side: Side, locations: &[StateIndex], event: Event) -> Option<Move> {
-        self.machine(side).find(locations, event).or_else(|| {
+        self.walk.machine(side).find(locations, event).or_else(|| {
             locations.iter().find_map(|&from| {
                 let cause = self.planned.get(&(side, from, event))?;
                 Some(Move { from, arrow: cause.arrow })
@@ -331,7 +331,7 @@ impl ClosurePlanner<'_, '_, '_> {
                     (Side::Client, &crossing.client, (client, server), &crossing.both.client),
                     (Side::Server, &crossing.server, (server, client), &crossing.both.server),
                 ] {
-                    if !self.walk.is_over(&pair, self.machine(side), locations) {
+                    if !self.walk.is_over(&pair, self.walk.machine(side), locations) {
                         self.add(side, locations, repeated, step);
                     }
                 }
@@ -360,7 +360,7 @@ impl ClosurePlanner<'_, '_, '_> {
             return Some(known);
         }
         let other = self.find(side.other(), others, event)?;
-        let state = heir(self.machine(side), locations, event)?;
+        let state = heir(self.walk.machine(side), locations, event)?;
         let known = self.planned.get(&(side.other(), other.from, event))?;
         let arrow = RoleEdge {
             action: late(known.partner, state),
@@ -371,13 +371,6 @@ impl ClosurePlanner<'_, '_, '_> {
         let (partner, crossing, crossing_span) = (other.arrow.action, known.crossing, known.crossing_span);
         self.plan(side, state, LateEdge { arrow, partner, crossing, crossing_span });
         Some(Move { from: state, arrow })
-    }
-
-    fn machine(&self, side: Side) -> &Machine<'_> {
-        match side {
-            Side::Client => self.walk.client,
-            Side::Server => self.walk.server,
-        }
     }
 
     /// Plans a loop that this role repeats, and that the other one repeats with its own edge, behind a message that it
@@ -393,7 +386,7 @@ impl ClosurePlanner<'_, '_, '_> {
         if self.find(side, locations, event).is_some() {
             return;
         }
-        let machine = self.machine(side);
+        let machine = self.walk.machine(side);
         // The channel that moved is the one that had the loop.
         let reached = machine.expand(crossing.arrow.action.target());
         let Some(state) = heir(machine, &reached, event) else { return };

@@ -84,8 +84,10 @@ impl<'a, 'b> Completion<'a, 'b> {
         let (sent, answered) = (from_client.event(), from_server.event());
         let (client, server) = (self.walk.client, self.walk.server);
         let accepts = |side: Side, after: &Locations, event: Event, own: &Move| {
-            let machine = if side == Side::Client { client } else { server };
-            machine.find(after, event).or_else(|| self.swallows(&race.pair, side, after, event, own))
+            self.walk
+                .machine(side)
+                .find(after, event)
+                .or_else(|| self.swallows(&race.pair, side, after, event, own))
         };
         let client_accepts = accepts(Side::Client, &race.after_client.0, answered, &from_client.client)?;
         let server_accepts = accepts(Side::Server, &race.after_server.1, sent, &from_server.server)?;
@@ -126,7 +128,7 @@ impl<'a, 'b> Completion<'a, 'b> {
 
     /// What a role does by a message that crosses the one with which it has ended a sub-session: nothing.
     fn swallows(&self, pair: &Pair, side: Side, after: &Locations, event: Event, own: &Move) -> Option<Move> {
-        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        let machine = self.walk.machine(side);
         let Action::Step(end) = own.arrow.action else { return None };
         let arrow =
             RoleEdge { action: Action::Step(end), origin: Origin::Closure, event, span: own.arrow.span };
@@ -145,7 +147,7 @@ impl<'a, 'b> Completion<'a, 'b> {
         }
         // What opens a sub-session leads nowhere else.
         let Action::Step(from) = received.arrow.action else { return late(sends.from, sends.arrow.action) };
-        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
+        let machine = self.walk.machine(side);
         if machine.state(from).is_none_or(|state| state.kind == StateKind::Fork) {
             return None;
         }

@@ -179,8 +179,7 @@ struct Ends<'w, 'a, 'b> {
 
 impl Ends<'_, '_, '_> {
     fn is_over(&self, side: Side, locations: &Locations) -> bool {
-        let machine = if side == Side::Client { self.walk.client } else { self.walk.server };
-        self.walk.is_over(self.pair, machine, locations)
+        self.walk.is_over(self.pair, self.walk.machine(side), locations)
     }
 
     fn are_over(&self, after: &(Locations, Locations)) -> bool {
@@ -189,8 +188,8 @@ impl Ends<'_, '_, '_> {
 
     /// Whether a message ends the sub-session for a role; nothing if the role does not have it.
     fn ends(&self, side: Side, before: &(Locations, Locations), event: Event) -> Option<bool> {
-        let (machine, before) =
-            if side == Side::Client { (self.walk.client, &before.0) } else { (self.walk.server, &before.1) };
+        let before = if side == Side::Client { &before.0 } else { &before.1 };
+        let machine = self.walk.machine(side);
         let step = machine.find(before, event)?;
         Some(self.is_over(side, &machine.step(before, &step)))
     }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use mcp_protocol_machine::protocol::{Action, StateIndex};
+use mcp_protocol_machine::protocol::{Action, Side, StateIndex};
 
 use super::machine::{Event, Locations, Machine, Move};
 use crate::hash::{Map, Set};
@@ -213,6 +213,14 @@ impl<'a, 'b> Walk<'a, 'b> {
         let from_server = Configuration { locations: server.start(), extent, settled };
         walk.arrive(None, Pair { client: from_client, server: from_server }, true)?;
         Ok(walk)
+    }
+
+    /// The machine of a role.
+    pub(super) fn machine(&self, side: Side) -> &'b Machine<'a> {
+        match side {
+            Side::Client => self.client,
+            Side::Server => self.server,
+        }
     }
 
     /// Whether the sub-session that a pair is of is over for one role in some locations. A part of it does not say that.

@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex, Protocol, Side, Strictness};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, Protocol, Side, Strictness};
 use mcp_runtime::Options;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -203,14 +203,16 @@ async fn answers(setup: &Setup) -> bool {
     let Ok(mut session) = setup.open() else { return false };
     let answered = match session.question() {
         Question::Ask(request) => {
-            let of_request = |table: &Message| table.kind == Kind::Reply { request };
-            let replies = (0..).map(MessageIndex).zip(setup.protocol.messages.iter());
-            let reply = replies.filter(|(_, table)| of_request(table)).map(|(reply, _)| reply).next();
-            let moves: Vec<Move> = [(Side::Client, Some(request)), (Side::Server, reply)]
-                .into_iter()
-                .filter_map(|(sender, message)| Some(Move { sender, message: message? }))
-                .collect();
-            moves.len() == 2 && follow(&mut session, &moves, setup.timeout).await.is_ok()
+            let mut tables = (0..).map(MessageIndex).zip(setup.protocol.messages.iter());
+            let reply = tables.find(|(_, table)| table.kind == Kind::Reply { request });
+            match reply {
+                Some((reply, _)) => {
+                    let moves = [(Side::Client, request), (Side::Server, reply)]
+                        .map(|(sender, message)| Move { sender, message });
+                    follow(&mut session, &moves, setup.timeout).await.is_ok()
+                }
+                None => false,
+            }
         }
         _ => false,
     };

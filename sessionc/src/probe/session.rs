@@ -154,7 +154,7 @@ impl Session {
             return None;
         }
         // What is refused for its head has moved nothing.
-        let number = self.connection.send_like(text.clone(), &text, Some(head));
+        let number = self.connection.send_with_head(text, None, Some(head));
         if self.is_http() {
             self.unfinished.insert(number);
         }
@@ -164,8 +164,7 @@ impl Session {
     /// Sends bytes, whatever they are; over HTTP with the head that a message has.
     pub(crate) fn send_bytes(&mut self, bytes: Vec<u8>, like: Option<&str>) -> Sent {
         let observed = self.observer.observe(Side::Client, &bytes);
-        let like = like.map_or_else(|| bytes.clone(), |like| like.as_bytes().to_vec());
-        let number = self.connection.send_like(bytes, &like, None);
+        let number = self.connection.send_with_head(bytes, like, None);
         if self.is_http() {
             self.unfinished.insert(number);
         }

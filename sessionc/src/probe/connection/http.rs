@@ -8,9 +8,9 @@ use reqwest::{Client, Response};
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::super::head::{Head, REVISION, SESSION, repeated};
 use super::arrival::{Arrival, Ending, Rejection};
 use crate::event_stream::{EventCutter, Piece};
+use crate::probe::head::{Head, REVISION, SESSION, repeated};
 
 /// The most bytes of one answer, or of one event.
 const LONGEST: usize = 64 << 20;
@@ -62,10 +62,10 @@ impl Http {
         change.change(&mut self.head(message))
     }
 
-    /// Sends bytes with the head that `like` has, which may be wrong in some way.
-    pub(super) fn send(&mut self, bytes: Vec<u8>, like: &[u8], change: Option<Head>) -> u64 {
+    /// Sends bytes with their head, or with that of `like`; it may be wrong in some way.
+    pub(super) fn send(&mut self, bytes: Vec<u8>, like: Option<&str>, change: Option<Head>) -> u64 {
         self.sent += 1;
-        let mut headers = self.head(like);
+        let mut headers = self.head(like.map_or(&bytes, str::as_bytes));
         if let Some(change) = change {
             change.change(&mut headers);
         }

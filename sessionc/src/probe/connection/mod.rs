@@ -60,12 +60,11 @@ impl Connection {
     /// Sends bytes as one message. Returns the number of the sending, by which arrivals refer to it. It does not wait for
     /// the server.
     pub(crate) fn send(&mut self, bytes: Vec<u8>) -> u64 {
-        let like = bytes.clone();
-        self.send_like(bytes, &like, None)
+        self.send_with_head(bytes, None, None)
     }
 
-    /// The same, over HTTP with the head of another message, which may be wrong in some way.
-    pub(crate) fn send_like(&mut self, bytes: Vec<u8>, like: &[u8], change: Option<Head>) -> u64 {
+    /// The same, over HTTP with the head that another message has, if `like` is one, and which may be wrong in some way.
+    pub(crate) fn send_with_head(&mut self, bytes: Vec<u8>, like: Option<&str>, change: Option<Head>) -> u64 {
         match self {
             Connection::Process(process) => process.send(bytes),
             Connection::Http(http) => http.send(bytes, like, change),
