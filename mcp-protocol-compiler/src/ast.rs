@@ -109,8 +109,13 @@ pub enum ItemKind {
         /// `default elicitation.form | …`: what a capability with nothing in it announces as well.
         defaults: Vec<JsonPath>,
     },
-    /// `version = InitializeResult.protocolVersion`
-    Version(MessageField),
+    /// `version = InitializeResult.protocolVersion`, `version = each request._meta.version with error -32000`
+    Version {
+        /// Where it is announced.
+        field: AnnouncedField,
+        /// The code behind `with error`.
+        error: Option<i64>,
+    },
     /// `group G = A | B`, `group G = replies H`, `group G += A | B`, `group G -= A`
     Group {
         /// The group's name.
@@ -338,12 +343,12 @@ pub struct MessageField {
     pub path: JsonPath,
 }
 
-/// Where capabilities are announced.
+/// Where capabilities, or the version, are announced.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AnnouncedField {
     /// `Message.a.b`
     Message(MessageField),
-    /// `each request.a.b`: in the params of every request of that role.
+    /// `each request.a.b`: in the params of every request of the role, or of both roles.
     EachRequest {
         /// The path in the params.
         path: JsonPath,

@@ -42,8 +42,8 @@ pub struct Declarations {
     pub announcements: Vec<Announced>,
     /// What payloads may be; [`Form::Named`] and [`PayloadType::Shape`] point in here.
     pub shapes: Vec<DeclaredShape>,
-    /// Where the governing revision is announced.
-    pub version_field: Option<machine::Field>,
+    /// Where messages say which revision they are written in.
+    pub version_field: Option<machine::VersionField>,
 }
 
 impl Declarations {

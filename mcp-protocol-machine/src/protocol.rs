@@ -61,8 +61,8 @@ pub struct Protocol {
     pub shapes: List<NamedShape>,
     /// Where each role announces what it can do.
     pub announcements: List<Announcement>,
-    /// Where the revision that governs the session is announced.
-    pub version_field: Option<Field>,
+    /// Where messages say which revision they are written in.
+    pub version_field: Option<VersionField>,
     /// The machine of the role declared with `client`, in its own point of view.
     pub client: Option<Role>,
     /// The machine of the role declared with `server`, in its own point of view.
@@ -118,6 +118,22 @@ impl Protocol {
     /// Whether each request of a side announces what the side can do during this request.
     pub fn announces_in_each_request(&self, side: Side) -> bool {
         self.announcement_of_each_request(side).is_some()
+    }
+
+    /// Where the revision that governs the whole session is announced; nothing if no message announces one.
+    pub fn announced_version(&self) -> Option<&Field> {
+        match &self.version_field {
+            Some(VersionField::Message(field)) => Some(field),
+            _ => None,
+        }
+    }
+
+    /// Where each request says its revision; nothing if one message announces it, or none.
+    pub fn version_of_each_request(&self) -> Option<&RequestVersion> {
+        match &self.version_field {
+            Some(VersionField::EachRequest(place)) => Some(place),
+            _ => None,
+        }
     }
 
     /// Every message with its index, in order.
@@ -257,4 +273,23 @@ pub struct Field {
     pub message: MessageIndex,
     /// The path in its payload.
     pub path: Path,
+}
+
+/// Where messages say which revision they are written in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum VersionField {
+    /// One message announces the revision that governs the session.
+    Message(Field),
+    /// Each request says its own revision, which governs this request alone.
+    EachRequest(RequestVersion),
+}
+
+/// Where each request says its revision.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RequestVersion {
+    /// The path in its params.
+    pub path: Path,
+    /// The code of the error that refuses a request of another revision, if it is not that of invalid params.
+    pub error: Option<i64>,
 }

@@ -402,7 +402,7 @@ impl Observer {
         payload: Option<impl RawPayload>,
     ) {
         let protocol = self.rules.protocol().clone();
-        if let Some(field) = protocol.version_field.as_ref() {
+        if let Some(field) = protocol.announced_version() {
             let unknown = self.rules.note_version(field, message, payload, true);
             observed.reports.extend(unknown.map(|error| Report::NegotiationFailed { error }));
         }

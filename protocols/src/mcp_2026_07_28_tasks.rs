@@ -1653,6 +1653,10 @@ mod tables {
                 )
                 .open_until_announced(),
             ] })
+            .request_version(
+                RequestVersion::at(path!["_meta", "io.modelcontextprotocol/protocolVersion"])
+                    .with_error(-32022),
+            )
             .client(Role::table("McpClient", client::rows))
             .server(Role::table("McpServer", server::rows));
     }

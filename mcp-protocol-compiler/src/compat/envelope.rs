@@ -1,6 +1,6 @@
 //! What every message is like, and where revisions and capabilities are announced.
 
-use mcp_protocol_machine::protocol::{Announcement, MessageIndex, Side};
+use mcp_protocol_machine::protocol::{Announcement, MessageIndex, Side, VersionField};
 
 use super::announced::dotted;
 use super::found::{Break, Pairing, Rule, declared};
@@ -85,24 +85,42 @@ fn announcement(pairing: &Pairing<'_>, side: Side) -> Option<Break> {
     Some(error(*one, message, "announced here", *other, "looked for here"))
 }
 
+/// Where a version says that messages announce its revision.
+pub(super) fn place_of_version(version: &Version<'_>, field: &VersionField) -> String {
+    match field {
+        VersionField::Message(field) => {
+            format!("`{}.{}`", version.name(field.message), dotted(&field.path))
+        }
+        VersionField::EachRequest(place) => format!("`{}` of each request", dotted(&place.path)),
+    }
+}
+
 /// Where the revision is announced, and as what.
 fn version_field(pairing: &Pairing<'_>) -> Option<Break> {
     let (client, server) = (pairing.client.declarations, pairing.server.declarations);
     let (one, other) = (client.version_field.as_ref()?, server.version_field.as_ref()?);
     let number = |version: &Version<'_>, index| pairing.wire.common(version.age, index);
-    let is_same_place = number(pairing.client, one.message) == number(pairing.server, other.message)
-        && one.path == other.path;
+    let is_same_place = match (one, other) {
+        (VersionField::Message(one), VersionField::Message(other)) => {
+            number(pairing.client, one.message) == number(pairing.server, other.message)
+                && one.path == other.path
+        }
+        (VersionField::EachRequest(one), VersionField::EachRequest(other)) => one.path == other.path,
+        _ => false,
+    };
     let (from, to) = (pairing.peer(Side::Client), pairing.peer(Side::Server));
-    let spans = (declared(pairing.client, one.message), declared(pairing.server, other.message));
     if !is_same_place {
-        let at =
-            |version: &Version<'_>, index, path: &[_]| format!("`{}.{}`", version.name(index), dotted(path));
         let message = format!(
             "{from} takes the revision from {}, and {to} from {}",
-            at(pairing.client, one.message, &one.path),
-            at(pairing.server, other.message, &other.path)
+            place_of_version(pairing.client, one),
+            place_of_version(pairing.server, other)
         );
-        return Some(error(spans.0, message, "in this message", spans.1, "in this message"));
+        let at = |version: &Version<'_>, field: &VersionField| match field {
+            VersionField::Message(field) => (declared(version, field.message), "in this message"),
+            VersionField::EachRequest(_) => (protocol(version), "in each request"),
+        };
+        let ((first, label), (second, text)) = (at(pairing.client, one), at(pairing.server, other));
+        return Some(error(first, message, label, second, text));
     }
     if client.numeric_version != server.numeric_version {
         let word = |numeric: bool| if numeric { "a number" } else { "a text" };

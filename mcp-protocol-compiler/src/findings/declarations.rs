@@ -159,6 +159,14 @@ pub fn declared_twice(name: &Name, first: Span, imported: bool) -> Diagnostic {
     }
 }
 
+/// Two items say where the version is announced.
+pub fn version_twice(item: Span, first: Span) -> Diagnostic {
+    Diagnostic::error(DECLARED_TWICE, item, "where the version is announced is declared twice")
+        .label("declared again here")
+        .also(first, "first declared here")
+        .changes("remove one of them", [Change::DeleteItemAt(item)])
+}
+
 /// Two requests whose replies have one name.
 pub fn reply_of_two_requests(name: &Name, first: Span) -> Diagnostic {
     Diagnostic::error(

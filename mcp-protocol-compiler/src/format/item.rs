@@ -1,12 +1,12 @@
 //! Files and items as text.
 
-use super::parts::{condition, json_path, levels, message_field, modifier, payload, rust};
+use super::parts::{announced_field, condition, json_path, levels, message_field, modifier, payload, rust};
 use super::session::lay_out;
 use super::shape;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{
-    AnnouncedField, Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyFieldPlace,
-    LevelDirection, Modifier, Name, Payload, Reply, RoleSide,
+    Choice, Condition, File, GroupMember, GroupOperator, Item, ItemKind, KeyFieldPlace, LevelDirection,
+    Modifier, Name, Payload, Reply, RoleSide,
 };
 use crate::lexer::quote;
 use crate::source::Span;
@@ -75,7 +75,10 @@ fn belong_together(first: &Item, second: &Item) -> bool {
         (&first.kind, &second.kind),
         (Kind::Protocol { .. } | Kind::Types(_) | Kind::Import(_), Kind::Types(_) | Kind::Import(_))
             | (Kind::Request(_) | Kind::Notification(_), Kind::Request(_) | Kind::Notification(_))
-            | (Kind::Capabilities { .. } | Kind::Version(_), Kind::Capabilities { .. } | Kind::Version(_))
+            | (
+                Kind::Capabilities { .. } | Kind::Version { .. },
+                Kind::Capabilities { .. } | Kind::Version { .. }
+            )
             | (Kind::Group { .. }, Kind::Group { .. })
             | (Kind::Key { .. }, Kind::Key { .. })
             | (Kind::Role { .. }, Kind::Role { .. })
@@ -125,18 +128,17 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
         }
         ItemKind::Capabilities { role, field, open, defaults } => {
             let open = if open.is_some() { " open until announced" } else { "" };
-            let field = match field {
-                AnnouncedField::Message(field) => message_field(field),
-                AnnouncedField::EachRequest { path, .. } => format!("each request.{}", json_path(path)),
-            };
-            out.text(&format!("capabilities {} = {field}{open}", role.text));
+            out.text(&format!("capabilities {} = {}{open}", role.text, announced_field(field)));
             // A path never begins a line, for its first key may be the word of an item.
             for (index, path) in defaults.iter().enumerate() {
                 let text = format!("{} {}", if index == 0 { "default" } else { "|" }, json_path(path));
                 filled(out, &text, path.span.end, false);
             }
         }
-        ItemKind::Version(field) => out.text(&format!("version = {}", message_field(field))),
+        ItemKind::Version { field, error } => {
+            let error = error.map(|code| format!(" with error {code}")).unwrap_or_default();
+            out.text(&format!("version = {}{error}", announced_field(field)));
+        }
         ItemKind::Group { name, operator, members } => {
             let operator = match operator {
                 GroupOperator::Define => "=",

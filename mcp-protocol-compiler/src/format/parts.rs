@@ -1,6 +1,8 @@
 //! The parts of an item that stand in one line.
 
-use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Modifier, Payload};
+use crate::ast::{
+    AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier, Payload,
+};
 use crate::lexer::quote;
 
 pub(super) fn modifier(modifier: &Modifier) -> String {
@@ -82,6 +84,14 @@ pub(super) fn condition(condition: &Option<Condition>, word: &str) -> String {
 
 pub(super) fn message_field(field: &MessageField) -> String {
     format!("{}.{}", field.message.text, json_path(&field.path))
+}
+
+/// Where capabilities or the version are announced.
+pub(super) fn announced_field(field: &AnnouncedField) -> String {
+    match field {
+        AnnouncedField::Message(field) => message_field(field),
+        AnnouncedField::EachRequest { path, .. } => format!("each request.{}", json_path(path)),
+    }
 }
 
 pub(crate) fn json_path(path: &JsonPath) -> String {

@@ -59,13 +59,19 @@ fn field() -> impl Strategy<Value = MessageField> {
     (name(), path()).prop_map(|(message, path)| MessageField { message, path })
 }
 
-/// Where capabilities are announced, and whether they are open until then.
-fn announced_field() -> impl Strategy<Value = (AnnouncedField, Option<Span>)> {
+fn announced_field() -> impl Strategy<Value = AnnouncedField> {
     prop_oneof![
-        (field(), prop::option::of(Just(span())))
-            .prop_map(|(field, open)| (AnnouncedField::Message(field), open)),
-        path().prop_map(|path| (AnnouncedField::EachRequest { path, span: span() }, None)),
+        field().prop_map(AnnouncedField::Message),
+        path().prop_map(|path| AnnouncedField::EachRequest { path, span: span() }),
     ]
+}
+
+/// Where capabilities are announced, and whether they are open until then.
+fn announced_capabilities() -> impl Strategy<Value = (AnnouncedField, Option<Span>)> {
+    (announced_field(), prop::option::of(Just(span()))).prop_map(|(field, open)| {
+        let open = open.filter(|_| matches!(field, AnnouncedField::Message(_)));
+        (field, open)
+    })
 }
 
 fn rust_path() -> impl Strategy<Value = RustPath> {
@@ -267,10 +273,13 @@ fn item() -> impl Strategy<Value = Item> {
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }
             ),
-            (name(), announced_field(), prop::collection::vec(path(), 0..9)).prop_map(
+            (name(), announced_capabilities(), prop::collection::vec(path(), 0..9)).prop_map(
                 |(role, (field, open), defaults)| ItemKind::Capabilities { role, field, open, defaults }
             ),
-            field().prop_map(ItemKind::Version),
+            (announced_field(), prop::option::of(any::<i64>())).prop_map(|(field, error)| {
+                let error = error.filter(|_| matches!(field, AnnouncedField::EachRequest { .. }));
+                ItemKind::Version { field, error }
+            }),
             (name(), operator, prop::collection::vec(member, 1..30))
                 .prop_map(|(name, operator, members)| ItemKind::Group { name, operator, members }),
             (mark(), name(), prop::collection::vec(key, 1..9))

@@ -227,9 +227,14 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
         let announcements = protocol.announcements.iter().map(|item| announcement(item, &names));
         table.extend(quote!(.announcements(const { &[#(#announcements),*] })));
     }
-    if let Some(place) = &protocol.version_field {
+    if let Some(place) = protocol.announced_version() {
         let place = field(place, &names);
         table.extend(quote!(.version_field(#place)));
+    }
+    if let Some(place) = protocol.version_of_each_request() {
+        let at = path(&place.path);
+        let error = place.error.map(Literal::i64_unsuffixed).map(|code| quote!(.with_error(#code)));
+        table.extend(quote!(.request_version(RequestVersion::at(#at)#error)));
     }
     let mut roles = TokenStream::new();
     for (which, role) in [(Side::Client, &protocol.client), (Side::Server, &protocol.server)] {

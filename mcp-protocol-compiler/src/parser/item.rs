@@ -105,10 +105,7 @@ impl Parser<'_> {
             "request" => self.request(),
             "notification" => self.notification(),
             "capabilities" => self.capabilities(),
-            "version" => {
-                self.equals("write `version = Message.path`")?;
-                Some(ItemKind::Version(self.message_field("Reply.protocolVersion")?))
-            }
+            "version" => self.version(),
             "group" => self.group_behind_word(),
             "key" => self.key_behind_word(None),
             "client" => self.role(RoleSide::Client),
@@ -274,6 +271,28 @@ impl Parser<'_> {
         None
     }
 
+    /// `Message.path`, or `each request.path with error -32000`
+    fn version(&mut self) -> Option<ItemKind> {
+        self.equals("write `version = Message.path`")?;
+        let field = self.announced_field("Reply.protocolVersion", "_meta.version")?;
+        let mut error = None;
+        if self.word() == "with" && !self.at_item() {
+            let start = self.bump();
+            if self.demand("error", " -32000") || self.kind() == Kind::Number {
+                error = self.error_code(MALFORMED_DECLARATION, "-32000");
+            }
+            if matches!(field, AnnouncedField::Message(_)) {
+                let span = start.to(self.previous());
+                let message = "`with error` and a version that one message announces";
+                let finding = Diagnostic::error(MALFORMED_DECLARATION, span, message);
+                let finding = finding.label("no request is refused for its version");
+                self.report(finding.suggest("delete it", [Edit::delete(span)]));
+                error = None;
+            }
+        }
+        Some(ItemKind::Version { field, error })
+    }
+
     fn capabilities(&mut self) -> Option<ItemKind> {
         let example = "write `capabilities client = Message.path`";
         if self.kind() != Kind::Word || (self.token().starts_line && self.kind_at(1) != Kind::Equals) {
@@ -316,29 +335,34 @@ impl Parser<'_> {
             return Some(self.announced(role, AnnouncedField::Message(field)));
         }
         self.equals(example)?;
-        let field = match self.word() == "each" && self.kind_at(1) == Kind::Word {
-            true => self.each_request()?,
-            false => AnnouncedField::Message(self.message_field("Message.capabilities")?),
-        };
+        let field = self.announced_field("Message.capabilities", "_meta.capabilities")?;
         Some(self.announced(role, field))
     }
 
+    /// `Message.a.b` or `each request.a.b`; the examples are for who writes neither.
+    fn announced_field(&mut self, example: &str, path: &str) -> Option<AnnouncedField> {
+        match self.word() == "each" && self.kind_at(1) == Kind::Word {
+            true => self.each_request(path),
+            false => Some(AnnouncedField::Message(self.message_field(example)?)),
+        }
+    }
+
     /// `each request.a.b`
-    fn each_request(&mut self) -> Option<AnnouncedField> {
+    fn each_request(&mut self, example: &str) -> Option<AnnouncedField> {
         let start = self.bump();
         if self.word() != "request" {
             let message = format!("expected `request`, found {}", self.found());
             let edit = Edit::replace(self.span(), "request");
             let finding = Diagnostic::error(MALFORMED_DECLARATION, self.span(), message);
-            self.report(finding.suggest("write `request`: every request of a role announces alike", [edit]));
+            self.report(finding.suggest("write `request`: every request announces alike", [edit]));
         }
         self.bump();
-        let help = "write `each request._meta.capabilities`";
+        let help = format!("write `each request.{example}`");
         if self.eat(Kind::Dot).is_none() {
-            self.expected(MALFORMED_PATH, "`.` and a path", help);
+            self.expected(MALFORMED_PATH, "`.` and a path", &help);
             return None;
         }
-        let path = self.json_path(help)?;
+        let path = self.json_path(&help)?;
         Some(AnnouncedField::EachRequest { path, span: start.to(self.previous()) })
     }
 

@@ -230,7 +230,11 @@ impl Parser<'_> {
     /// `reply error -32800`, behind `with`. Any code stands for one that is missing, which is reported.
     fn error_of_reply(&mut self) -> i64 {
         let written = self.demand("reply", " error -32800") && self.demand("error", " -32800");
-        let code = if written { self.error_code(MALFORMED_DECLARATION, "-32800") } else { None };
+        let code = if written || self.kind() == Kind::Number {
+            self.error_code(MALFORMED_DECLARATION, "-32800")
+        } else {
+            None
+        };
         code.unwrap_or_default()
     }
 
@@ -252,6 +256,8 @@ impl Parser<'_> {
             self.bump();
             return true;
         }
+        // A code that stands there already is not written once more.
+        let rest = if self.kind() == Kind::Number { "" } else { rest };
         let message = format!("expected `{word}` after {}", self.before());
         let edit = Edit::after(self.previous(), format!(" {word}{rest}"));
         let finding = Diagnostic::error(MALFORMED_DECLARATION, self.previous().after(), message);

@@ -13,6 +13,7 @@ use crate::declarations::{Announced, Definition, Meaning, Resolution, Role, path
 use crate::diagnostic::Diagnostic;
 use crate::diagnostic::limit::LIMIT;
 use crate::findings::declarations as finding;
+use crate::source::Span;
 use crate::suggest::nearest;
 
 /// What an item gives a name to. Messages, groups, definitions, keys and shapes have one name space each with the exception that
@@ -116,6 +117,7 @@ pub(super) fn announce(
 ) {
     // What messages require is looked at if there is a default, and once.
     let mut required = None;
+    let mut version: Option<Span> = None;
     for placed in items {
         // An import brings what can be shared, never what a file says about itself.
         if placed.imported {
@@ -162,8 +164,20 @@ pub(super) fn announce(
                     resolution.declarations.announcements.push(Announced { table, message });
                 }
             }
-            ItemKind::Version(field) => {
-                resolution.declarations.version_field = message_field(field, resolution, diagnostics);
+            ItemKind::Version { field, error } => {
+                if let Some(first) = version.replace(placed.item.span) {
+                    diagnostics.push(finding::version_twice(placed.item.span, first));
+                    continue;
+                }
+                resolution.declarations.version_field = match field {
+                    AnnouncedField::Message(field) => {
+                        message_field(field, resolution, diagnostics).map(machine::VersionField::Message)
+                    }
+                    AnnouncedField::EachRequest { path: field, .. } => {
+                        let place = machine::RequestVersion::new(path(field), *error);
+                        Some(machine::VersionField::EachRequest(place))
+                    }
+                };
             }
             _ => {}
         }

@@ -59,13 +59,10 @@ pub(super) fn check(
                     }
                 }
             }
-            ItemKind::Version(field) if !placed.imported => paths.field(field),
+            ItemKind::Version { field, .. } if !placed.imported => paths.announced_field(field),
             ItemKind::Capabilities { role, field, defaults, .. } if !placed.imported => {
                 let Some(side) = sides.side(&role.text) else { continue };
-                match field {
-                    AnnouncedField::Message(field) => paths.field(field),
-                    AnnouncedField::EachRequest { path, .. } => paths.of_some_request(path),
-                }
+                paths.announced_field(field);
                 let what = paths.announced(field);
                 if let Some((owner, form)) = &what {
                     let required = required(items, |holder| sides.side(holder) == Some(side));
@@ -252,6 +249,14 @@ impl<'a> Paths<'a, '_> {
             }
         }
         self.diagnostics.extend(wrong.map(|wrong| wrong.found));
+    }
+
+    /// The path to what is announced.
+    fn announced_field(&mut self, field: &AnnouncedField) {
+        match field {
+            AnnouncedField::Message(field) => self.field(field),
+            AnnouncedField::EachRequest { path, .. } => self.of_some_request(path),
+        }
     }
 
     /// What a side announces, if a shape says it.

@@ -105,11 +105,9 @@ impl<'a> Collector<'a> {
             }
             ItemKind::Capabilities { role, field, .. } => {
                 self.role(role);
-                if let AnnouncedField::Message(field) = field {
-                    self.message(&field.message);
-                }
+                self.announced(field);
             }
-            ItemKind::Version(field) => self.message(&field.message),
+            ItemKind::Version { field, .. } => self.announced(field),
             ItemKind::Group { name, operator, members } => {
                 match operator {
                     GroupOperator::Define => self.declare(SymbolKind::Group, name, item),
@@ -200,6 +198,13 @@ impl<'a> Collector<'a> {
     }
 
     /// A message or a group. A name that is not declared may be that of a request's refusal.
+    /// Where capabilities or the version are announced.
+    fn announced(&mut self, field: &AnnouncedField) {
+        if let AnnouncedField::Message(field) = field {
+            self.message(&field.message);
+        }
+    }
+
     pub(super) fn message(&mut self, name: &Name) {
         let request = name.text.strip_suffix("Error").filter(|request| self.requests.contains(request));
         match request {

@@ -133,6 +133,53 @@ fn a_payload_that_a_gate_keeps_back_breaks_nothing() {
 }
 
 #[test]
+fn where_the_revision_stands() {
+    let placed = |place: &str| {
+        format!(
+            "protocol Shop \"1\"\nrequest Enter \"enter\" (_) -> Welcome (_)\nversion = {place}\nclient Guest\n\
+             server Waiter = dual Guest\nGuest = !Enter . ?Welcome . End\n"
+        )
+    };
+    let [once, other] = ["Welcome.version", "Welcome.revision"].map(placed);
+    let [each, elsewhere, refused] =
+        ["each request._meta.v", "each request.v", "each request._meta.v with error -32000"].map(placed);
+    for same in [&once, &each] {
+        assert!(lines(same, same).is_empty());
+    }
+    // The code of the error is for the client to read, whichever it is.
+    assert!(lines(&each, &refused).is_empty());
+    assert_eq!(
+        lines(&once, &each),
+        [
+            "old-new C0006 the old client takes the revision from `Welcome.version`, and the new server from `_meta.v` of \
+             each request",
+            "new-old C0006 the new client takes the revision from `_meta.v` of each request, and the old server from \
+             `Welcome.version`"
+        ]
+    );
+    assert_eq!(
+        lines(&each, &elsewhere)[0],
+        "old-new C0006 the old client takes the revision from `_meta.v` of each request, and the new server from `v` of \
+         each request"
+    );
+    assert_eq!(
+        lines(&once, &other)[0],
+        "old-new C0006 the old client takes the revision from `Welcome.version`, and the new server from \
+         `Welcome.revision`"
+    );
+    let text = rendered(&each, &once);
+    assert!(text.contains("in each request") && text.contains("in this message"), "{text}");
+    let changed =
+        |new: &str| verdict(&each, new).changes.into_iter().map(|change| change.text).collect::<Vec<_>>();
+    assert!(
+        changed(&once)[0].contains("was in `_meta.v` of each request, is in `Welcome.version`"),
+        "{:?}",
+        changed(&once)
+    );
+    assert!(changed(&refused)[0].contains("-32000"), "{:?}", changed(&refused));
+}
+
+#[test]
 fn the_envelope_and_what_ties_messages() {
     assert_eq!(
         changed(&[("Notes \"1\"", "Notes \"1\" batch")]),

@@ -134,7 +134,7 @@ fn gather(path: &Path, imported: bool, seen: &mut BTreeSet<PathBuf>, items: &mut
     }
     items.extend(own.into_iter().filter(|item| match &item.kind {
         ItemKind::Import(_) => false,
-        ItemKind::Protocol { .. } | ItemKind::Capabilities { .. } | ItemKind::Version(_) => !imported,
+        ItemKind::Protocol { .. } | ItemKind::Capabilities { .. } | ItemKind::Version { .. } => !imported,
         ItemKind::Role { .. } => !imported,
         _ => true,
     }));

@@ -8,8 +8,8 @@ use std::borrow::Cow;
 use std::mem;
 
 use super::{
-    Announcement, Field, Gate, GateIndex, Key, List, Message, MessageIndex, NamedShape, Path, Protocol, Role,
-    Side, Text,
+    Announcement, Field, Gate, GateIndex, Key, List, Message, MessageIndex, NamedShape, Path, Protocol,
+    RequestVersion, Role, Side, Text, VersionField,
 };
 
 /// Puts a value in the place of one that owns nothing.
@@ -109,7 +109,14 @@ impl Protocol {
     /// Sets where the revision is announced that governs the session.
     #[must_use]
     pub const fn version_field(mut self, field: Field) -> Protocol {
-        put(&mut self.version_field, Some(field));
+        put(&mut self.version_field, Some(VersionField::Message(field)));
+        self
+    }
+
+    /// Sets where each request says its revision.
+    #[must_use]
+    pub const fn request_version(mut self, place: RequestVersion) -> Protocol {
+        put(&mut self.version_field, Some(VersionField::EachRequest(place)));
         self
     }
 
@@ -124,6 +131,25 @@ impl Protocol {
     #[must_use]
     pub const fn server(mut self, role: Role) -> Protocol {
         put(&mut self.server, Some(role));
+        self
+    }
+}
+
+impl RequestVersion {
+    /// Each request says its revision at a path of its params.
+    pub const fn new(path: Path, error: Option<i64>) -> RequestVersion {
+        RequestVersion { path, error }
+    }
+
+    /// The same, with a path that borrows.
+    pub const fn at(path: &'static [Text]) -> RequestVersion {
+        RequestVersion::new(Cow::Borrowed(path), None)
+    }
+
+    /// A request of another revision is refused with this code.
+    #[must_use]
+    pub const fn with_error(mut self, code: i64) -> RequestVersion {
+        self.error = Some(code);
         self
     }
 }

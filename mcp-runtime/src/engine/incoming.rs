@@ -155,11 +155,10 @@ impl Engine {
             && let Err(wait) = self.owed.count(rate, inbound.now)
         {
             self.refuse_early(&arrived, wait);
-        } else if let (StepKind::Spawned { .. }, Some(error @ Error::MissingCapabilities { .. })) =
-            (step.kind, negotiation.as_deref())
-        {
+        } else if let (StepKind::Spawned { .. }, Some(error)) = (step.kind, negotiation.as_deref()) {
             // No value waits for it that could refuse it.
-            self.refuse_request(Caller::ANY, &arrived, &error.as_answer());
+            let answer = self.rules.answer_to(error);
+            self.refuse_request(Caller::ANY, &arrived, &answer);
         } else if self.rules.message(message).is_some_and(|message| message.answered) {
             if let Some(id) = &arrived.id {
                 // The reply of an `answered` request is empty, so it cannot fail to be written.

@@ -33,6 +33,9 @@ impl Options {
     /// has cannot be sent. Unless [`accept_versions`](Self::accept_versions) says otherwise, the accepted versions are
     /// those of these revisions and of the file. List the latest one last.
     ///
+    /// Where each request says its version (`version = each request.path`), no other revision governs it. Those of this
+    /// list are only named in the error that refuses a request of another version.
+    ///
     /// ```
     /// # mod weather { mcp_runtime::protocol!("doc/weather.session"); }
     /// use mcp_runtime::Options;
@@ -57,6 +60,16 @@ impl Options {
     pub fn accept_any_version(mut self) -> Options {
         self.accepted = AcceptedVersions::Any;
         self
+    }
+
+    /// Whether a request may say this version, where each request says its own: the tables of another revision govern a
+    /// whole session, so only the file's version and those that the program accepts by name are spoken.
+    pub(crate) fn speaks_by_request(&self, protocol: &Protocol, version: Option<&str>) -> bool {
+        match &self.accepted {
+            AcceptedVersions::Own => protocol.version.is_none() || protocol.version.as_deref() == version,
+            AcceptedVersions::These(versions) => versions.iter().any(|one| Some(&**one) == version),
+            AcceptedVersions::Any => true,
+        }
     }
 
     /// The versions that are accepted of the peer; nothing where any is.

@@ -26,6 +26,7 @@ impl Rules {
             self.note_announcement(message, payload, incoming, &mut own, &mut failed);
         }
         if incoming {
+            failed.extend(self.other_version(message, payload));
             failed.extend(self.missing_in_request(message, payload));
         }
         failed
@@ -33,7 +34,7 @@ impl Rules {
 
     /// Whether a message announces a version or capabilities, or asks for a version.
     fn is_announcement(&self, message: MessageIndex) -> bool {
-        let field = self.protocol.version_field.as_ref().map(|field| field.message);
+        let field = self.protocol.announced_version().map(|field| field.message);
         let reply = field.and_then(|field| self.message(field));
         field == Some(message)
             || reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message })
@@ -49,7 +50,7 @@ impl Rules {
         failed: &mut Vec<Error>,
     ) {
         let mut protocol = self.protocol.clone();
-        if let Some(field) = protocol.version_field.as_ref() {
+        if let Some(field) = protocol.announced_version() {
             failed.extend(self.note_version(field, message, payload, incoming));
             if field.message == message {
                 // The revision that governs now says which capabilities there are.
@@ -165,7 +166,7 @@ impl Rules {
         };
         let mut places = self.protocol.announcements.iter().filter_map(|announcement| announcement.message);
         places.any(announces)
-            || self.protocol.version_field.as_ref().is_some_and(|field| announces(field.message))
+            || self.protocol.announced_version().is_some_and(|field| announces(field.message))
     }
 
     /// Whether a request of a capability has a handler, where these have none. A server that lists resources need not

@@ -55,7 +55,7 @@ impl Rules {
     /// The version that was agreed on says which revision governs. Where this side does not speak it, its own governs.
     fn govern_resumed(&mut self, resumed: &Resumed) -> Option<Error> {
         let announced = || {
-            let field = self.protocol.version_field.as_ref()?;
+            let field = self.protocol.announced_version()?;
             let place =
                 self.protocol.announcements.iter().find(|place| place.message == Some(field.message))?;
             match if place.side == Side::Client { &resumed.client } else { &resumed.server } {

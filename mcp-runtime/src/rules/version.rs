@@ -8,7 +8,8 @@ use mcp_protocol_machine::{Awaiting, RequestId};
 use super::names::Names;
 use super::{NAMES, Rules};
 use crate::error::{AnnouncedVersion, Error, MismatchError};
-use crate::jsonrpc::{Envelope, RawPayload, parse};
+use crate::jsonrpc::path::find;
+use crate::jsonrpc::{Envelope, RawPayload, RpcError, parse};
 
 impl Rules {
     /// Notes which version is asked for, and looks at the one that the peer announces.
@@ -57,7 +58,7 @@ impl Rules {
         let Ok(Envelope::Result { result, .. }) = parse(reply, self.options.max_depth, self.dialect()) else {
             return None;
         };
-        let field = self.protocol.version_field.as_ref()?;
+        let field = self.protocol.announced_version()?;
         self.version_at(field, Some(result)).as_deref().map(str::to_owned)
     }
 
@@ -75,6 +76,37 @@ impl Rules {
         Some(Error::Version { requested, offered, accepted })
     }
 
+    /// The error for a request of the peer that says a version which this side does not speak, where each request says its
+    /// own. What says none has nothing to judge: whether it may, the type of its params says.
+    pub(crate) fn other_version(&self, message: MessageIndex, params: Option<&str>) -> Option<Error> {
+        let offered = self.version_of_request(message, params)?;
+        let accepted = self.options.accepted_versions(&self.protocol)?;
+        // The latest one is listed last, and a client should read it first.
+        let accepted = accepted.iter().rev().map(ToString::to_string).collect();
+        Some(Error::Version { requested: None, offered, accepted })
+    }
+
+    /// The version that a request says, if it says one, and this side does not speak it.
+    fn version_of_request(&self, message: MessageIndex, params: Option<&str>) -> Option<AnnouncedVersion> {
+        let place = self.protocol.version_of_each_request()?;
+        self.message(message).filter(|table| table.kind == Kind::Request)?;
+        let said = find(params?, &place.path);
+        let version = AnnouncedVersion::read(Some(said?), self.protocol.numeric_version);
+        let is_spoken = self.options.speaks_by_request(&self.protocol, version.as_deref());
+        (!is_spoken).then_some(version)
+    }
+
+    /// The error that answers a request whose announcement this side cannot work with.
+    pub(crate) fn answer_to(&self, unusable: &Error) -> RpcError {
+        let mut answer = unusable.as_answer();
+        let code = self.protocol.version_of_each_request().and_then(|place| place.error);
+        // What is no version has invalid params.
+        if let (Error::Version { offered: AnnouncedVersion::Named(_), .. }, Some(code)) = (unusable, code) {
+            answer.code = code;
+        }
+        answer
+    }
+
     /// The revision of a version governs from here on, if it is another one that this side speaks.
     pub(crate) fn govern(&mut self, version: &str) {
         if self.protocol.version.as_deref() == Some(version) {
@@ -90,7 +122,7 @@ impl Rules {
     /// Whether this side may give the answer that announces a version: with the version that the request asked for, if
     /// this side speaks it, and else with one that it speaks.
     pub(crate) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
-        let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
+        let Some(field) = self.protocol.announced_version() else { return Ok(()) };
         let requested = self.negotiation.requested();
         // Hardly any reply announces a version.
         if requested.is_none() && self.negotiation.agreed().is_some() {
@@ -118,7 +150,15 @@ impl Rules {
         message: MessageIndex,
         params: Option<&str>,
     ) -> Result<(), Error> {
-        let Some(field) = self.protocol.version_field.as_ref() else { return Ok(()) };
+        if let Some(version) = self.version_of_request(message, params) {
+            let accepted = self.options.accepted_versions(&self.protocol).unwrap_or_default();
+            let accepted = accepted.iter().map(ToString::to_string).collect();
+            // The type of the params says what else may stand there.
+            let AnnouncedVersion::Named(version) = version else { return Ok(()) };
+            let problem = MismatchError::Asks { version, accepted };
+            return Err(Error::Mismatch { message: self.name(message), problem });
+        }
+        let Some(field) = self.protocol.announced_version() else { return Ok(()) };
         let announces = self.message(field.message).map(|table| table.kind);
         if announces != Some(Kind::Reply { request: message }) {
             return Ok(());

@@ -373,7 +373,10 @@ impl Channel {
     ) -> Result<(), Error> {
         let Some(id) = id else { return Err(error) };
         self.state = before;
-        self.link.speak(|engine, caller| engine.reply_error(caller, &id, &error.as_answer()))
+        self.link.speak(|engine, caller| {
+            let answer = engine.rules().answer_to(&error);
+            engine.reply_error(caller, &id, &answer)
+        })
     }
 
     /// An input was taken that does not have its type. `Ok`: the value can go on waiting, where it was before.

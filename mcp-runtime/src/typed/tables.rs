@@ -7,8 +7,8 @@ pub use mcp_protocol_machine::protocol::edges::{cancel, cancelled, receive, refu
 #[doc(hidden)]
 pub use mcp_protocol_machine::protocol::{
     Advice, Announcement, Condition, Direction, Field, Gate, GateIndex, Key, KeyIndex, Level, Message,
-    MessageIndex, MessageKey, NamedShape, Payload, Protocol, RecordField, Requirement, Role, Shape,
-    ShapeIndex, Side, State, StateIndex,
+    MessageIndex, MessageKey, NamedShape, Payload, Protocol, RecordField, RequestVersion, Requirement, Role,
+    Shape, ShapeIndex, Side, State, StateIndex,
 };
 
 #[doc(hidden)]
@@ -47,7 +47,7 @@ pub const fn rows_of<T, const N: usize>(rows: [T; N]) -> [T; N] {
 macro_rules! __protocol {
     ($name:ident = $table:expr;) => {
         #[allow(unused_imports)]
-        use $crate::__private::tables::{Announcement, Field, Protocol, Role, Side, path};
+        use $crate::__private::tables::{Announcement, Field, Protocol, RequestVersion, Role, Side, path};
         pub(super) const $name: Protocol = $table;
     };
 }

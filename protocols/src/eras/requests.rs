@@ -19,7 +19,7 @@ use crate::mcp_2026_07_28::types::{
     InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     NotificationMeta, NotificationParams, PaginatedParams, ReadResourceParams, RequestMeta, RequestParams,
     ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionsAcknowledgedParams,
-    SubscriptionsListenParams, UnsupportedVersionData,
+    SubscriptionsListenParams,
 };
 use crate::mcp_2026_07_28::{McpError, Subscribing};
 use crate::revisions::VERSIONS;
@@ -62,30 +62,13 @@ fn supported() -> impl Iterator<Item = &'static str> {
     [VERSION].into_iter().chain(VERSIONS.into_iter().rev())
 }
 
-/// The error of a request whose revision the server does not speak, or not without a handshake.
-const UNSUPPORTED_VERSION: i64 = -32022;
-
-/// Refuses a request of another revision. Over HTTP the header has said so before.
-fn governs(meta: &RequestMeta) -> Result<(), RpcError> {
-    let requested = &meta.protocol_version;
-    if requested == VERSION {
-        return Ok(());
-    }
-    let error = format!("`{requested}` is not a revision that the server speaks without a handshake");
-    let data = serde_json::to_value(UnsupportedVersionData::new(supported(), requested));
-    let error = RpcError::new(UNSUPPORTED_VERSION, error);
-    Err(data.map(|data| error.clone().with_data(data)).unwrap_or(error))
-}
-
 /// The context of a request that the server answers in its revision.
-fn begin(context: server::Context, meta: &RequestMeta) -> Result<Context, RpcError> {
-    governs(meta)?;
-    Ok(Context::of_request(context, meta.clone()))
+fn begin(context: server::Context, meta: &RequestMeta) -> Context {
+    Context::of_request(context, meta.clone())
 }
 
 impl<H: Handler> server::Handler for Requests<H> {
-    async fn discover(&self, _: server::Context, params: RequestParams) -> Result<DiscoverResult, RpcError> {
-        governs(&params.meta)?;
+    async fn discover(&self, _: server::Context, _: RequestParams) -> Result<DiscoverResult, RpcError> {
         let offer = self.0.handler.offer();
         let meta = ResultMeta::new().server_info(offer.server_info);
         // What a server offers may change while it runs, so the result is not kept.
@@ -98,7 +81,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListToolsResult, RpcError> {
-        let context = begin(context, &params.meta)?;
+        let context = begin(context, &params.meta);
         Ok(complete!(self.0.handler.list_tools(context, params).await?))
     }
 
@@ -107,7 +90,6 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: CallToolParams,
     ) -> Result<ToolsCallReply, RpcError> {
-        governs(&params.meta)?;
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
         let call = |asker: rounds::Asker<CallToolParams>| async move {
             let params = asker.params();
@@ -121,7 +103,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListResourcesResult, RpcError> {
-        let context = begin(context, &params.meta)?;
+        let context = begin(context, &params.meta);
         Ok(complete!(self.0.handler.list_resources(context, params).await?))
     }
 
@@ -130,7 +112,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListResourceTemplatesResult, RpcError> {
-        let context = begin(context, &params.meta)?;
+        let context = begin(context, &params.meta);
         Ok(complete!(self.0.handler.list_resource_templates(context, params).await?))
     }
 
@@ -139,7 +121,6 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: ReadResourceParams,
     ) -> Result<ResourcesReadReply, RpcError> {
-        governs(&params.meta)?;
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
         let read = |asker: rounds::Asker<ReadResourceParams>| async move {
             let params = asker.params();
@@ -153,7 +134,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: PaginatedParams,
     ) -> Result<ListPromptsResult, RpcError> {
-        let context = begin(context, &params.meta)?;
+        let context = begin(context, &params.meta);
         Ok(complete!(self.0.handler.list_prompts(context, params).await?))
     }
 
@@ -162,7 +143,6 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: GetPromptParams,
     ) -> Result<PromptsGetReply, RpcError> {
-        governs(&params.meta)?;
         let (rounds, handler) = (self.0.rounds(&context, &params.meta), Arc::clone(&self.0.handler));
         let get = |asker: rounds::Asker<GetPromptParams>| async move {
             let params = asker.params();
@@ -176,7 +156,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         context: server::Context,
         params: CompleteParams,
     ) -> Result<CompleteResult, RpcError> {
-        let context = begin(context, &params.meta)?;
+        let context = begin(context, &params.meta);
         Ok(complete!(self.0.handler.complete(context, params).await?))
     }
 
@@ -187,10 +167,7 @@ impl<H: Handler> server::Handler for Requests<H> {
         subscription: Subscription<Subscribing>,
     ) {
         // It fails if the client is gone, which needs no report.
-        let _ = match governs(&params.meta) {
-            Ok(()) => self.listen(&context, params, subscription).await,
-            Err(error) => subscription.refuse(error).await.map_err(Into::into),
-        };
+        let _ = self.listen(&context, params, subscription).await;
     }
 }
 

@@ -13,6 +13,7 @@ use super::requests::Requests;
 use super::served::Served;
 use super::session;
 use crate::mcp_2026_07_28::{McpError, McpServer};
+use crate::revisions::REVISIONS;
 use crate::rounds::Rounds;
 
 /// Serves a [`Handler`] to clients of every revision. A clone is the same server.
@@ -119,7 +120,8 @@ impl<H: Handler> Server<H> {
     }
 
     async fn serve_requests(&self, transport: impl Transport) {
-        let server = McpServer::with_options(transport, self.0.options.clone());
+        // The revisions with a handshake are named to a client that asks for one without.
+        let server = McpServer::with_options(transport, self.0.options.clone().revisions(REVISIONS));
         server.incoming().serve(Requests(self.0.clone())).await;
     }
 }

@@ -169,7 +169,7 @@ fn wanted(protocol: &Protocol, settings: &Settings) -> Result<Vec<Target>, Failu
 /// Finds out which revision the server speaks, and goes on with that one.
 async fn settle_revision(chosen: &Chosen, setup: &mut Setup, settings: &Settings) -> Result<(), Failure> {
     let protocol = setup.protocol.clone();
-    let Some(announces) = protocol.version_field.as_ref().map(|field| field.message) else { return Ok(()) };
+    let Some(announces) = protocol.announced_version().map(|field| field.message) else { return Ok(()) };
     let announced = |target: Target| {
         let end = target.moves.iter().position(|step| step.message == announces)?;
         target.moves.get(..=end).map(<[Move]>::to_vec)
@@ -275,7 +275,7 @@ fn offences(
     }
     offences.extend(with_wrong_params(protocol, payloads, known));
     if let Some(place) = busiest(protocol, known) {
-        let around = around_requests(protocol, payloads, over_http);
+        let around = around_requests(protocol, over_http);
         offences.extend(on_the_wire(protocol).into_iter().chain(around).map(|offence| (place, offence)));
     }
     offences.sort_by_key(|(place, offence)| (*place, offence.group));

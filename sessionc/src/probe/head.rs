@@ -1,8 +1,10 @@
 //! What can be wrong around a message that the protocol permits: the head of its HTTP request, and the revision it names.
 
-use mcp_protocol_machine::protocol::{Protocol, Strictness, Text};
+use mcp_protocol_machine::protocol::{Protocol, Strictness};
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
+
+use super::payload::set;
 
 /// A revision that there is not.
 pub(crate) const NO_REVISION: &str = "1900-01-01";
@@ -14,7 +16,7 @@ pub(crate) const REVISION: HeaderName = HeaderName::from_static("mcp-protocol-ve
 const METHOD: HeaderName = HeaderName::from_static("mcp-method");
 const NAME: HeaderName = HeaderName::from_static("mcp-name");
 
-/// Where a request that stands for itself says its revision.
+/// Where a request says its revision whose head repeats it.
 const REVISION_PATH: [&str; 2] = ["_meta", "io.modelcontextprotocol/protocolVersion"];
 /// The first revision whose requests say it in their heads.
 const FIRST_WITH_HEADER: &str = "2025-06-18";
@@ -41,12 +43,9 @@ impl Head {
         Head::OtherSession,
     ];
 
-    /// Those that a protocol forbids over HTTP, or over streams. Its requests may stand each for itself.
-    pub(crate) fn forbidden(
-        protocol: &Protocol,
-        stands_alone: bool,
-        over_http: bool,
-    ) -> impl Iterator<Item = Head> {
+    /// Those that a protocol forbids over HTTP, or over streams.
+    pub(crate) fn forbidden(protocol: &Protocol, over_http: bool) -> impl Iterator<Item = Head> {
+        let stands_alone = protocol.version_of_each_request().is_some();
         let has_header = protocol.version.as_ref().is_some_and(|version| &**version >= FIRST_WITH_HEADER);
         Head::ALL.into_iter().filter(move |head| match head {
             Head::NoRevision => stands_alone,
@@ -84,11 +83,10 @@ impl Head {
     }
 
     /// Changes the params of the request.
-    pub(crate) fn change_params(self, params: &mut Option<Value>) {
-        let at =
-            params.as_mut().and_then(|params| params.get_mut(REVISION_PATH[0])?.get_mut(REVISION_PATH[1]));
-        if let (Head::NoRevision, Some(revision)) = (self, at) {
-            *revision = Value::from(NO_REVISION);
+    pub(crate) fn change_params(self, protocol: &Protocol, params: &mut Option<Value>) {
+        if let (Head::NoRevision, Some(place)) = (self, protocol.version_of_each_request()) {
+            let none = if protocol.numeric_version { u64::MAX.into() } else { Value::from(NO_REVISION) };
+            set(params, &place.path, none);
         }
     }
 
@@ -107,11 +105,6 @@ impl Head {
             Head::NoSession => headers.remove(SESSION).is_some(),
         }
     }
-}
-
-/// The place at which a request says its revision.
-pub(crate) fn revision_path() -> [Text; 2] {
-    REVISION_PATH.map(Text::Borrowed)
 }
 
 /// What the head of a request repeats of its message, if the message says its revision.
@@ -145,20 +138,20 @@ mod tests {
 
     use super::*;
 
-    fn names(protocol: &Protocol, stands_alone: bool, over_http: bool) -> Vec<Head> {
-        Head::forbidden(protocol, stands_alone, over_http).collect()
+    fn names(protocol: &Protocol, over_http: bool) -> Vec<Head> {
+        Head::forbidden(protocol, over_http).collect()
     }
 
     #[test]
     fn what_can_be_wrong_follows_from_the_revision_and_the_transport() {
         use Head::{NoMethod, NoRevision, NoSession, OtherMethod, OtherRevision, OtherSession};
         let alone = &mcp_2026_07_28::PROTOCOL;
-        assert_eq!(names(alone, true, false), [NoRevision]);
-        assert_eq!(names(alone, true, true), [NoRevision, OtherRevision, NoMethod, OtherMethod]);
+        assert_eq!(names(alone, false), [NoRevision]);
+        assert_eq!(names(alone, true), [NoRevision, OtherRevision, NoMethod, OtherMethod]);
         let session = &mcp_2025_11_25::PROTOCOL;
-        assert_eq!(names(session, false, false), []);
-        assert_eq!(names(session, false, true), [OtherRevision, NoSession, OtherSession]);
-        assert_eq!(names(&mcp_2024_11_05::PROTOCOL, false, true), [NoSession, OtherSession]);
+        assert_eq!(names(session, false), []);
+        assert_eq!(names(session, true), [OtherRevision, NoSession, OtherSession]);
+        assert_eq!(names(&mcp_2024_11_05::PROTOCOL, true), [NoSession, OtherSession]);
     }
 
     #[test]
@@ -194,7 +187,7 @@ mod tests {
         assert!(Head::NoSession.change(&mut headers) && headers.is_empty());
         let mut params =
             Some(json!({ "_meta": { "io.modelcontextprotocol/protocolVersion": "2026-07-28" } }));
-        Head::NoRevision.change_params(&mut params);
+        Head::NoRevision.change_params(&mcp_2026_07_28::PROTOCOL, &mut params);
         assert_eq!(params.unwrap()["_meta"]["io.modelcontextprotocol/protocolVersion"], NO_REVISION);
     }
 }

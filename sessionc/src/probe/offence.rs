@@ -144,8 +144,8 @@ pub(crate) fn on_the_wire(protocol: &Protocol) -> Vec<Offence> {
 }
 
 /// What can be wrong around any request, over HTTP or over streams.
-pub(crate) fn around_requests(protocol: &Protocol, payloads: &Payloads, over_http: bool) -> Vec<Offence> {
-    let forbidden = Head::forbidden(protocol, payloads.stand_alone(), over_http);
+pub(crate) fn around_requests(protocol: &Protocol, over_http: bool) -> Vec<Offence> {
+    let forbidden = Head::forbidden(protocol, over_http);
     let offences = forbidden.map(|head| Offence {
         group: Group::Head,
         name: head.name().to_owned(),

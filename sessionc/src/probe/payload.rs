@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{
-    KeyIndex, KeyPlace, Kind, Message, MessageIndex, Payload, Protocol, Record, Shape, ShapeIndex, Side, Text,
+    KeyIndex, KeyPlace, Kind, Message, MessageIndex, Path, Payload, Protocol, Record, Shape, ShapeIndex,
+    Side, Text,
 };
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
 
-use super::head::revision_path;
 use super::samples::Samples;
 
 /// The method that stands for those of a pattern: `_*` becomes `_probe`.
@@ -56,7 +56,6 @@ impl Payloads {
             (None, Payload::None | Payload::Optional) => None,
         };
         self.fill_version(index, &mut params);
-        self.fill_revision(table, &mut params);
         self.fill_announcement(index, &mut params);
         if let Some(condition) = &table.condition {
             let wanted = match &condition.literal {
@@ -127,44 +126,30 @@ impl Payloads {
         serde_json::from_str(&sample(&self.protocol, shape)?).ok()
     }
 
-    /// A request whose reply announces the version says at the same place which one it asks for.
+    /// A request says which version it asks for: at the place where its reply announces it, or where each request says
+    /// its own.
     fn fill_version(&self, index: MessageIndex, params: &mut Option<Value>) {
-        let (Some(field), Some(version)) = (&self.protocol.version_field, &self.protocol.version) else {
-            return;
-        };
-        let announces = self.protocol.message(field.message).map(|reply| reply.kind);
-        if announces != Some(Kind::Reply { request: index }) {
-            return;
-        }
+        let Some(version) = &self.protocol.version else { return };
+        let Some(path) = self.asks_for_version(index) else { return };
         let number = version.parse::<u64>().ok().filter(|_| self.protocol.numeric_version);
         let version = number.map_or_else(|| Value::from(&**version), Value::from);
         // The file may ask for another version on purpose.
-        match get(params.as_ref(), &field.path) {
+        match get(params.as_ref(), path) {
             Some(Value::String(text)) if !text.is_empty() => {}
             Some(Value::Number(number)) if number.as_u64() != Some(0) => {}
-            _ => set(params, &field.path, version),
+            _ => set(params, path, version),
         }
     }
 
-    /// Whether each request says its revision itself.
-    pub(crate) fn stand_alone(&self) -> bool {
-        self.protocol.messages.iter().any(|table| self.says_revision(table))
-    }
-
-    fn says_revision(&self, table: &Message) -> bool {
-        table.kind == Kind::Request && self.at_path(table, &revision_path()).is_some()
-    }
-
-    /// A request that stands for itself says the revision of its protocol.
-    fn fill_revision(&self, table: &Message, params: &mut Option<Value>) {
-        let Some(version) = self.protocol.version.as_ref().filter(|_| self.says_revision(table)) else {
-            return;
-        };
-        // The file may name another revision on purpose.
-        match get(params.as_ref(), &revision_path()) {
-            Some(Value::String(text)) if !text.is_empty() => {}
-            _ => set(params, &revision_path(), Value::from(&**version)),
+    /// Where a message asks for a version, if it does.
+    fn asks_for_version(&self, index: MessageIndex) -> Option<&Path> {
+        if let Some(place) = self.protocol.version_of_each_request() {
+            let is_request = self.protocol.message(index)?.kind == Kind::Request;
+            return is_request.then_some(&place.path);
         }
+        let field = self.protocol.announced_version()?;
+        let announces = self.protocol.message(field.message)?.kind;
+        (announces == Kind::Reply { request: index }).then_some(&field.path)
     }
 
     fn fill_announcement(&self, index: MessageIndex, params: &mut Option<Value>) {
@@ -222,7 +207,8 @@ fn set_if_missing(params: &mut Option<Value>, path: &[Text], value: Value) {
 }
 
 /// Puts a value at a path; what is in the way becomes an object.
-fn set(params: &mut Option<Value>, path: &[Text], value: Value) {
+/// Puts a value at a path, with the objects on the way.
+pub(crate) fn set(params: &mut Option<Value>, path: &[Text], value: Value) {
     let mut place = params.get_or_insert_with(|| Value::Object(Map::new()));
     for key in path {
         if !place.is_object() {
@@ -259,7 +245,6 @@ mod tests {
     fn a_request_that_stands_alone_says_its_revision() {
         use mcp_protocols::mcp_2026_07_28::PROTOCOL;
         let payloads = Payloads::new((&PROTOCOL).into(), Samples::default());
-        assert!(payloads.stand_alone() && !self::payloads().stand_alone());
         for (index, table) in PROTOCOL.messages.iter().enumerate() {
             let index = MessageIndex(u16::try_from(index).unwrap());
             if table.kind == Kind::Request {

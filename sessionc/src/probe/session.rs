@@ -147,7 +147,7 @@ impl Session {
     pub(crate) fn send_wrong(&mut self, message: MessageIndex, head: Head) -> Option<Sent> {
         let method = Payloads::method(self.protocol().message(message)?);
         let mut params = self.payloads.params(message, &self.keys);
-        head.change_params(&mut params);
+        head.change_params(self.protocol(), &mut params);
         let id = self.new_id();
         let text = written(self.protocol(), Some(&id), &method, params.as_ref()).into_bytes();
         if !self.connection.can_change(&text, head) {

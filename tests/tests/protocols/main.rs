@@ -18,4 +18,5 @@ mod several_channels;
 mod shapes;
 mod star_branch;
 mod two_replies;
+mod versioned;
 mod wire_order;

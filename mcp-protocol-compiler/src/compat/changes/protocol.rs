@@ -1,8 +1,9 @@
 //! What has changed about the protocol as a whole.
 
-use mcp_protocol_machine::protocol::Side;
+use mcp_protocol_machine::protocol::{RequestVersion, Side, VersionField};
 
 use super::super::announced::dotted;
+use super::super::envelope::place_of_version;
 use super::super::found::{Break, Rule, declared};
 use super::super::version::Version;
 use super::change::{About, Changes, Part, by_age};
@@ -38,14 +39,20 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     add("ids that are used again", yes(old.declarations.reuses_ids), yes(new.declarations.reuses_ids), &all);
     let (mut revisions, mut announced) = (Vec::new(), Vec::new());
     for (_, version) in by_age(old, new) {
-        let fields = version.declarations.version_field.iter();
-        revisions.extend(fields.map(|field| declared(version, field.message)));
+        if let Some(VersionField::Message(field)) = &version.declarations.version_field {
+            revisions.push(declared(version, field.message));
+        }
         announced.extend(version.declarations.announcements.iter().map(|announced| announced.message));
     }
     let field = |version: &Version<'_>| {
-        version.declarations.version_field.as_ref().map_or("nowhere".to_owned(), |field| {
-            format!("in `{}.{}`", version.name(field.message), dotted(&field.path))
-        })
+        let field = version.declarations.version_field.as_ref();
+        let error = match field {
+            Some(VersionField::EachRequest(RequestVersion { error: Some(code), .. })) => {
+                format!(", with error {code}")
+            }
+            _ => String::new(),
+        };
+        field.map_or("nowhere".to_owned(), |field| format!("in {}{error}", place_of_version(version, field)))
     };
     add("place of the revision", field(old), field(new), &revisions);
     for (side, what) in

@@ -5,7 +5,7 @@ use std::task::Waker;
 use std::time::Duration;
 
 use mcp_protocol_machine::About;
-use mcp_protocol_machine::protocol::{Field, Side, Text};
+use mcp_protocol_machine::protocol::{Field, Side, VersionField};
 use serde_json::{Value, json};
 
 use super::desk::messages::{APPROVE, ASK, CHANGED, HELLO, WELCOME};
@@ -125,7 +125,7 @@ fn what_was_written_before_the_transport_had_its_say_is_not_lost() {
 fn the_version_that_was_agreed_on_is_read_where_the_protocol_says() {
     let mut protocol = super::desk::PROTOCOL.clone();
     protocol.version_field =
-        Some(Field::new(WELCOME, vec![Text::Borrowed("speaks"), Text::Borrowed("version")].into()));
+        Some(VersionField::Message(Field::new(WELCOME, vec!["speaks".into(), "version".into()].into())));
     let client = End::over(protocol, Side::Client, Options::default().accept_any_version());
     let hello = r#"{"capabilities":{}}"#;
     client.link.speak(|engine, caller| engine.request(caller, HELLO, hello, false, false)).unwrap();
