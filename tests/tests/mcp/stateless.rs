@@ -12,7 +12,8 @@ use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, Subscribing, cl
 use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, Report, RpcError};
-use serde_json::Value;
+use serde_json::{Value, json};
+use test_support::raw::raw;
 use tokio::sync::mpsc;
 
 const VERSION: &str = "2026-07-28";
@@ -200,6 +201,29 @@ async fn a_subscription_is_one_long_request() {
     let SubscribedNext::SubscriptionClosed(closed) = subscription.next().await.unwrap() else { panic!() };
     assert_eq!(closed.result_type, Some(ResultType::Complete));
     client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_request_of_another_revision_does_not_reach_a_handler() {
+    let (wire, mut raw) = raw();
+    tokio::spawn(async move { McpServer::new(wire).incoming().serve(Desk).await });
+    for (method, version) in [("server/discover", "2025-11-25"), ("tools/call", "2027-01-01")] {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": version,
+            "io.modelcontextprotocol/clientCapabilities": {},
+        });
+        let params = json!({ "name": "greet", "_meta": meta });
+        let answer =
+            raw.ask(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params })).await;
+        assert_eq!(answer["error"]["code"], -32022, "{answer}");
+        let data: UnsupportedVersionData = serde_json::from_value(answer["error"]["data"].clone()).unwrap();
+        assert_eq!((data.supported, &*data.requested), (vec![VERSION.to_owned()], version));
+    }
+    // One that says none is not well-formed.
+    let params = json!({ "_meta": { "io.modelcontextprotocol/clientCapabilities": {} } });
+    let answer =
+        raw.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params })).await;
+    assert_eq!(answer["error"]["code"], -32602, "{answer}");
 }
 
 /// What is lost of a payload that is read as its type and written again.

@@ -112,7 +112,7 @@ async fn a_program_says_which_versions_it_serves() {
         (Options::new().accept_versions(["1", "2"]), ["1", "2"], json!(["2", "1"])),
         (Options::new().accept_any_version(), ["1", "3"], Value::Null),
         // Another revision does not govern one request; it is only named.
-        (Options::new().revisions([&numbered::PROTOCOL]), ["2", "2"], json!(["2", "2"])),
+        (Options::new().revisions([&numbered::PROTOCOL]), ["2", "2"], json!(["2", "3"])),
     ] {
         let (wire, mut raw) = raw();
         let mut waiter = CheckedSession::start(wire, &guests::PROTOCOL, Side::Server, options);
@@ -147,7 +147,7 @@ async fn a_request_that_this_side_does_not_speak_is_not_written() {
 async fn a_numeric_version_is_a_number() {
     let (wire, mut raw) = raw();
     let mut waiter = CheckedSession::start(wire, &numbered::PROTOCOL, Side::Server, Options::new());
-    for (id, version) in [(1, json!(1)), (2, json!("2"))] {
+    for (id, version) in [(1, json!(2)), (2, json!("3"))] {
         raw.say(json!({ "jsonrpc": "2.0", "id": id, "method": "ask", "params": { "v": version } })).await;
         let answer = tokio::select! {
             event = waiter.next() => panic!("{event:?}"),
@@ -155,6 +155,6 @@ async fn a_numeric_version_is_a_number() {
         };
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(id), &json!(-32602)), "{answer}");
     }
-    raw.say(json!({ "jsonrpc": "2.0", "id": 3, "method": "ask", "params": { "v": 2 } })).await;
+    raw.say(json!({ "jsonrpc": "2.0", "id": 3, "method": "ask", "params": { "v": 3 } })).await;
     let Event::Request { .. } = in_time(waiter.next()).await.unwrap() else { panic!() };
 }
