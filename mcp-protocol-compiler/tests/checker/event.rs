@@ -110,7 +110,8 @@ impl Event {
             .announcements
             .iter()
             .any(|announced| announced.side == self.from && announced.message == Some(message));
-        if announces && !step.kind.is_dropped() {
+        // What is late announces all the same: its sender has said it.
+        if announces {
             let granted = Capabilities::from_gates(self.grants.iter().copied());
             checker.announced(self.from, message, granted);
         }

@@ -177,7 +177,9 @@ pub(crate) fn write(random: &mut Random) -> String {
     };
     let mut text = String::from("protocol Random \"1\"\ntypes wire\n");
     if gated {
-        text += "request Init \"init\" (P) -> Inited (P)\n";
+        // A reply that crosses its cancel still announces.
+        let cancellable = if changing && gates_random.percent(50) { " cancellable" } else { "" };
+        writeln!(text, "request Init \"init\" (P) -> Inited (P){cancellable}").unwrap();
         let roles = [("client", "Init", "Told"), ("server", "Inited", "Said")];
         for ((role, message, again), each) in roles.into_iter().zip(each) {
             if each {

@@ -283,7 +283,7 @@ impl<'a> World<'a> {
         {
             self.tokens.insert((direction, token.clone()));
         }
-        if matches!(verdict, Verdict::Fine | Verdict::Reported) {
+        if matches!(verdict, Verdict::Fine | Verdict::Reported | Verdict::Late) {
             let open = |granted: &Granted| {
                 [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side))
             };
