@@ -15,6 +15,9 @@ pub(crate) struct Bodies {
     later: IdTable<(Direction, MessageIndex), u32>,
     /// What opens each body.
     openers: HashSet<(u32, Direction, MessageIndex)>,
+    /// Where the first message of a body stands in one of several channels, by the state that it leads to: the place of
+    /// the channel, and the state in which the other side may open the body with the message of another channel.
+    beside: IdTable<StateIndex, (usize, StateIndex)>,
     /// For each body, the bodies around it and the body itself, the outermost first.
     ways: Vec<Vec<u32>>,
 }
@@ -63,6 +66,14 @@ impl Bodies {
             let openers = openers.into_iter().map(|(direction, message)| (number, direction, message));
             self.openers.extend(openers);
             let mut inner = Starts::new();
+            for (start, openers, _) in &bodies {
+                let others = bodies.iter().filter(|(other, ..)| other != start);
+                let mut beside =
+                    others.filter_map(|(other, others, _)| beside(role, (*start, openers), (*other, others)));
+                if let Some(found) = beside.next() {
+                    self.beside.insert(*start, found);
+                }
+            }
             for (start, _, body) in bodies {
                 self.starts.insert(*start, number);
                 self.later.extend(body.later.iter().map(|message| (*message, number)));
@@ -77,6 +88,12 @@ impl Bodies {
     /// The body that starts in a state, if keys tie its steps.
     pub(crate) fn starts(&self, state: StateIndex) -> Option<u32> {
         self.starts.get(&state).copied()
+    }
+
+    /// The channel that has the first message of a body, if it is one of several of which each may have it, and where
+    /// that channel is for a side that has opened the body by another message.
+    pub(crate) fn beside(&self, start: StateIndex) -> Option<(usize, StateIndex)> {
+        self.beside.get(&start).copied()
     }
 
     /// The body that has a message as a later step, the innermost one.
@@ -167,6 +184,47 @@ impl Body {
         }
         later
     }
+}
+
+/// The channel that has the first message of a body, if another body is the same but for the first message, which stands
+/// in another channel: its place, and where the channel is in the other body.
+fn beside(
+    role: &Role,
+    one: (StateIndex, &Messages),
+    other: (StateIndex, &Messages),
+) -> Option<(usize, StateIndex)> {
+    let parts = |state| role.state(state).map(|table| &*table.parts);
+    let (mine, others) = (parts(one.0)?, parts(other.0)?);
+    // Each is where the other is before its own first message.
+    let (from, place) = first_step(role, others, mine, one.1)?;
+    let (second, to) = first_step(role, mine, others, other.1)?;
+    let without = |parts: &[StateIndex], left_out: [usize; 2]| {
+        let rest = parts.iter().enumerate().filter(|(place, _)| !left_out.contains(place));
+        let mut rest: Vec<StateIndex> = rest.map(|(_, state)| *state).collect();
+        rest.sort_unstable();
+        rest
+    };
+    let is_same = without(mine, [place, second]) == without(others, [from, to]);
+    let state = others.get(from).copied().filter(|_| is_same && place != second && from != to)?;
+    Some((place, state))
+}
+
+/// The channels, before and after it, in which one of some messages is a step.
+fn first_step(
+    role: &Role,
+    before: &[StateIndex],
+    after: &[StateIndex],
+    messages: &Messages,
+) -> Option<(usize, usize)> {
+    before.iter().enumerate().find_map(|(from, state)| {
+        let table = role.state(*state)?;
+        let edges = messages.iter().filter_map(|(direction, message)| table.edge(*direction, *message));
+        let mut targets = edges.filter_map(|edge| match edge.action {
+            Action::Step(to) => Some(to),
+            Action::Spawn(_) => None,
+        });
+        targets.find_map(|to| Some((from, after.iter().position(|part| *part == to)?)))
+    })
 }
 
 fn carries(protocol: &Protocol, message: MessageIndex) -> bool {

@@ -50,6 +50,24 @@ impl Channels {
         channels
     }
 
+    /// The first message, which a side has sent in the channel at a place of the fork, is a step that the other side may
+    /// not have received: that side may have opened the sub-session itself, by the first message of another channel.
+    pub(crate) fn opened_beside(
+        &mut self,
+        (place, before): (usize, StateIndex),
+        by: Direction,
+        left: Left,
+        evidence: &Evidence<'_>,
+    ) {
+        let parts = evidence.role.and_then(|role| role.state(self.start)).map_or(&[][..], |fork| &fork.parts);
+        let width = |state: &StateIndex| evidence.role.map_or(1, |role| width(*state, role));
+        let first = parts.iter().take(place).map(width).sum();
+        let channels = parts.get(place).map_or(0, width);
+        for trail in self.trails.iter_mut().skip(first).take(channels) {
+            trail.leave(by, before, left, 0, evidence);
+        }
+    }
+
     /// Adds a channel.
     pub(crate) fn add(&mut self, state: StateIndex, trail: Trail) {
         self.states.push(state);
@@ -209,4 +227,10 @@ impl Channels {
             self.next = self.next.wrapping_add(u32::try_from(fork.parts.len()).unwrap_or(u32::MAX));
         }
     }
+}
+
+/// How many channels a state is: of a fork those of its parts.
+fn width(state: StateIndex, role: &Role) -> usize {
+    let table = role.state(state).filter(|table| table.kind == StateKind::Fork);
+    table.map_or(1, |fork| fork.parts.iter().map(|part| width(*part, role)).sum())
 }

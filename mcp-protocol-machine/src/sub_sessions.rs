@@ -289,21 +289,27 @@ impl SubSessions {
         std::iter::successors(first, |running| self.running.get(&running.space.outer?))
     }
 
-    /// A sub-session of a body starts, if keys tie its steps: in the session itself, or within another one.
+    /// A sub-session of a body starts, if keys tie its steps: in the session itself, or within another one. `opened` is its
+    /// first message, and the id of that if it is a request.
     pub(crate) fn start(
         &mut self,
         state: StateIndex,
         outer: Option<SubSessionNumber>,
         by: Direction,
-        opener: Option<RequestId>,
+        opened: (Left, Option<RequestId>),
         keys: &[(KeyIndex, KeyValue)],
         evidence: &Evidence<'_>,
     ) -> Option<SubSessionNumber> {
+        let (left, opener) = opened;
         let space = Space { body: self.starts(state)?, outer };
+        let mut channels = Channels::of_sub_session(state, evidence.role);
+        if let Some(beside) = self.bodies.beside(state) {
+            channels.opened_beside(beside, by, left, evidence);
+        }
         let sub_session = SubSessionNumber(self.next);
         self.next = self.next.wrapping_add(1);
         let running = Running {
-            channels: Channels::of_sub_session(state, evidence.role),
+            channels,
             space,
             opener: opener.map(|id| (by, id)),
             by,

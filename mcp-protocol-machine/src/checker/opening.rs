@@ -4,6 +4,7 @@ use crate::exchange::Place;
 use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Direction, MessageIndex, StateIndex};
 use crate::sub_sessions::Correlation;
+use crate::trail::Left;
 
 use super::find::Found;
 use super::state::Checker;
@@ -33,9 +34,9 @@ impl Checker {
         let advice = self.advice(direction, message, found.state, id);
         self.said_within(outer, found, direction, message);
         let ended = self.is_end(start);
+        let opened = (Left { by: Some(message), fence: self.fence(direction, id) }, id.cloned());
         let (_, sub_sessions, evidence) = self.with_evidence();
-        let opener = id.cloned();
-        let sub_session = sub_sessions.start(start, outer, direction, opener, correlation.keys, &evidence);
+        let sub_session = sub_sessions.start(start, outer, direction, opened, correlation.keys, &evidence);
         let channel = sub_session.map(|opened| sub_sessions.first_channel(opened)).unwrap_or_default();
         if let Some((id, token)) = request {
             let place = sub_session.map_or(Place::SubSession(start), |opened| Place::Keyed(opened, channel));

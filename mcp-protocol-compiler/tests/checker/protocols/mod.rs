@@ -197,9 +197,10 @@ pub(crate) fn write(random: &mut Random) -> String {
     }
     if grants {
         text += "notification GiveC \"giveC\" (P) grants can\nnotification GiveS \"giveS\" (P) grants can\n\
-                 notification TakeC \"takeC\" (P) revokes can\nnotification TakeS \"takeS\" (P) revokes can\n\
-                 request Enter \"enter\" (P) -> Entered (P) grants can\n\
-                 request Leave \"leave\" (P) -> Left (P) revokes can\n";
+                 notification TakeC \"takeC\" (P) revokes can\nnotification TakeS \"takeS\" (P) revokes can\n";
+        let mut cancellable = || if gates_random.percent(50) { " cancellable" } else { "" };
+        writeln!(text, "request Enter \"enter\" (P) -> Entered (P) grants can{}", cancellable()).unwrap();
+        writeln!(text, "request Leave \"leave\" (P) -> Left (P) revokes can{}", cancellable()).unwrap();
     }
     // What is about a request has gates, too, though rarely: without it there is less to see.
     let mut gate = || if gates_random.percent(30) { draft.gate(false) } else { String::new() };
