@@ -63,6 +63,8 @@ pub(crate) enum Past {
 #[derive(Clone, Debug)]
 struct Over {
     why: Past,
+    /// The request, where the protocol permits it; nothing where the late replies may be those of different ones.
+    request: Option<MessageIndex>,
     /// How many more replies are no violation: one, but where ids are used again, one for each of their exchanges.
     replies: usize,
     /// What its reply proves; nothing for a request that was a violation.
@@ -76,7 +78,6 @@ struct Over {
 /// A request that opened a sub-session and was cancelled, or came too late to open one.
 #[derive(Clone, Debug)]
 pub(crate) struct Opened {
-    pub(crate) request: MessageIndex,
     /// Where its values are unique.
     pub(crate) space: Space,
     /// How the sub-session came to its end.
@@ -304,14 +305,16 @@ impl Exchanges {
 
     /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
     pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
-        self.refuse_late(id, token, None, None, limits);
+        self.refuse_late(id, token, None, None, None, limits);
     }
 
-    /// The same for a request that was late: what it would have opened, and what it announces if it is not refused.
+    /// The same for a request that was late: which it is, what it would have opened, and what it announces if it is not
+    /// refused.
     pub(crate) fn refuse_late(
         &mut self,
         id: &RequestId,
         token: Option<&Token>,
+        late: Option<MessageIndex>,
         opened: Option<Opened>,
         announces: Option<&Capabilities>,
         limits: &Limits,
@@ -319,9 +322,10 @@ impl Exchanges {
         self.used.insert(id, limits);
         // The reply that is still under way may be that of the exchange before.
         let opened = self.opened(id).or(opened);
+        let late = self.retired(id).or(late);
         let fence = self.past.get(id).and_then(|over| over.fence);
         let grants = announces.map(|grants| Box::new(grants.clone()));
-        self.remember(id, Past::Refused, fence, opened, grants, limits);
+        self.remember(id, (Past::Refused, late), fence, opened, grants, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
         }
@@ -365,26 +369,28 @@ impl Exchanges {
 
     /// An exchange was cancelled: it is over, and one late reply is not a violation.
     pub(crate) fn cancel(&mut self, id: &RequestId, limits: &Limits) {
-        let fence = self.running.get(id).map(|exchange| exchange.fence);
-        self.finish(id);
-        self.remember(id, Past::Cancelled, fence, None, None, limits);
+        self.over(id, None, limits);
     }
 
     /// The same for the request that opened a sub-session: the late reply may carry values of keys, which
     /// are those of a sub-session that is over.
     pub(crate) fn cancel_opener(&mut self, id: &RequestId, space: Space, ended: Ended, limits: &Limits) {
+        self.over(id, Some(Opened { space, ended }), limits);
+    }
+
+    fn over(&mut self, id: &RequestId, opened: Option<Opened>, limits: &Limits) {
         let exchange = self.running.get(id);
-        let fence = exchange.map(|exchange| exchange.fence);
-        let opened = exchange.map(|exchange| Opened { request: exchange.message, space, ended });
+        let (fence, request) = exchange.map(|exchange| (exchange.fence, exchange.message)).unzip();
+        let opened = opened.filter(|_| request.is_some());
         self.finish(id);
-        self.remember(id, Past::Cancelled, fence, opened, None, limits);
+        self.remember(id, (Past::Cancelled, request), fence, opened, None, limits);
     }
 
     /// One more reply to this id is not a violation.
     fn remember(
         &mut self,
         id: &RequestId,
-        why: Past,
+        (why, request): (Past, Option<MessageIndex>),
         fence: Option<Fence>,
         opened: Option<Opened>,
         grants: Option<Box<Capabilities>>,
@@ -394,7 +400,13 @@ impl Exchanges {
         let replies = before.map_or(0, |over| over.replies).saturating_add(1);
         // The reply that comes first proves no more than that of the first exchange does.
         let fence = before.and_then(|over| over.fence).or(fence);
-        self.past.insert(id, Over { why, replies, fence, opened, grants }, limits);
+        let request = request.filter(|_| before.is_none_or(|over| over.request == request));
+        self.past.insert(id, Over { why, request, replies, fence, opened, grants }, limits);
+    }
+
+    /// The request of an exchange that is over and whose reply is still expected, if it is known which.
+    pub(crate) fn retired(&self, id: &RequestId) -> Option<MessageIndex> {
+        self.past.get(id).and_then(|over| over.request)
     }
 
     /// What opened a sub-session that was over before the reply to it had come.

@@ -570,7 +570,7 @@ impl SubSessions {
             reused: false,
         };
         self.retire(space, &ended, keys, limits);
-        Some(Opened { request, space, ended })
+        Some(Opened { space, ended })
     }
 
     /// A late request has its error, so it has opened nothing.

@@ -13,7 +13,6 @@ use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::names::announced;
 
 mod message_text;
 mod observed;
@@ -381,8 +380,10 @@ impl Observer {
                     observed.reports.push(self.rules.late(message, late));
                 }
                 observed.reports.extend(step.advice.map(Report::Advice));
-                if let Some(message) = observed.message.filter(|_| !step.kind.is_dropped()) {
-                    self.note_announcements(&mut observed, message, payload);
+                match observed.message {
+                    Some(message) if step.kind.is_dropped() => self.rules.note_capabilities(message, payload),
+                    Some(message) => self.note_announcements(&mut observed, message, payload),
+                    None => {}
                 }
             }
             Err(violation) if self.in_the_middle && is_of_the_past(&violation) => {}
@@ -407,11 +408,7 @@ impl Observer {
             observed.reports.extend(unknown.map(|error| Report::NegotiationFailed { error }));
         }
         // The revision that governs now says which capabilities there are.
-        let protocol = self.rules.protocol().clone();
-        for place in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
-            let capabilities = announced(&protocol, place, payload);
-            self.rules.checker_mut().announced(place.side, message, capabilities);
-        }
+        self.rules.note_capabilities(message, payload);
     }
 }
 

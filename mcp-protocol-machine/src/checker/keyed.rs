@@ -379,7 +379,14 @@ impl Checker {
                 if let Some((id, token)) = request {
                     // The only answer to it will be an error.
                     let announces = correlation.announces;
-                    self.asked_mut(direction).refuse_late(id, token.as_ref(), None, announces, &limits);
+                    self.asked_mut(direction).refuse_late(
+                        id,
+                        token.as_ref(),
+                        Some(message),
+                        None,
+                        announces,
+                        &limits,
+                    );
                 }
                 return Step::plain(StepKind::Late(late), message);
             }

@@ -71,7 +71,14 @@ impl Checker {
             };
             // What it has crossed may be undone before it arrives: a request cancelled, a gate opened again.
             let announces = correlation.announces;
-            self.asked_mut(direction).refuse_late(id, token.as_ref(), opened, announces, &limits);
+            self.asked_mut(direction).refuse_late(
+                id,
+                token.as_ref(),
+                Some(message),
+                opened,
+                announces,
+                &limits,
+            );
         }
         Step::plain(StepKind::Late(late), message)
     }

@@ -170,10 +170,10 @@ impl Checker {
         self.hear(Heard { direction, id, correlation }, None, |checker, heard| checker.stray(heard, None))
     }
 
-    /// The request that a late reply in this direction belongs to, where that reply may carry keys: the request would
-    /// have opened a sub-session, and was cancelled.
+    /// The request that a late reply in this direction belongs to: the request was cancelled, or was late itself. What the
+    /// reply announces counts, and if the request would have opened a sub-session, so do the keys.
     pub fn retired(&self, direction: Direction, id: &RequestId) -> Option<MessageIndex> {
-        self.asked(direction.flip()).opened(id).map(|opened| opened.request)
+        self.asked(direction.flip()).retired(id)
     }
 
     fn stray(&mut self, heard: Heard<'_>, message: Option<MessageIndex>) -> Result<Step, Violation> {

@@ -139,7 +139,7 @@ impl Engine {
             Err(violation) => return self.refused(inbound, Some(&id), violation),
         };
         if let StepKind::Late(late) = step.kind {
-            return self.late_came(inbound, message, late, Some(&id));
+            return self.late_came(inbound, message, late, Some(&id), params);
         }
         let Accepted { step, negotiation } = self.accepted(step, message, params, true);
         if step.kind.is_dropped() {
@@ -202,7 +202,7 @@ impl Engine {
             Err(violation) => return self.refused(inbound, None, violation),
         };
         if let StepKind::Late(late) = step.kind {
-            return self.late_came(inbound, message, late, None);
+            return self.late_came(inbound, message, late, None, params);
         }
         let Accepted { step, negotiation } = self.accepted(step, message, params, true);
         if step.kind.is_dropped() {

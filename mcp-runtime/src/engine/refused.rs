@@ -111,7 +111,9 @@ impl Engine {
         message: MessageIndex,
         late: Late,
         id: Option<&RequestId>,
+        params: Option<&str>,
     ) -> Received {
+        self.rules.note_capabilities(message, params);
         let crossed = late.crossed.map(|crossed| self.rules.name(crossed));
         let received = id.map(|id| {
             let error = RpcError::internal_error(match (&crossed, late.over) {

@@ -70,6 +70,16 @@ impl Rules {
         }
     }
 
+    /// Notes what a message announces that nothing else follows from, because it is only observed or comes late. Its sender
+    /// has said it all the same, and goes by it.
+    pub(crate) fn note_capabilities(&mut self, message: MessageIndex, payload: Option<impl RawPayload>) {
+        let protocol = self.protocol.clone();
+        for place in protocol.announcements.iter().filter(|place| place.message == Some(message)) {
+            let capabilities = announced(&protocol, place, payload);
+            self.checker.announced(place.side, message, capabilities);
+        }
+    }
+
     /// The peer has announced what it can do: whether that is all that the program requires.
     pub(crate) fn missing_capabilities(
         &self,

@@ -184,7 +184,11 @@ impl Rules {
         let retired = self.checker.retired(direction, id);
         let reply = retired.zip(result).and_then(|(request, result)| self.reply_of(request, result));
         let keys = reply.map_or_else(Vec::new, |reply| Names::keys(&self.protocol, reply, Some(id), result));
-        self.checker.stray_reply_correlated(direction, id, Correlation::keys(&keys))
+        let step = self.checker.stray_reply_correlated(direction, id, Correlation::keys(&keys))?;
+        if let Some(reply) = reply {
+            self.note_capabilities(reply, result);
+        }
+        Ok(step)
     }
 
     /// Judges a request or a notification whose method the protocol does not have, or whose payload fits none of the

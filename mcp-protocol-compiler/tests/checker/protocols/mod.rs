@@ -193,6 +193,12 @@ pub(crate) fn write(random: &mut Random) -> String {
                 writeln!(text, "notification {again} \"{again}\" (P)").unwrap();
                 writeln!(text, "capabilities {role} = {again}.capabilities").unwrap();
             }
+            // A step announces, too, and may come late; half of them are refused, for the other side sends them.
+            let notes: Vec<&str> = draft.declarations.lines().filter_map(notification).collect();
+            if changing && !notes.is_empty() && gates_random.percent(30) {
+                let note = notes[gates_random.below(notes.len())];
+                writeln!(text, "capabilities {role} = {note}.capabilities").unwrap();
+            }
         }
     }
     if grants {
@@ -244,6 +250,11 @@ pub(crate) fn write(random: &mut Random) -> String {
         }
     }
     during::add(during_random, text)
+}
+
+/// The name of the notification that a line declares.
+fn notification(line: &str) -> Option<&str> {
+    line.strip_prefix("notification ")?.split(' ').next()
 }
 
 fn lay_out(branches: &[(Option<bool>, String)]) -> String {
