@@ -45,7 +45,8 @@ impl Checker {
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let step = self.take_notification(direction, message, about, correlation, &applies)?;
-        if !step.kind.is_dropped() {
+        // What is late grants all the same: its sender has said it, and goes by it.
+        if step.kind != StepKind::Closed {
             if let Some(grants) = correlation.grants {
                 self.grant(self.sender(direction), grants);
             }

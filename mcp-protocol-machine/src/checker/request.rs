@@ -62,14 +62,18 @@ impl Checker {
         applies: impl Fn(&Condition) -> bool,
     ) -> Result<Step, Violation> {
         let step = self.take_request(direction, message, (id, token), correlation, &applies)?;
-        if !step.kind.is_dropped() {
-            if let Some(grants) = correlation.grants {
-                self.grant(self.sender(direction), grants);
-            }
-            if let Some(revokes) = correlation.revokes {
-                let revoked = self.ask_back(self.sender(direction), revokes);
-                self.asked_mut(direction).revokes(id, &revoked);
-            }
+        // What is late grants all the same: its sender has said it, and goes by it.
+        if let Some(grants) = correlation.grants
+            && step.kind != StepKind::Closed
+        {
+            self.grant(self.sender(direction), grants);
+        }
+        // What it revokes, its answer does; nothing waits for that of a late request.
+        if let Some(revokes) = correlation.revokes
+            && !step.kind.is_dropped()
+        {
+            let revoked = self.ask_back(self.sender(direction), revokes);
+            self.asked_mut(direction).revokes(id, &revoked);
         }
         self.note_grants(direction, message);
         Ok(step)

@@ -1,6 +1,7 @@
 //! Small protocols, and the code that is generated from them.
 
 mod announced_tokens;
+mod announcing;
 mod cancelling;
 mod closing_within;
 mod conversations;

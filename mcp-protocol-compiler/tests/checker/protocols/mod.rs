@@ -217,7 +217,12 @@ pub(crate) fn write(random: &mut Random) -> String {
         "notification Progress \"progress\" (P) reports progressToken of _meta.progressToken{report_gate}"
     )
     .unwrap();
-    text += &draft.declarations;
+    // A step that grants or revokes may come late, too.
+    let changes = |random: &mut Random| if random.percent(50) { " grants can" } else { " revokes can" };
+    for line in draft.declarations.lines() {
+        let change = grants && notification(line).is_some() && gates_random.percent(20);
+        writeln!(text, "{line}{}", if change { changes(&mut gates_random) } else { "" }).unwrap();
+    }
     text += &draft.keys;
     if compatible {
         text += "client C compatible\nserver S\n";
