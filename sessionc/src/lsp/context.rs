@@ -14,6 +14,12 @@ pub(super) enum CompletionPlace {
     Action,
     /// A message or group in a declaration.
     Message,
+    /// Where capabilities or the version are announced.
+    Announced,
+    /// What may follow where capabilities are announced.
+    OfCapabilities,
+    /// What may follow where each request says its version.
+    OfVersion,
     /// A session type.
     SessionType,
     /// A definition behind `dual`.
@@ -35,7 +41,7 @@ pub(super) enum CompletionPlace {
 impl CompletionPlace {
     /// Whether messages and groups may stand here.
     pub(super) fn takes_messages(self) -> bool {
-        matches!(self, CompletionPlace::Action | CompletionPlace::Message)
+        matches!(self, CompletionPlace::Action | CompletionPlace::Message | CompletionPlace::Announced)
     }
 
     /// The words of the language that may stand here.
@@ -44,6 +50,9 @@ impl CompletionPlace {
             CompletionPlace::Item => &words::ITEMS,
             CompletionPlace::Action => &["reply"],
             CompletionPlace::Message => &["replies"],
+            CompletionPlace::Announced => &["each request"],
+            CompletionPlace::OfCapabilities => &["open until announced", "default"],
+            CompletionPlace::OfVersion => &["with error"],
             CompletionPlace::SessionType => &["End", "rec", "dual"],
             CompletionPlace::Side => &["client", "server", "own", "peer"],
             CompletionPlace::Payload => &["null"],
@@ -52,7 +61,12 @@ impl CompletionPlace {
             CompletionPlace::Dual | CompletionPlace::Import | CompletionPlace::Nothing => &[],
         };
         // A declaration may end anywhere, and another item begin.
-        let more: &[&str] = if self == CompletionPlace::Modifier { &words::ITEMS } else { &[] };
+        let more: &[&str] = match self {
+            CompletionPlace::Modifier | CompletionPlace::OfCapabilities | CompletionPlace::OfVersion => {
+                &words::ITEMS
+            }
+            _ => &[],
+        };
         words.iter().chain(more).copied()
     }
 }
@@ -164,7 +178,11 @@ impl<'t> CurrentItem<'t> {
             ItemKind::Word("client" | "server") if is_type => session_type(last.kind, text(last)),
             ItemKind::Word("request" | "notification") => message(tokens, text),
             ItemKind::Word("type") => shape(last.kind, text(last)),
-            ItemKind::Word("group" | "key" | "version" | "capabilities") => match last.kind {
+            ItemKind::Word("version") => announced(tokens, text, CompletionPlace::OfVersion),
+            ItemKind::Word("capabilities") if is_type => {
+                announced(tokens, text, CompletionPlace::OfCapabilities)
+            }
+            ItemKind::Word("group" | "key" | "capabilities") => match last.kind {
                 Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => CompletionPlace::Message,
                 Kind::Word if text(last) == "replies" || text(last) == "of" => CompletionPlace::Message,
                 Kind::Word if text(last) == "capabilities" => CompletionPlace::Side,
@@ -175,6 +193,25 @@ impl<'t> CurrentItem<'t> {
             ItemKind::Word(_) if tokens.len() > 1 && last.kind != Kind::DoubleColon => CompletionPlace::Item,
             ItemKind::Word(_) => CompletionPlace::Nothing,
         }
+    }
+}
+
+/// Behind `version =` and `capabilities role =`; `behind` is for what may follow a path.
+fn announced<'t>(
+    tokens: &[Token],
+    text: impl Fn(&Token) -> &'t str,
+    behind: CompletionPlace,
+) -> CompletionPlace {
+    let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
+    let is_path = tokens.iter().any(|token| token.kind == Kind::Dot);
+    let is_each = tokens.iter().any(|token| text(token) == "each");
+    match last.kind {
+        Kind::Equals => CompletionPlace::Announced,
+        Kind::Word | Kind::Text if is_path && (is_each || behind == CompletionPlace::OfCapabilities) => {
+            behind
+        }
+        Kind::Word | Kind::Text | Kind::Number if is_path => CompletionPlace::Item,
+        _ => CompletionPlace::Nothing,
     }
 }
 

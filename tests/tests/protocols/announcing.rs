@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use mcp_runtime::protocol::Side;
 use mcp_runtime::observer::Observer;
+use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Event, Options, Report};
 use serde_json::{Value, json};
 use test_support::raw::raw;
