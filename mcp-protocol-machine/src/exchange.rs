@@ -73,6 +73,8 @@ struct Over {
     opened: Option<Opened>,
     /// What a late request announced, which may not be late any more where it arrives.
     grants: Option<Box<Capabilities>>,
+    /// What its reply revokes, if one comes.
+    revokes: Option<Box<Capabilities>>,
 }
 
 /// A request that opened a sub-session and was cancelled, or came too late to open one.
@@ -255,9 +257,22 @@ impl Exchanges {
         }
     }
 
-    /// What the answer to a running request revokes.
-    pub(crate) fn take_revoked(&mut self, id: &RequestId) -> Option<Box<Capabilities>> {
-        self.running.get_mut(id)?.revokes.take()
+    /// What the answer to a request revokes that runs, or was cancelled.
+    pub(crate) fn revoked_by_answer(&self, id: &RequestId) -> Option<Capabilities> {
+        let revokes = match self.running.get(id) {
+            Some(exchange) => &exchange.revokes,
+            None => &self.past.get(id)?.revokes,
+        };
+        revokes.as_deref().cloned()
+    }
+
+    /// The answer has revoked it, and nothing else does so again.
+    pub(crate) fn has_revoked(&mut self, id: &RequestId) {
+        if let Some(exchange) = self.running.get_mut(id) {
+            exchange.revokes = None;
+        } else if let Some(over) = self.past.get_mut(id) {
+            over.revokes = None;
+        }
     }
 
     /// What those that are not over announce.
@@ -381,9 +396,13 @@ impl Exchanges {
     fn over(&mut self, id: &RequestId, opened: Option<Opened>, limits: &Limits) {
         let exchange = self.running.get(id);
         let (fence, request) = exchange.map(|exchange| (exchange.fence, exchange.message)).unzip();
+        let revokes = exchange.and_then(|exchange| exchange.revokes.clone());
         let opened = opened.filter(|_| request.is_some());
         self.finish(id);
         self.remember(id, (Past::Cancelled, request), fence, opened, None, limits);
+        if let Some(over) = self.past.get_mut(id) {
+            over.revokes = revokes.or(over.revokes.take());
+        }
     }
 
     /// One more reply to this id is not a violation.
@@ -401,7 +420,8 @@ impl Exchanges {
         // The reply that comes first proves no more than that of the first exchange does.
         let fence = before.and_then(|over| over.fence).or(fence);
         let request = request.filter(|_| before.is_none_or(|over| over.request == request));
-        self.past.insert(id, Over { why, request, replies, fence, opened, grants }, limits);
+        let revokes = self.past.get(id).and_then(|over| over.revokes.clone());
+        self.past.insert(id, Over { why, request, replies, fence, opened, grants, revokes }, limits);
     }
 
     /// The request of an exchange that is over and whose reply is still expected, if it is known which.

@@ -73,12 +73,12 @@ impl Checker {
         }
         let asker = heard.direction.flip();
         let proof = self.asked(asker).proof(heard.id);
-        let revoked = self.asked(asker).running_under(heard.id).and_then(|exchange| exchange.revokes.clone());
+        let revoked = self.asked(asker).revoked_by_answer(heard.id);
         let step = judge(self, heard)?;
         self.asked_mut(asker).prove(proof);
         // Whatever the answer is: what a side does not want to be asked for any more, it need not be asked for.
         if let (Some(revoked), Some(message)) = (revoked, step.message) {
-            self.asked_mut(asker).take_revoked(heard.id);
+            self.asked_mut(asker).has_revoked(heard.id);
             self.take_back(self.sender(asker), &revoked, Some(message));
         }
         if let Some(message) = step.message {
@@ -148,25 +148,14 @@ impl Checker {
     }
 
     /// Judges a reply for which [`awaiting`](Self::awaiting) names no running request: the one reply to a request
-    /// that was cancelled, or refused as a violation, is swallowed, any other is a violation.
+    /// that was cancelled, or refused as a violation, is swallowed, any other is a violation. Where [`retired`](Self::retired)
+    /// names the request, [`reply_correlated`](Self::reply_correlated) takes the reply with its keys: its sender did not know
+    /// yet that the sub-session is over, and may send more under these values.
     ///
     /// # Errors
     /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
     pub fn stray_reply(&mut self, direction: Direction, id: &RequestId) -> Result<Step, Violation> {
-        self.stray_reply_correlated(direction, id, Correlation::default())
-    }
-
-    /// The same for a reply that carries keys, which are those of the request that [`retired`](Self::retired) names:
-    /// its sender did not know yet that the sub-session is over, and may send more under these values.
-    ///
-    /// # Errors
-    /// The [`Violation`], if the protocol does not permit the message. The state has not changed.
-    pub fn stray_reply_correlated(
-        &mut self,
-        direction: Direction,
-        id: &RequestId,
-        correlation: Correlation<'_>,
-    ) -> Result<Step, Violation> {
+        let correlation = Correlation::default();
         self.hear(Heard { direction, id, correlation }, None, |checker, heard| checker.stray(heard, None))
     }
 

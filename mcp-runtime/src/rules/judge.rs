@@ -180,14 +180,15 @@ impl Rules {
         id: &RequestId,
         result: Option<impl RawPayload>,
     ) -> Result<Step, Violation> {
+        let message = self.checker.retired(direction, id).and_then(|request| match result {
+            Some(result) => self.reply_of(request, result),
+            None => self.refusal_of(request),
+        });
+        let Some(message) = message else { return self.checker.stray_reply(direction, id) };
         // The sub-session of a request that was cancelled may have its key already.
-        let retired = self.checker.retired(direction, id);
-        let reply = retired.zip(result).and_then(|(request, result)| self.reply_of(request, result));
-        let keys = reply.map_or_else(Vec::new, |reply| Names::keys(&self.protocol, reply, Some(id), result));
-        let step = self.checker.stray_reply_correlated(direction, id, Correlation::keys(&keys))?;
-        if let Some(reply) = reply {
-            self.note_capabilities(reply, result);
-        }
+        let keys = Names::keys(&self.protocol, message, Some(id), result);
+        let step = self.checker.reply_correlated(direction, id, message, Correlation::keys(&keys))?;
+        self.note_capabilities(message, result);
         Ok(step)
     }
 

@@ -70,7 +70,7 @@ fn what_follows_a_late_reply_under_the_key_that_it_brought_is_late_too() {
     assert_eq!(checker.cancel_request(Send, cancelled, 1).unwrap(), ENDED);
     assert_eq!(checker.retired(Receive, &id(1)), Some(make.request));
     let keys = [(KeyIndex(0), KeyValue::from("t"))];
-    let late = accepted(checker.stray_reply_correlated(Receive, &id(1), Correlation::keys(&keys)));
+    let late = accepted(checker.reply_correlated(Receive, &id(1), make.reply, Correlation::keys(&keys)));
     assert_eq!((late.kind, checker.retired(Receive, &id(1))), (StepKind::Swallowed, None));
     let mut tell = |value: &str| {
         let keys = [(KeyIndex(0), KeyValue::from(value))];
@@ -162,7 +162,7 @@ fn what_follows_a_late_reply_is_late_for_its_own_sub_session_and_not_for_the_one
     checker.ask(Send, make.request, 2).unwrap();
     assert_eq!(checker.cancel_request(Send, cancelled, 2).unwrap(), ENDED);
     assert_eq!(
-        accepted(checker.stray_reply_correlated(Receive, &id(2), correlation)).kind,
+        accepted(checker.reply_correlated(Receive, &id(2), make.reply, correlation)).kind,
         StepKind::Swallowed
     );
     for message in [step, done] {
