@@ -4,7 +4,8 @@ use crate::capability::Capabilities;
 use crate::fence::Fence;
 use crate::protocol::{GateIndex, MessageIndex, Side};
 
-/// How many closings are kept one by one. An older one counts as one that has closed every gate.
+/// How many closings by one side of the gates of one holder are kept one by one. An older one counts as one that has closed
+/// every gate.
 const KEPT: usize = 16;
 
 /// What a side granted before it revoked some of it.
@@ -22,7 +23,7 @@ struct Closing {
 
 /// The closings whose receipt is not proven.
 ///
-/// Invariant: oldest first, and at most [`KEPT`].
+/// Invariant: oldest first, and at most [`KEPT`] of each side for the gates of each holder.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ClosedGates {
     closings: Vec<Closing>,
@@ -40,11 +41,13 @@ impl ClosedGates {
         is_past: impl Fn(Side, Fence) -> bool,
     ) {
         self.closings.retain(|closing| !is_past(closing.closer, closing.fence));
-        if self.closings.len() >= KEPT {
+        let is_alike = |closing: &Closing| (closing.holder, closing.closer) == (holder, closer);
+        let mut alike = self.closings.iter().enumerate().filter(|(_, closing)| is_alike(closing));
+        let oldest = alike.next().map(|(place, _)| place);
+        if let Some(oldest) = oldest.filter(|_| alike.count() + 1 >= KEPT) {
+            self.closings.remove(oldest);
             // It lets through what the forgotten one did, until its own fence, which is later.
-            let oldest = self.closings.remove(0);
-            let alike = |next: &&mut Closing| (next.holder, next.closer) == (oldest.holder, oldest.closer);
-            if let Some(next) = self.closings.iter_mut().find(alike) {
+            if let Some(next) = self.closings.iter_mut().find(|closing| is_alike(closing)) {
                 next.before = Capabilities::unknown();
             }
         }
@@ -96,6 +99,19 @@ mod tests {
         let later = receipts.request();
         receipts.reply(later);
         assert_eq!(excuse(&closed, &receipts, Side::Server, GATE), None);
+    }
+
+    #[test]
+    fn what_one_side_closes_again_and_again_does_not_push_out_what_the_other_has_closed() {
+        let (mut closed, mut receipts) = (ClosedGates::default(), Receipts::default());
+        let first = receipts.request();
+        closed.add((Side::Client, Side::Client), gates(&[3]), None, first, |_, _| false);
+        for _ in 0..40 {
+            let fence = receipts.request();
+            closed.add((Side::Server, Side::Server), gates(&[]), None, fence, |_, _| false);
+        }
+        assert_eq!(closed.closings.len(), KEPT + 1);
+        assert!(closed.excuse(Side::Client, GATE, |_, fence| !receipts.is_past(fence)).is_some());
     }
 
     #[test]
