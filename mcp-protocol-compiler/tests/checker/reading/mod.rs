@@ -446,7 +446,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Every body of a `*` that the role can come to.
-    fn bodies(&self) -> impl Iterator<Item = Place> {
+    pub(crate) fn bodies(&self) -> impl Iterator<Item = Place> {
         let bodies = self.nodes.iter().filter_map(|node| match node {
             Node::Star(body) => Some(self.settle(*body)),
             _ => None,

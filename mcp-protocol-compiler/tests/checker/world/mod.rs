@@ -531,7 +531,14 @@ impl<'a> World<'a> {
         outer: Option<usize>,
     ) -> (Verdict, Option<usize>) {
         let (direction, keyed) = (item.direction, self.reading.is_keyed(body));
-        let free = if keyed { self.free(event, body, None, outer) } else { Ok(()) };
+        let free = match keyed {
+            true => self.free(event, body, None, outer),
+            // Only its key says whether it is one of a sub-session that goes on.
+            false if event.keys.is_empty() && self.may_be_inner(event.message, direction) => {
+                Err("KeyMissing")
+            }
+            false => Ok(()),
+        };
         let part = outer.map_or(Part::Session, Part::SubSession);
         let free = match outer {
             Some(_) => free.and_then(|()| self.gates(event, part)),
@@ -583,6 +590,12 @@ impl<'a> World<'a> {
         self.let_go(number, direction);
         self.settle(number, direction);
         (Verdict::Fine, Some(number))
+    }
+
+    /// Whether a message that carries a key opens what runs within some sub-session.
+    fn may_be_inner(&self, message: MessageIndex, direction: Direction) -> bool {
+        let carries = !self.protocol.message(message).unwrap().keys.is_empty();
+        carries && self.reading.bodies().any(|body| self.reading.opens_within(body, (direction, message)))
     }
 
     /// The sub-sessions that are over and that a message may have been sent for, with what they can be after it.
