@@ -1,7 +1,5 @@
 //! What comes late announces all the same: its sender has said it, and goes by it.
 
-use std::time::Duration;
-
 use mcp_runtime::observer::Observer;
 use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Event, Options, Report};
@@ -9,15 +7,10 @@ use serde_json::{Value, json};
 use test_support::raw::raw;
 use tokio::sync::mpsc::unbounded_channel;
 
+use crate::in_time;
+
 mod notices {
     mcp_runtime::protocol!("protocols/announcing.session");
-}
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
 }
 
 fn can() -> Value {

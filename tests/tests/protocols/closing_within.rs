@@ -1,12 +1,12 @@
 //! The end of a sub-session by this side: what runs in it is cancelled or answered first.
 
-use std::time::Duration;
-
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Event, Options, RpcError};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::in_time;
 
 mod sheets {
     mcp_runtime::protocol!("protocols/sheets.session");
@@ -17,13 +17,6 @@ mod answered {
 }
 
 use sheets::server::{Incoming, OpenNext};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 fn reported() -> (Options, UnboundedReceiver<String>) {
     let (told, reports) = unbounded_channel();

@@ -1,14 +1,14 @@
 //! Steps of a sub-session that its handle takes, while the value waits for the peer in another task.
 
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
-use std::time::Duration;
-
 use mcp_runtime::transport::{Duplex, duplex};
 use mcp_runtime::{Error, Options, RpcError};
 use serde_json::{Value, json};
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
 use test_support::raw::raw;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::in_time;
 
 mod subscriptions {
     mcp_runtime::protocol!("protocols/subscriptions.session");
@@ -19,13 +19,6 @@ mod turns {
 }
 
 use subscriptions::{Following, Press, Reader, Start, client, messages, server};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 /// Polls a future once, so that what it sends is written.
 fn polled<F: Future + Unpin>(future: &mut F) -> Poll<F::Output> {

@@ -1,13 +1,13 @@
 //! A `*` in the body of another one: exchanges and sub-sessions of a sub-session.
 
-use std::time::Duration;
-
 use mcp_runtime::session::WhyNot;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{CheckedSession, Error, Event, Options};
 use serde_json::{Value, json};
 use test_support::raw::raw;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::in_time;
 
 mod turns {
     mcp_runtime::protocol!("protocols/turns.session");
@@ -19,13 +19,6 @@ mod texts {
 
 use texts::server::{Incoming, OpenNext};
 use turns::client::WorkingNext;
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 fn reported() -> (Options, UnboundedReceiver<String>) {
     let (told, reports) = unbounded_channel();

@@ -1,16 +1,16 @@
 //! `incoming()` of a sub-session: what runs next to its channels, for a queue or a handler of its own.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
-
 use mcp_runtime::session::first_readable;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, RpcError};
 use serde_json::{Value, json};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{Notify, oneshot};
+
+use crate::in_time;
 
 mod turns {
     mcp_runtime::protocol!("protocols/turns.session");
@@ -27,13 +27,6 @@ mod hinting {
 use texts::Open;
 use texts::client::TextIncoming;
 use texts::server::{Context, Incoming, OpenNext, Text, TextHandler};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 fn reported() -> (Options, UnboundedReceiver<String>) {
     let (told, reports) = unbounded_channel();

@@ -21,3 +21,13 @@ mod star_branch;
 mod two_replies;
 mod versioned;
 mod wire_order;
+
+use std::time::Duration;
+
+/// Only against a hang; no outcome depends on it.
+const HANG: Duration = Duration::from_secs(60);
+
+/// Waits for what has to come.
+async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
+    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
+}

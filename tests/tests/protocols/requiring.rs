@@ -1,11 +1,11 @@
 //! `Options::require` where each request announces what its sender can do.
 
-use std::time::Duration;
-
 use mcp_runtime::Options;
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::unbounded_channel;
+
+use crate::in_time;
 
 mod guests {
     mcp_runtime::protocol!("protocols/requiring.session");
@@ -13,13 +13,6 @@ mod guests {
 
 use guests::server::Incoming;
 use guests::{Waiter, capabilities};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 /// Asks, by a client with the capability or without it.
 async fn ask(raw: &mut Raw, id: i64, method: &str, able: bool) {

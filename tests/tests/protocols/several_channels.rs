@@ -1,13 +1,13 @@
 //! Several linear channels in the body of a `*`.
 
-use std::time::Duration;
-
 use mcp_runtime::session::WhyNot;
 use mcp_runtime::transport::{Duplex, duplex};
 use mcp_runtime::{Error, Event, Options, RpcError};
 use serde_json::{Value, json};
 use test_support::raw::raw;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use crate::in_time;
 
 mod builds {
     mcp_runtime::protocol!("protocols/builds.session");
@@ -16,13 +16,6 @@ mod builds {
 use builds::client::{LoggingNext, SteeringNext};
 use builds::server::Incoming;
 use builds::{Active, AfterStarted, Builder, Editor, Logging, Steering, client, server};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 fn reported() -> (Options, UnboundedReceiver<String>) {
     let (told, reports) = unbounded_channel();

@@ -1,12 +1,12 @@
 //! `version = each request.path`: a request of a version that this side does not speak is refused, wherever it comes.
 
-use std::time::Duration;
-
 use mcp_runtime::protocol::Side;
 use mcp_runtime::{CheckedSession, Event, Options, Report};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::unbounded_channel;
+
+use crate::in_time;
 
 mod guests {
     mcp_runtime::protocol!("protocols/versioned.session");
@@ -18,13 +18,6 @@ mod numbered {
 
 use guests::server::Incoming;
 use guests::{Guest, Waiter};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 /// Asks, and says this version; `null` for none.
 async fn ask(raw: &mut Raw, id: i64, method: &str, version: Value) {

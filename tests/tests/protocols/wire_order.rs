@@ -6,19 +6,14 @@ use mcp_runtime::session::{Readable, first_readable};
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 
+use crate::in_time;
+
 mod matches {
     mcp_runtime::protocol!("protocols/matches.session");
 }
 
 use matches::Fan;
 use matches::client::{CommentsNext, GameIncoming, Incoming, ScoreNext};
-
-/// Only against a hang; no outcome depends on it.
-const HANG: Duration = Duration::from_secs(60);
-
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    tokio::time::timeout(HANG, waiting).await.expect("it hangs")
-}
 
 async fn say(raw: &mut Raw, method: &str, number: u64) {
     let params = json!({ "game": "a", "number": number });
