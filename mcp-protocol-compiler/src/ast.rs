@@ -108,6 +108,8 @@ pub enum ItemKind {
         open: Option<Span>,
         /// `default elicitation.form | …`: what a capability with nothing in it announces as well.
         defaults: Vec<JsonPath>,
+        /// The code behind `with error`.
+        error: Option<i64>,
     },
     /// `version = InitializeResult.protocolVersion`, `version = each request._meta.version with error -32000`
     Version {

@@ -245,6 +245,7 @@ mod tests {
             path: path(&"capabilities"),
             defaults: vec![GateIndex(u16::try_from(paths.len() - 1).unwrap())].into(),
             open: false,
+            error: None,
         };
         let granted = Capabilities::announced(&protocol, &announcement, |path| said(&path.join(".")));
         let open = granted.gates(paths.len()).map(|gate| protocol.gate(gate).unwrap().to_string());

@@ -263,6 +263,8 @@ pub struct Announcement {
     pub defaults: List<GateIndex>,
     /// The gates of this side are open until it has announced what it can do.
     pub open: bool,
+    /// The code of the error that refuses a request which announces too little, if it is not that of invalid params.
+    pub error: Option<i64>,
 }
 
 /// A place in the payload of one message.

@@ -1646,7 +1646,8 @@ mod tables {
                 Announcement::in_each_request_at(Side::Client, path![
                     "_meta",
                     "io.modelcontextprotocol/clientCapabilities",
-                ]),
+                ])
+                .with_error(-32021),
                 Announcement::new(
                     Side::Server,
                     Field::of(m::DISCOVER_RESULT, path!["capabilities"]),

@@ -1,6 +1,8 @@
 //! Files and items as text.
 
-use super::parts::{announced_field, condition, json_path, levels, message_field, modifier, payload, rust};
+use super::parts::{
+    announced_field, condition, json_path, levels, message_field, modifier, payload, rust, with_error,
+};
 use super::session::lay_out;
 use super::shape;
 use super::writer::{WIDTH, Writer, width};
@@ -126,9 +128,10 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             out.text(&message("notification", &one.name, &one.method, &one.condition, &one.payload));
             modifiers(out, &one.modifiers, false);
         }
-        ItemKind::Capabilities { role, field, open, defaults } => {
+        ItemKind::Capabilities { role, field, open, defaults, error } => {
             let open = if open.is_some() { " open until announced" } else { "" };
-            out.text(&format!("capabilities {} = {}{open}", role.text, announced_field(field)));
+            let field = announced_field(field);
+            out.text(&format!("capabilities {} = {field}{open}{}", role.text, with_error(*error)));
             // A path never begins a line, for its first key may be the word of an item.
             for (index, path) in defaults.iter().enumerate() {
                 let text = format!("{} {}", if index == 0 { "default" } else { "|" }, json_path(path));
@@ -136,8 +139,7 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
             }
         }
         ItemKind::Version { field, error } => {
-            let error = error.map(|code| format!(" with error {code}")).unwrap_or_default();
-            out.text(&format!("version = {}{error}", announced_field(field)));
+            out.text(&format!("version = {}{}", announced_field(field), with_error(*error)));
         }
         ItemKind::Group { name, operator, members } => {
             let operator = match operator {

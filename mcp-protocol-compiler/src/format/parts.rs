@@ -94,6 +94,11 @@ pub(super) fn announced_field(field: &AnnouncedField) -> String {
     }
 }
 
+/// The code of an error, behind what it is for.
+pub(super) fn with_error(code: Option<i64>) -> String {
+    code.map(|code| format!(" with error {code}")).unwrap_or_default()
+}
+
 pub(crate) fn json_path(path: &JsonPath) -> String {
     path.segments.iter().map(|segment| json_key(&segment.text)).collect::<Vec<_>>().join(".")
 }

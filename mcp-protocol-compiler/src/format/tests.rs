@@ -66,6 +66,11 @@ fn announced_field() -> impl Strategy<Value = AnnouncedField> {
     ]
 }
 
+/// The code behind `with error`.
+fn error() -> impl Strategy<Value = Option<i64>> {
+    prop::option::of(any::<i64>())
+}
+
 /// Where capabilities are announced, and whether they are open until then.
 fn announced_capabilities() -> impl Strategy<Value = (AnnouncedField, Option<Span>)> {
     (announced_field(), prop::option::of(Just(span()))).prop_map(|(field, open)| {
@@ -273,10 +278,13 @@ fn item() -> impl Strategy<Value = Item> {
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }
             ),
-            (name(), announced_capabilities(), prop::collection::vec(path(), 0..9)).prop_map(
-                |(role, (field, open), defaults)| ItemKind::Capabilities { role, field, open, defaults }
+            (name(), announced_capabilities(), prop::collection::vec(path(), 0..9), error()).prop_map(
+                |(role, (field, open), defaults, error)| {
+                    let error = error.filter(|_| matches!(field, AnnouncedField::EachRequest { .. }));
+                    ItemKind::Capabilities { role, field, open, defaults, error }
+                }
             ),
-            (announced_field(), prop::option::of(any::<i64>())).prop_map(|(field, error)| {
+            (announced_field(), error()).prop_map(|(field, error)| {
                 let error = error.filter(|_| matches!(field, AnnouncedField::EachRequest { .. }));
                 ItemKind::Version { field, error }
             }),

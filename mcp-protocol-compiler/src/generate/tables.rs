@@ -233,7 +233,7 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     }
     if let Some(place) = protocol.version_of_each_request() {
         let at = path(&place.path);
-        let error = place.error.map(Literal::i64_unsuffixed).map(|code| quote!(.with_error(#code)));
+        let error = with_error(place.error);
         table.extend(quote!(.request_version(RequestVersion::at(#at)#error)));
     }
     let mut roles = TokenStream::new();
@@ -278,6 +278,11 @@ pub(super) fn module(protocol: &Protocol) -> TokenStream {
     }
 }
 
+/// The code of the error that refuses a request.
+fn with_error(code: Option<i64>) -> Option<TokenStream> {
+    code.map(Literal::i64_unsuffixed).map(|code| quote!(.with_error(#code)))
+}
+
 fn announcement(announcement: &Announcement, names: &ConstantNames) -> TokenStream {
     let (who, at) = (side(announcement.side), path(&announcement.path));
     let defaults = (!announcement.defaults.is_empty()).then(|| {
@@ -290,7 +295,10 @@ fn announcement(announcement: &Announcement, names: &ConstantNames) -> TokenStre
             let message = names.message(message);
             quote!(Announcement::new(#who, Field::of(m::#message, #at))#defaults #open)
         }
-        None => quote!(Announcement::in_each_request_at(#who, #at)#defaults),
+        None => {
+            let error = with_error(announcement.error);
+            quote!(Announcement::in_each_request_at(#who, #at)#defaults #error)
+        }
     }
 }
 

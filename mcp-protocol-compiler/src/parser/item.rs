@@ -275,22 +275,28 @@ impl Parser<'_> {
     fn version(&mut self) -> Option<ItemKind> {
         self.equals("write `version = Message.path`")?;
         let field = self.announced_field("Reply.protocolVersion", "_meta.version")?;
-        let mut error = None;
-        if self.word() == "with" && !self.at_item() {
-            let start = self.bump();
-            if self.demand("error", " -32000") || self.kind() == Kind::Number {
-                error = self.error_code(MALFORMED_DECLARATION, "-32000");
-            }
-            if matches!(field, AnnouncedField::Message(_)) {
-                let span = start.to(self.previous());
-                let message = "`with error` and a version that one message announces";
-                let finding = Diagnostic::error(MALFORMED_DECLARATION, span, message);
-                let finding = finding.label("no request is refused for its version");
-                self.report(finding.suggest("delete it", [Edit::delete(span)]));
-                error = None;
-            }
-        }
+        let single = ("a version that one message announces", "no request is refused for its version");
+        let error = self.refused_with(&field, single);
         Some(ItemKind::Version { field, error })
+    }
+
+    /// `with error -32000`, if it is there; with what one message announces it is reported, in these words.
+    fn refused_with(&mut self, field: &AnnouncedField, (what, why): (&str, &'static str)) -> Option<i64> {
+        if self.word() != "with" || self.at_item() {
+            return None;
+        }
+        let start = self.bump();
+        let mut error = None;
+        if self.demand("error", " -32000") || self.kind() == Kind::Number {
+            error = self.error_code(MALFORMED_DECLARATION, "-32000");
+        }
+        if matches!(field, AnnouncedField::EachRequest { .. }) {
+            return error;
+        }
+        let span = start.to(self.previous());
+        let finding = Diagnostic::error(MALFORMED_DECLARATION, span, format!("`with error` and {what}"));
+        self.report(finding.label(why).suggest("delete it", [Edit::delete(span)]));
+        None
     }
 
     fn capabilities(&mut self) -> Option<ItemKind> {
@@ -366,11 +372,18 @@ impl Parser<'_> {
         Some(AnnouncedField::EachRequest { path, span: start.to(self.previous()) })
     }
 
-    /// What stands behind `capabilities role = field`: `open until announced` and defaults, in any order.
+    /// What stands behind `capabilities role = field`: `open until announced`, `with error` and defaults, in any order.
     fn announced(&mut self, role: Name, field: AnnouncedField) -> ItemKind {
-        let mut open = self.open_until_announced();
-        let defaults = self.defaults();
-        open = open.or_else(|| self.open_until_announced());
+        let (mut open, mut error, mut defaults) = (None, None, Vec::new());
+        for _ in 0..3 {
+            open = open.or_else(|| self.open_until_announced());
+            let single =
+                ("capabilities that one message announces", "no request is refused for what it lacks");
+            error = error.or_else(|| self.refused_with(&field, single));
+            if defaults.is_empty() {
+                defaults = self.defaults();
+            }
+        }
         if let (Some(span), AnnouncedField::EachRequest { .. }) = (open, &field) {
             let message = "`open until announced` with capabilities that each request announces";
             let finding = Diagnostic::error(MALFORMED_DECLARATION, span, message);
@@ -378,7 +391,7 @@ impl Parser<'_> {
             self.report(finding.suggest("delete it", [Edit::delete(span)]));
             open = None;
         }
-        ItemKind::Capabilities { role, field, open, defaults }
+        ItemKind::Capabilities { role, field, open, defaults, error }
     }
 
     /// `open until announced`, if it is there.

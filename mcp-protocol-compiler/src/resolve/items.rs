@@ -138,7 +138,7 @@ pub(super) fn announce(
                 declarations.reuses_ids = envelope.reuses_ids.is_some();
                 declarations.documentation.clone_from(&placed.item.documentation);
             }
-            ItemKind::Capabilities { role, field, open, defaults } => {
+            ItemKind::Capabilities { role, field, open, defaults, error } => {
                 let Some(side) = sides.side(&role.text) else {
                     diagnostics.push(finding::unknown_role(role, sides.names()));
                     continue;
@@ -161,6 +161,7 @@ pub(super) fn announce(
                 if let Some(mut table) = table {
                     table.defaults = defaults.into();
                     table.open = open.is_some();
+                    table.error = *error;
                     resolution.declarations.announcements.push(Announced { table, message });
                 }
             }

@@ -197,7 +197,6 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// A message or a group. A name that is not declared may be that of a request's refusal.
     /// Where capabilities or the version are announced.
     fn announced(&mut self, field: &AnnouncedField) {
         if let AnnouncedField::Message(field) = field {
@@ -205,6 +204,7 @@ impl<'a> Collector<'a> {
         }
     }
 
+    /// A message or a group. A name that is not declared may be that of a request's refusal.
     pub(super) fn message(&mut self, name: &Name) {
         let request = name.text.strip_suffix("Error").filter(|request| self.requests.contains(request));
         match request {

@@ -180,6 +180,25 @@ fn where_the_revision_stands() {
 }
 
 #[test]
+fn the_code_for_a_request_that_announces_too_little_is_a_change_that_breaks_nothing() {
+    let placed = |error: &str| {
+        format!(
+            "protocol Shop \"2\"\nrequest Search \"search\" (_) -> Found (_)  requires client.wine\n\
+             capabilities client = each request._meta.can{error}\nclient Guest\nserver Waiter = dual Guest\n\
+             Guest = *( !Search . ?Found . End )\n"
+        )
+    };
+    let [old, new] = ["", " with error -32000"].map(placed);
+    assert!(lines(&old, &new).is_empty());
+    let changes = verdict(&old, &new).changes;
+    assert!(
+        changes[0].text.contains("`_meta.can` of each request, with error -32000"),
+        "{:?}",
+        changes[0].text
+    );
+}
+
+#[test]
 fn the_envelope_and_what_ties_messages() {
     assert_eq!(
         changed(&[("Notes \"1\"", "Notes \"1\" batch")]),

@@ -160,12 +160,12 @@ impl Announcement {
         let path = mem::replace(&mut field.path, Cow::Borrowed(&[]));
         let message = Some(field.message);
         mem::forget(field);
-        Announcement { side, message, path, defaults: Cow::Borrowed(&[]), open: false }
+        Announcement { side, message, path, defaults: Cow::Borrowed(&[]), open: false, error: None }
     }
 
     /// Each request of a side announces at a path of its params what the side can do during this request.
     pub const fn in_each_request(side: Side, path: Path) -> Announcement {
-        Announcement { side, message: None, path, defaults: Cow::Borrowed(&[]), open: false }
+        Announcement { side, message: None, path, defaults: Cow::Borrowed(&[]), open: false, error: None }
     }
 
     /// The same at a constant path.
@@ -177,6 +177,13 @@ impl Announcement {
     #[must_use]
     pub const fn open_until_announced(mut self) -> Announcement {
         self.open = true;
+        self
+    }
+
+    /// A request that announces too little is refused with this code.
+    #[must_use]
+    pub const fn with_error(mut self, code: i64) -> Announcement {
+        self.error = Some(code);
         self
     }
 

@@ -4,6 +4,7 @@
 
 use mcp_protocol_machine::protocol::{Direction, Field, Kind, MessageIndex, Text};
 use mcp_protocol_machine::{Awaiting, RequestId};
+use serde_json::{Map, Value, json};
 
 use super::names::Names;
 use super::{NAMES, Rules};
@@ -98,13 +99,21 @@ impl Rules {
 
     /// The error that answers a request whose announcement this side cannot work with.
     pub(crate) fn answer_to(&self, unusable: &Error) -> RpcError {
-        let mut answer = unusable.as_answer();
-        let code = self.protocol.version_of_each_request().and_then(|place| place.error);
-        // What is no version has invalid params.
-        if let (Error::Version { offered: AnnouncedVersion::Named(_), .. }, Some(code)) = (unusable, code) {
-            answer.code = code;
-        }
-        answer
+        let answer = unusable.as_answer();
+        let (answer, code) = match unusable {
+            // What is no version has invalid params.
+            Error::Version { offered: AnnouncedVersion::Named(_), .. } => {
+                (answer, self.protocol.version_of_each_request().and_then(|place| place.error))
+            }
+            Error::MissingCapabilities { side, missing } => {
+                match self.protocol.announcement_of_each_request(*side) {
+                    Some(place) => (answer.with_data(required_capabilities(missing)), place.error),
+                    None => (answer, None),
+                }
+            }
+            _ => (answer, None),
+        };
+        RpcError { code: code.unwrap_or(answer.code), ..answer }
     }
 
     /// The revision of a version governs from here on, if it is another one that this side speaks.
@@ -173,6 +182,20 @@ impl Rules {
             _ => Ok(()),
         }
     }
+}
+
+/// What a request has to announce as well, in the form in which it announces.
+fn required_capabilities(missing: &[String]) -> Value {
+    let mut required = Map::new();
+    for path in missing {
+        let mut inner = &mut required;
+        for part in path.split('.') {
+            let part = inner.entry(part).or_insert_with(|| Value::Object(Map::new()));
+            let Value::Object(parts) = part else { break };
+            inner = parts;
+        }
+    }
+    json!({ "requiredCapabilities": required })
 }
 
 fn is_among(versions: &[Text], version: Option<&str>) -> bool {

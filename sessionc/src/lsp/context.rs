@@ -16,8 +16,10 @@ pub(super) enum CompletionPlace {
     Message,
     /// Where capabilities or the version are announced.
     Announced,
-    /// What may follow where capabilities are announced.
+    /// What may follow where one message announces capabilities.
     OfCapabilities,
+    /// What may follow where each request announces capabilities.
+    OfCapabilitiesInRequests,
     /// What may follow where each request says its version.
     OfVersion,
     /// A session type.
@@ -52,6 +54,7 @@ impl CompletionPlace {
             CompletionPlace::Message => &["replies"],
             CompletionPlace::Announced => &["each request"],
             CompletionPlace::OfCapabilities => &["open until announced", "default"],
+            CompletionPlace::OfCapabilitiesInRequests => &["default", "with error"],
             CompletionPlace::OfVersion => &["with error"],
             CompletionPlace::SessionType => &["End", "rec", "dual"],
             CompletionPlace::Side => &["client", "server", "own", "peer"],
@@ -62,9 +65,10 @@ impl CompletionPlace {
         };
         // A declaration may end anywhere, and another item begin.
         let more: &[&str] = match self {
-            CompletionPlace::Modifier | CompletionPlace::OfCapabilities | CompletionPlace::OfVersion => {
-                &words::ITEMS
-            }
+            CompletionPlace::Modifier
+            | CompletionPlace::OfCapabilities
+            | CompletionPlace::OfCapabilitiesInRequests
+            | CompletionPlace::OfVersion => &words::ITEMS,
             _ => &[],
         };
         words.iter().chain(more).copied()
@@ -178,10 +182,15 @@ impl<'t> CurrentItem<'t> {
             ItemKind::Word("client" | "server") if is_type => session_type(last.kind, text(last)),
             ItemKind::Word("request" | "notification") => message(tokens, text),
             ItemKind::Word("type") => shape(last.kind, text(last)),
-            ItemKind::Word("version") => announced(tokens, text, CompletionPlace::OfVersion),
-            ItemKind::Word("capabilities") if is_type => {
-                announced(tokens, text, CompletionPlace::OfCapabilities)
+            ItemKind::Word("version") => {
+                announced(tokens, text, CompletionPlace::Item, CompletionPlace::OfVersion)
             }
+            ItemKind::Word("capabilities") if is_type => announced(
+                tokens,
+                text,
+                CompletionPlace::OfCapabilities,
+                CompletionPlace::OfCapabilitiesInRequests,
+            ),
             ItemKind::Word("group" | "key" | "capabilities") => match last.kind {
                 Kind::Equals | Kind::PlusEquals | Kind::MinusEquals | Kind::Bar => CompletionPlace::Message,
                 Kind::Word if text(last) == "replies" || text(last) == "of" => CompletionPlace::Message,
@@ -196,20 +205,20 @@ impl<'t> CurrentItem<'t> {
     }
 }
 
-/// Behind `version =` and `capabilities role =`; `behind` is for what may follow a path.
+/// Behind `version =` and `capabilities role =`: what may follow a path in a message, or in each request.
 fn announced<'t>(
     tokens: &[Token],
     text: impl Fn(&Token) -> &'t str,
-    behind: CompletionPlace,
+    in_message: CompletionPlace,
+    in_each_request: CompletionPlace,
 ) -> CompletionPlace {
     let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
     let is_path = tokens.iter().any(|token| token.kind == Kind::Dot);
     let is_each = tokens.iter().any(|token| text(token) == "each");
     match last.kind {
         Kind::Equals => CompletionPlace::Announced,
-        Kind::Word | Kind::Text if is_path && (is_each || behind == CompletionPlace::OfCapabilities) => {
-            behind
-        }
+        Kind::Word | Kind::Text if is_path && is_each => in_each_request,
+        Kind::Word | Kind::Text if is_path => in_message,
         Kind::Word | Kind::Text | Kind::Number if is_path => CompletionPlace::Item,
         _ => CompletionPlace::Nothing,
     }

@@ -249,6 +249,7 @@ async fn what_fits_is_proposed() {
         ("version = each request._meta.\"a/b\" |", with(&["with error"], &items)),
         ("version = each request.|", vec![]),
         ("capabilities client = |", with(&messages, &["each request"])),
+        ("capabilities client = each request.can |", with(&["default", "with error"], &items)),
         ("capabilities client = Add.can |", with(&["open until announced", "default"], &items)),
         ("-- a comm|", vec![]),
         ("--- docu|", vec![]),

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use mcp_protocols::mcp_2026_07_28::client::SubscribedNext;
 use mcp_protocols::mcp_2026_07_28::server::ToolsCallReply;
 use mcp_protocols::mcp_2026_07_28::types::*;
-use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, Subscribing, client, server};
+use mcp_protocols::mcp_2026_07_28::{McpClient, McpServer, Start, Subscribing, capabilities, client, server};
 use mcp_runtime::shapes::Object;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Error, Options, Report, RpcError};
@@ -224,6 +224,29 @@ async fn a_request_of_another_revision_does_not_reach_a_handler() {
     let answer =
         raw.ask(json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params })).await;
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
+}
+
+#[tokio::test]
+async fn a_request_that_does_not_declare_what_is_required_does_not_reach_a_handler() {
+    let (wire, mut raw) = raw();
+    let options = Options::new().require(["elicitation", "elicitation.url", "sampling"]);
+    tokio::spawn(async move { McpServer::with_options(wire, options).incoming().serve(Desk).await });
+    for (method, can, missing) in [
+        ("server/discover", json!({}), json!({ "elicitation": { "url": {} }, "sampling": {} })),
+        ("tools/call", json!({ "elicitation": {} }), json!({ "elicitation": { "url": {} }, "sampling": {} })),
+        ("tools/list", json!({ "elicitation": { "url": {} } }), json!({ "sampling": {} })),
+    ] {
+        let meta = json!({
+            "io.modelcontextprotocol/protocolVersion": VERSION,
+            "io.modelcontextprotocol/clientCapabilities": can,
+        });
+        let params = json!({ "name": "greet", "_meta": meta });
+        let answer =
+            raw.ask(json!({ "jsonrpc": "2.0", "id": method, "method": method, "params": params })).await;
+        assert_eq!(answer["error"]["code"], -32021, "{answer}");
+        let data: MissingCapabilityData = serde_json::from_value(answer["error"]["data"].clone()).unwrap();
+        assert_eq!(serde_json::to_value(data.required_capabilities).unwrap(), missing);
+    }
 }
 
 /// What is lost of a payload that is read as its type and written again.

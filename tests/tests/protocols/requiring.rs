@@ -25,7 +25,8 @@ async fn refused(raw: &mut Raw, id: i64) {
     let answer = in_time(raw.hear()).await.unwrap();
     assert_eq!(answer["id"], id, "{answer}");
     assert_eq!(answer["error"]["code"], -32602, "{answer}");
-    assert_eq!(answer["error"]["data"]["missing"], json!(["partial"]), "{answer}");
+    let required = json!({ "requiredCapabilities": { "partial": {} } });
+    assert_eq!(answer["error"]["data"], required, "{answer}");
 }
 
 async fn answered(raw: &mut Raw, id: i64) -> Value {

@@ -47,9 +47,7 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     let field = |version: &Version<'_>| {
         let field = version.declarations.version_field.as_ref();
         let error = match field {
-            Some(VersionField::EachRequest(RequestVersion { error: Some(code), .. })) => {
-                format!(", with error {code}")
-            }
+            Some(VersionField::EachRequest(RequestVersion { error, .. })) => with_error(*error),
             _ => String::new(),
         };
         field.map_or("nowhere".to_owned(), |field| format!("in {}{error}", place_of_version(version, field)))
@@ -60,6 +58,11 @@ pub(super) fn compare(changes: &mut Changes<'_>, old: &Version<'_>, new: &Versio
     {
         add(what, announcements(old, side), announcements(new, side), &announced);
     }
+}
+
+/// The code of the error that refuses a request, if there is one.
+fn with_error(code: Option<i64>) -> String {
+    code.map(|code| format!(", with error {code}")).unwrap_or_default()
 }
 
 /// Where a side announces what it can do.
@@ -81,6 +84,7 @@ fn announcements(version: &Version<'_>, side: Side) -> String {
             if table.open {
                 text.push_str(", open until announced");
             }
+            text.push_str(&with_error(table.error));
             text
         })
         .collect();

@@ -38,6 +38,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `Hello.capabilities`", "the field is missing"),
     ("write `Message.path`", "the message and the field are missing"),
     ("write `each request._meta", "the field is missing"),
+    ("write `error -32000`", "the code is the author's choice"),
     ("write `requires Guest.", "the capability is missing"),
     ("write `requires server.wine`", "which side announces it is the author's choice"),
     ("write `must` or `should`", "which of the two is the author's choice"),
