@@ -5,7 +5,7 @@
 use crate::capability::Capabilities;
 use crate::endings::{Ended, Space};
 use crate::fence::{Fence, Receipts};
-use crate::grants::Grants;
+use crate::grants::{Grants, Released};
 use crate::hash::SteadyTable;
 use crate::history::{Recent, Used};
 use crate::id::{Limits, RequestId, SubSessionNumber, Token};
@@ -291,8 +291,13 @@ impl Exchanges {
     }
 
     /// What those announced that are over since the last call.
-    pub(crate) fn take_released(&mut self) -> Capabilities {
+    pub(crate) fn take_released(&mut self) -> Released {
         self.grants.take_released()
+    }
+
+    /// Those that the present message ends, the other side has ended without having received what has this fence.
+    pub(crate) fn end_by_crossing(&mut self, fence: Fence) {
+        self.grants.crosses(fence);
     }
 
     /// What replies to these requests have proven.

@@ -1,6 +1,7 @@
 //! What was granted, and how often: by running requests, each for as long as it runs, or by messages until others revoke it.
 
 use crate::capability::Capabilities;
+use crate::fence::Fence;
 use crate::protocol::GateIndex;
 
 /// How often each gate is granted.
@@ -15,6 +16,18 @@ pub(crate) struct Grants {
     open: Vec<GateIndex>,
     /// What was granted by requests that are over since this was last asked for.
     released: Vec<GateIndex>,
+    /// Until when the other side may take these requests to go on, where it has ended them by a message that crossed others.
+    crossed: Option<Fence>,
+}
+
+/// What was granted by requests that a message has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Released {
+    /// The gates, whether or not other requests still grant them.
+    pub(crate) gates: Capabilities,
+    /// What the other side may not have received of the side that has asked, if it has ended the requests by a message that
+    /// crossed this: until then they go on for it.
+    pub(crate) crossed: Option<Fence>,
 }
 
 impl Grants {
@@ -64,13 +77,20 @@ impl Grants {
         }
     }
 
-    /// What was removed since the last call, whether or not it is still granted.
-    pub(crate) fn take_released(&mut self) -> Capabilities {
+    /// What is removed by the present message was removed by one that crossed others of this side.
+    pub(crate) fn crosses(&mut self, fence: Fence) {
+        self.crossed = Some(fence);
+    }
+
+    /// What was removed since the last call.
+    pub(crate) fn take_released(&mut self) -> Released {
+        let crossed = self.crossed.take();
         // This is asked after every message, and most release nothing.
-        if self.released.is_empty() {
-            return Capabilities::none();
-        }
-        Capabilities::from_gates(std::mem::take(&mut self.released))
+        let gates = match self.released.is_empty() {
+            true => Capabilities::none(),
+            false => Capabilities::from_gates(std::mem::take(&mut self.released)),
+        };
+        Released { gates, crossed }
     }
 
     /// Whether one of them grants a gate.
@@ -100,10 +120,20 @@ mod tests {
         assert_eq!(grants.all(), gates(&[1, 70]));
         grants.remove(&gates(&[1, 70]));
         assert_eq!(grants.all(), gates(&[70]));
-        assert_eq!(grants.take_released(), gates(&[1, 70]));
-        assert!(grants.take_released().is_none());
+        assert_eq!(grants.take_released(), Released { gates: gates(&[1, 70]), crossed: None });
+        assert!(grants.take_released().gates.is_none());
         grants.remove(&gates(&[70]));
         assert!(grants.all().is_none());
+    }
+
+    #[test]
+    fn what_a_message_has_crossed_is_told_once() {
+        let mut grants = Grants::default();
+        grants.add(&gates(&[1]));
+        grants.remove(&gates(&[1]));
+        grants.crosses(Fence::NEVER);
+        assert_eq!(grants.take_released(), Released { gates: gates(&[1]), crossed: Some(Fence::NEVER) });
+        assert_eq!(grants.take_released(), Released { gates: Capabilities::none(), crossed: None });
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use crate::capability::Capabilities;
 use crate::condition::dotted;
 use crate::exchange::Exchange;
+use crate::grants::Released;
 use crate::id::{RequestId, SubSessionNumber};
 use crate::protocol::{Condition, Direction, GateIndex, Holder, Kind, MessageIndex, Requirement, Side};
 use crate::violation::{Violation, ViolationKind};
@@ -246,23 +247,29 @@ impl Checker {
     pub(super) fn note_grants(&mut self, direction: Direction, message: MessageIndex) {
         for side in [Side::Client, Side::Server] {
             let by = self.sent_by(side);
-            let released = self.asked_mut(by).take_released();
-            let is_crossed = direction == by || !self.ordered;
-            if !released.is_none() && is_crossed {
+            let Released { gates: released, crossed } = self.asked_mut(by).take_released();
+            // A reply has ended a request for its sender, who knows that. A side that has ended its own request does so
+            // behind the back of the other one, also where another request still grants the same. And where the last
+            // messages of a sub-session cross, it goes on for each side until it has received that of the other one.
+            let fence = match direction == by || !self.ordered {
+                true => Some(self.fence_of(side, Some(message))),
+                false => crossed,
+            };
+            let fence = fence.filter(|_| !released.is_none());
+            if let Some(fence) = fence {
                 let during: Capabilities = released.each().filter(|gate| self.is_during(*gate)).collect();
                 if !during.is_none() {
-                    self.note_ended(side, during, message);
+                    self.note_ended(side, during, message, fence);
                 }
             }
             if !self.protocol.announces_in_each_request(side) {
                 continue;
             }
             let after = self.asked(by).grants();
-            // A reply has ended a request for its sender, who knows that. A side that has ended its own request does so
-            // behind the back of the other one, also where another request still grants the same.
-            if !released.is_none() && is_crossed {
+            if let Some(fence) = fence {
                 self.announce(side, released);
-                self.announced(side, message, Capabilities::none());
+                let before = self.capabilities(side).clone();
+                self.note_closing((side, side), before, Some(message), fence);
             }
             if after != *self.announced_by(side) {
                 self.announce(side, after);

@@ -8,6 +8,7 @@
 
 use crate::endings::Space;
 use crate::exchange::Place;
+use crate::fence::Fence;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::sub_sessions::{Correlation, Holder, Lead, Meant, SubSessionStep};
@@ -480,17 +481,27 @@ impl Checker {
         // A caller that takes none of them must not make the lists grow.
         self.left.clear();
         self.ended.clear();
-        self.end_with_inner(sub_session, place, step);
+        // Who has ended it by a message that crossed others goes on in it until these arrive, and with it the requests of
+        // the other side.
+        if let Some(crossed) = self.end_with_inner(sub_session, place, step) {
+            self.asked_mut(step.by.flip()).end_by_crossing(crossed);
+        }
     }
 
-    /// A sub-session is over, and those within it are.
-    fn end_with_inner(&mut self, sub_session: SubSessionNumber, place: usize, step: SubSessionStep) {
+    /// A sub-session is over, and those within it are. Returns the fence of what this has crossed.
+    fn end_with_inner(
+        &mut self,
+        sub_session: SubSessionNumber,
+        place: usize,
+        step: SubSessionStep,
+    ) -> Option<Fence> {
         let limits = self.limits;
         let inner = self.sub_sessions.within(sub_session);
         let awaited = self.awaits(sub_session, step.by.flip());
         let (_, sub_sessions, evidence) = self.with_evidence();
         let ended = sub_sessions.end(sub_session, place, step, awaited, &limits, &evidence);
-        let Some((running, ended)) = ended else { return };
+        let (running, ended) = ended?;
+        let crossed = ended.crossed.map(|(_, fence)| fence);
         for inner in inner {
             self.ended.push(inner);
             self.end_with_inner(inner, 0, step);
@@ -510,6 +521,7 @@ impl Checker {
                 None => {}
             }
         }
+        crossed
     }
 
     /// Whether later requests in a direction await a reply in a sub-session, or any in those within it.

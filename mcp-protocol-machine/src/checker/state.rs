@@ -190,7 +190,7 @@ impl Checker {
         self.announce(side, capabilities);
         // What was granted as well may be revoked while the announcement is on its way.
         if !announced.is_within(self.announced_by(side)) {
-            self.note_closing((side, side), before, Some(message));
+            self.note_closing((side, side), before, Some(message), self.fence_of(side, Some(message)));
         }
     }
 
@@ -251,7 +251,7 @@ impl Checker {
             .is_some_and(|table| matches!(table.kind, Kind::Reply { .. } | Kind::Refusal { .. }));
         // The reply to a request that revokes is of the other side.
         let closer = if is_reply { side.other() } else { side };
-        self.note_closing((side, closer), before, message);
+        self.note_closing((side, closer), before, message, self.fence_of(closer, message));
     }
 
     /// Whether a gate of a side was granted while the session ran.
@@ -276,13 +276,13 @@ impl Checker {
     }
 
     /// A side has closed gates of a holder, some of which may have let a message through that is on its way.
-    fn note_closing(
+    pub(super) fn note_closing(
         &mut self,
         (holder, closer): (Side, Side),
         before: Capabilities,
         message: Option<MessageIndex>,
+        fence: Fence,
     ) {
-        let fence = self.fence_of(closer, message);
         let mut closed = std::mem::take(&mut self.closed_gates);
         closed.add((holder, closer), before, message, fence, |side, fence| {
             self.is_past(self.sent_by(side), fence)
@@ -291,15 +291,21 @@ impl Checker {
     }
 
     /// Proves that the other side has received a message of this side, or what this side has just sent.
-    fn fence_of(&self, side: Side, message: Option<MessageIndex>) -> Fence {
+    pub(super) fn fence_of(&self, side: Side, message: Option<MessageIndex>) -> Fence {
         let receipts = self.asked(self.sent_by(side)).receipts();
         let kind = message.and_then(|message| self.protocol.message(message)).map(|table| table.kind);
         if kind == Some(Kind::Request) { receipts.last() } else { receipts.next() }
     }
 
-    /// A side has ended requests of its own, during which the other side may have sent what is on its way.
-    pub(super) fn note_ended(&mut self, side: Side, granted: Capabilities, message: MessageIndex) {
-        let fence = self.fence_of(side, Some(message));
+    /// Requests of a side are over, during which the other side may have sent what is on its way: until the fence, it may not
+    /// have received what has ended them for it.
+    pub(super) fn note_ended(
+        &mut self,
+        side: Side,
+        granted: Capabilities,
+        message: MessageIndex,
+        fence: Fence,
+    ) {
         let mut ended = std::mem::take(&mut self.ended_during);
         ended.add((side, side), granted, Some(message), fence, |side, fence| {
             self.is_past(self.sent_by(side), fence)

@@ -110,6 +110,10 @@ impl World<'_> {
         let at_once = silent || next.as_ref().is_none_or(|next| next == known);
         let mut after = config.clone();
         after.inbox[program].remove(place);
+        let ends = |next: &Program| self.reading.is_over(next) && !self.reading.is_over(known);
+        if at_once && next.as_ref().is_some_and(ends) {
+            after.ended_by[program] = Some(item.at);
+        }
         if let Some(next) = next {
             after.programs[program] = next;
         }

@@ -61,6 +61,16 @@ struct Item {
 struct Config {
     programs: [Program; 2],
     inbox: [VecDeque<Item>; 2],
+    /// Which of all messages ended a program that had nothing more to say: it is taken as read at once, and the program may
+    /// not have read it.
+    ended_by: [Option<u64>; 2],
+}
+
+impl Config {
+    /// Both programs where they begin.
+    fn new(start: Program) -> Config {
+        Config { programs: [start.clone(), start], inbox: Default::default(), ended_by: [None; 2] }
+    }
 }
 
 /// A body, and the pairs of programs of which one may open a sub-session of it.
@@ -196,7 +206,7 @@ impl<'a> World<'a> {
         added: HashSet<(Direction, MessageIndex)>,
     ) -> World<'a> {
         let start = reading.start();
-        let config = Config { programs: [start.clone(), start], inbox: Default::default() };
+        let config = Config::new(start);
         World {
             reading,
             protocol,
@@ -331,10 +341,9 @@ impl<'a> World<'a> {
     /// what was said last.
     fn is_during(&self, event: &Event, now: bool) -> bool {
         let by = event.direction(self.side).flip();
-        let unheard = |at: u64| !now && self.answered[index(by)] < at;
-        let exchanges = self.exchanges.iter().filter(|((direction, _), exchange)| {
-            *direction == by && exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at))
-        });
+        let goes_on = |exchange: &Exchange| self.may_take_to_go_on(exchange, by, by.flip(), now);
+        let exchanges =
+            self.exchanges.iter().filter(|((direction, _), exchange)| *direction == by && goes_on(exchange));
         let perhaps =
             self.perhaps.iter().filter(|(place, _)| place.0 == by && self.refused.get(place) == Some(&true));
         let running = exchanges.map(|(_, exchange)| &exchange.asked).chain(perhaps.map(|(_, asked)| asked));
@@ -368,13 +377,11 @@ impl<'a> World<'a> {
         part: Part<'_>,
         now: bool,
     ) -> bool {
-        let by = if holder == self.side { Direction::Send } else { Direction::Receive };
         let unheard_of = |closer: Direction, at: u64| {
             !now && closer != event.direction(self.side) && self.answered[index(closer)] < at
         };
-        let unheard = |at: u64| unheard_of(by, at);
         if self.protocol.announces_in_each_request(holder) {
-            return self.some_request_grants(event, holder, gate, part, unheard);
+            return self.some_request_grants(event, holder, gate, part, now);
         }
         let mut closings = self.closings.iter().filter(|(side, ..)| *side == holder);
         self.granted.has(holder, gate)
@@ -388,8 +395,9 @@ impl<'a> World<'a> {
         holder: Side,
         gate: GateIndex,
         part: Part<'_>,
-        unheard: impl Fn(u64) -> bool,
+        now: bool,
     ) -> bool {
+        let sender = event.direction(self.side);
         let by = if holder == self.side { Direction::Send } else { Direction::Receive };
         let is_request = self.protocol.message(event.message).unwrap().kind == Kind::Request;
         let opener = match part {
@@ -408,12 +416,23 @@ impl<'a> World<'a> {
                     self.perhaps.iter().filter(|(place, _)| self.refused.get(place) == Some(&true));
                 perhaps.any(|((direction, _), asked)| *direction == by && asked.grants.contains(&gate))
                     || self.exchanges.iter().any(|((direction, _), exchange)| {
-                        let goes_on =
-                            exchange.ended.is_none_or(|(ended_by, at)| ended_by == by && unheard(at));
-                        *direction == by && goes_on && exchange.announces.contains(&gate)
+                        *direction == by
+                            && exchange.announces.contains(&gate)
+                            && self.may_take_to_go_on(exchange, by, sender, now)
                     })
             }
         }
+    }
+
+    /// Whether the sender of a message may take a request, asked in one direction, to go on; `now` looks at what was said
+    /// last. Who has ended the request itself knows of it. But where the last messages of a sub-session cross, it goes on
+    /// for each side until it has received that of the other one.
+    fn may_take_to_go_on(&self, exchange: &Exchange, asker: Direction, sender: Direction, now: bool) -> bool {
+        let Some((ended_by, at)) = exchange.ended else { return true };
+        let unheard = ended_by == asker && self.answered[index(asker)] < at;
+        let crossed =
+            || exchange.sub_session.is_some_and(|number| self.may_have_crossed_its_end(number, sender));
+        !now && sender != asker && (unheard || crossed())
     }
 
     fn request(&mut self, event: &Event, direction: Direction) -> Verdict {

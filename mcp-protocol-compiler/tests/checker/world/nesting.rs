@@ -50,7 +50,7 @@ impl World<'_> {
         outer: Option<usize>,
     ) -> SubSession {
         let sub_session = self.reading.sub_session(body);
-        let before = Config { programs: [sub_session.clone(), sub_session], inbox: Default::default() };
+        let before = Config::new(sub_session);
         let configs = self.sent(&[before].into(), &Item { opens: true, ..item.clone() });
         let own = |key: &&(KeyIndex, RequestId)| {
             self.reading.is_keyed(body) && !self.reading.is_key_around(body, key.0)

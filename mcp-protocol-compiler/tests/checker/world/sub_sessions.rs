@@ -126,6 +126,20 @@ impl World<'_> {
             })
     }
 
+    /// Whether the side whose message has ended a sub-session may have left unread what ends it for that side.
+    pub(super) fn may_have_crossed_its_end(&self, number: usize, direction: Direction) -> bool {
+        let (own, other) = (index(direction), index(direction.flip()));
+        let unread = |config: &Config| {
+            !self.reading.is_over(&config.programs[own])
+                || config.ended_by[own].is_some_and(|at| self.answered[other] < at)
+        };
+        self.with_those_around(number).all(|number| {
+            let sub_session = &self.sub_sessions[number];
+            let Some(ended) = sub_session.over else { return true };
+            ended.by == direction && !ended.cuts && sub_session.configs.iter().any(unread)
+        })
+    }
+
     /// After a message of a sub-session: is it over?
     pub(super) fn settle(&mut self, number: usize, by: Direction) {
         let sub_session = &mut self.sub_sessions[number];
