@@ -425,7 +425,10 @@ impl Exchanges {
         // The reply that comes first proves no more than that of the first exchange does.
         let fence = before.and_then(|over| over.fence).or(fence);
         let request = request.filter(|_| before.is_none_or(|over| over.request == request));
-        let revokes = self.past.get(id).and_then(|over| over.revokes.clone());
+        let known = self.past.get(id);
+        let revokes = known.and_then(|over| over.revokes.clone());
+        // A request with the id of a late one that has no answer yet does not undo what that announced.
+        let grants = grants.or_else(|| known.and_then(|over| over.grants.clone()));
         self.past.insert(id, Over { why, request, replies, fence, opened, grants, revokes }, limits);
     }
 

@@ -209,6 +209,7 @@ impl World<'_> {
             && let Some(owed) = self.refused.get_mut(&place).filter(|owed| **owed)
         {
             *owed = false;
+            self.perhaps.remove(&place);
             self.settle_opening(event, direction, request, refusal);
             return Verdict::Late;
         }

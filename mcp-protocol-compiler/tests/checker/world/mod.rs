@@ -162,7 +162,7 @@ pub(crate) struct World<'a> {
     exchanges: HashMap<(Direction, RequestId), Exchange>,
     /// Ids of requests that no correct program could have sent.
     refused: HashMap<(Direction, RequestId), bool>,
-    /// What late requests announce: they may not be late any more where they arrive.
+    /// What late requests without an answer announce: they may not be late any more where they arrive.
     perhaps: HashMap<(Direction, RequestId), Event>,
     tokens: HashSet<(Direction, RequestId)>,
     /// What each side may be asked for, and what it could be before it closed gates: which of all messages did that.
@@ -344,8 +344,7 @@ impl<'a> World<'a> {
         let goes_on = |exchange: &Exchange| self.may_take_to_go_on(exchange, by, by.flip(), now);
         let exchanges =
             self.exchanges.iter().filter(|((direction, _), exchange)| *direction == by && goes_on(exchange));
-        let perhaps =
-            self.perhaps.iter().filter(|(place, _)| place.0 == by && self.refused.get(place) == Some(&true));
+        let perhaps = self.perhaps.iter().filter(|(place, _)| place.0 == by);
         let running = exchanges.map(|(_, exchange)| &exchange.asked).chain(perhaps.map(|(_, asked)| asked));
         permits(self.reading.resolution(), event.message, running)
     }
@@ -412,8 +411,7 @@ impl<'a> World<'a> {
         match opener {
             Some(opener) => self.exchanges[&opener].announces.contains(&gate),
             None => {
-                let mut perhaps =
-                    self.perhaps.iter().filter(|(place, _)| self.refused.get(place) == Some(&true));
+                let mut perhaps = self.perhaps.iter();
                 perhaps.any(|((direction, _), asked)| *direction == by && asked.grants.contains(&gate))
                     || self.exchanges.iter().any(|((direction, _), exchange)| {
                         *direction == by

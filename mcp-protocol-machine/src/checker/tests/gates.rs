@@ -167,6 +167,10 @@ fn what_a_request_announces_counts_that_found_a_gate_closed_and_has_no_answer_ye
     // The server searches again, perhaps before it has received the request.
     announce(&mut checker, Capabilities::from_gates([able]));
     checker.tell(Receive, news).unwrap();
+    // That its id is used once more changes nothing about it.
+    let correlation = Correlation::default();
+    checker.request_correlated(Send, search.request, &id(1), None, correlation, never).unwrap_err();
+    checker.tell(Receive, news).unwrap();
     assert_eq!(checker.answer(Receive, 1, search.reply).unwrap(), StepKind::Swallowed);
     assert!(matches!(checker.tell(Receive, news).unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
 }
