@@ -150,6 +150,12 @@ impl Channels {
         unreceived.max_by_key(|(_, fence)| *fence)
     }
 
+    /// The fence of the last step of the other side that a side may not have received, and without which a channel goes on
+    /// for it.
+    pub(crate) fn goes_on(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<Fence> {
+        self.trails.iter().filter_map(|trail| trail.goes_on(direction, evidence)).max()
+    }
+
     /// The step that a message for the channel at a place has crossed, if it may have crossed one.
     pub(crate) fn crossed(
         &self,

@@ -52,6 +52,11 @@ impl Evidence<'_> {
         self.ordered && receipts.is_past(fence)
     }
 
+    /// Whether nothing is left of a channel in a state.
+    fn is_end(&self, state: StateIndex) -> bool {
+        self.role.and_then(|role| role.state(state)).is_some_and(|table| table.kind == StateKind::End)
+    }
+
     /// Whether a side can write a message in a state.
     fn is_step(&self, state: Option<StateIndex>, direction: Direction, message: MessageIndex) -> bool {
         let step = |state| self.role?.state(state)?.edge(direction, message);
@@ -228,6 +233,15 @@ impl Trail {
     ) -> Option<(StateIndex, Fence)> {
         let last = self.behind.get(direction).last()?;
         Some((self.oldest(direction, evidence)?, last.left.fence))
+    }
+
+    /// The fence of the last step of the other side that a side may not have received, and without which the channel goes on
+    /// for it.
+    pub(crate) fn goes_on(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<Fence> {
+        let unreceived = |known: &&Behind| !evidence.is_past(direction.flip(), known.left.fence);
+        let goes_on = |known: &&Behind| known.state.is_none_or(|state| !evidence.is_end(state));
+        let behind = self.behind.get(direction).iter();
+        behind.filter(unreceived).filter(goes_on).map(|known| known.left.fence).max()
     }
 
     /// The states before the present one in which a side may take the channel to be, the first one first.

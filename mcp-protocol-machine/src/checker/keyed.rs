@@ -499,9 +499,10 @@ impl Checker {
         let inner = self.sub_sessions.within(sub_session);
         let awaited = self.awaits(sub_session, step.by.flip());
         let (_, sub_sessions, evidence) = self.with_evidence();
+        let running = sub_sessions.get(sub_session).filter(|_| !step.cuts);
+        let crossed = running.and_then(|running| running.channels.goes_on(step.by, &evidence));
         let ended = sub_sessions.end(sub_session, place, step, awaited, &limits, &evidence);
         let (running, ended) = ended?;
-        let crossed = ended.crossed.map(|(_, fence)| fence);
         for inner in inner {
             self.ended.push(inner);
             self.end_with_inner(inner, 0, step);

@@ -428,8 +428,10 @@ impl<'a> World<'a> {
     fn may_take_to_go_on(&self, exchange: &Exchange, asker: Direction, sender: Direction, now: bool) -> bool {
         let Some((ended_by, at)) = exchange.ended else { return true };
         let unheard = ended_by == asker && self.answered[index(asker)] < at;
-        let crossed =
-            || exchange.sub_session.is_some_and(|number| self.may_have_crossed_its_end(number, sender));
+        let ended_with_it =
+            |number: &usize| self.sub_sessions[*number].over.is_some_and(|over| over.at == at);
+        let sub_session = exchange.sub_session.filter(ended_with_it);
+        let crossed = || sub_session.is_some_and(|number| self.may_have_crossed_its_end(number, sender));
         !now && sender != asker && (unheard || crossed())
     }
 
