@@ -184,8 +184,8 @@ impl fmt::Display for Failure {
             }
             Failure::Encrypted(to) => write!(
                 formatter,
-                "`https` is not supported, which `{to}` needs: put a program that speaks TLS in front of the server, and \
-                 give its `http` address"
+                "this `sessionc` was built without TLS, which `{to}` needs: install it with \
+                 `cargo install --locked sessionc --features tls`, or give an `http` address"
             ),
             Failure::Listen(address, error) => write!(formatter, "cannot listen on {address}: {error}"),
             Failure::NothingToGuard => formatter.write_str(

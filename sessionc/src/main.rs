@@ -4,6 +4,7 @@
 //! 0 no error, 1 errors (or denied warnings, or a difference), 2 unusable arguments or files.
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
+mod address;
 mod arguments;
 mod color;
 mod commands;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use mcp_protocol_machine::protocol::Strictness;
 
+use crate::address;
 use crate::arguments::{Probe, ProbeFormat};
 use crate::end::End;
 use crate::files::Failure;
@@ -35,7 +36,10 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
     }
     let framing = arguments.framing.map_or(chosen.framing(), Into::into);
     let address = match (&arguments.url, arguments.command.is_empty()) {
-        (Some(url), _) => Address::Url(url.clone()),
+        (Some(url), _) => {
+            address::server(url)?;
+            Address::Url(url.clone())
+        }
         (None, false) => Address::Command { words: arguments.command.clone(), framing },
         (None, true) => return Err(Failure::NoServer),
     };

@@ -235,20 +235,24 @@ async fn scout_all(
         async move { setup.scout(&target).await }
     });
     let scouted = side_by_side(settings.jobs, work).await;
-    let mut failure = None;
+    // What the server has to do with is said first.
+    let over_http = matches!(setup.address, Address::Url(_));
+    let is_tried = |target: &Target| !(over_http && target.hindered_by_http(&setup.protocol).is_some());
+    let (mut failure, mut hindered) = (None, None);
     for (target, scouted) in open.into_iter().zip(scouted) {
         match scouted {
             Ok(permitted) => known.push((target, Some(permitted))),
             Err((why, written)) => {
-                not_reached.push((target.name, why.clone()));
-                failure = failure.or(Some(Failure::NoSession(why, written)));
+                let place = if is_tried(&target) { &mut failure } else { &mut hindered };
+                place.get_or_insert_with(|| Failure::NoSession(why.clone(), written));
+                not_reached.push((target.name, why));
             }
         }
     }
     // A state in which the server has answered nothing yet is easy to reach.
     let is_answered = |(target, _): &Known| target.moves.iter().any(|step| step.sender == Side::Server);
     let came_nowhere = settings.state.is_none() && !known.iter().any(is_answered);
-    if let Some(failure) = failure.filter(|_| came_nowhere) {
+    if let Some(failure) = failure.or(hindered).filter(|_| came_nowhere) {
         return Err(failure);
     }
     for target in blocked {

@@ -69,6 +69,11 @@ pub(crate) fn targets(protocol: &Protocol) -> Vec<Target> {
 }
 
 impl Target {
+    /// Why a session over HTTP does not come here, if it cannot.
+    pub(crate) fn hindered_by_http(&self, protocol: &Protocol) -> Option<&'static str> {
+        self.awaits_reply(protocol).then_some("over HTTP a message that follows a request may overtake it")
+    }
+
     /// The last message on the way is a request of the client that the server has not answered.
     pub(crate) fn awaits_reply(&self, protocol: &Protocol) -> bool {
         self.moves.last().is_some_and(|last| {

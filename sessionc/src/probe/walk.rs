@@ -15,8 +15,10 @@ const LONGEST: usize = 80;
 /// # Errors
 /// Why the state is not reached.
 pub(crate) async fn walk(session: &mut Session, target: &Target, patience: Duration) -> Result<(), String> {
-    if session.is_http() && target.awaits_reply(session.protocol()) {
-        return Err("over HTTP a message that follows a request may overtake it".to_owned());
+    if session.is_http()
+        && let Some(why) = target.hindered_by_http(session.protocol())
+    {
+        return Err(why.to_owned());
     }
     follow(session, &target.moves, patience).await?;
     let is_there = target.body.is_some() || session.state().split(" and ").any(|name| name == target.name);

@@ -156,6 +156,16 @@ fn what_cannot_be_probed_is_said() {
         "sessionc: no session can be opened: the server exited with 4 before it answered `counter/open`\n\
          the last that the server wrote on its standard error:\nno such database"
     );
+    let nobody = problem(&[counter, "--url", "http://127.0.0.1:1/counter"]);
+    assert!(
+        nobody.starts_with("sessionc: no session can be opened: the server cannot be reached: "),
+        "{nobody}"
+    );
+    assert!(nobody.ends_with(" before it answered `counter/open`"), "{nobody}");
+    assert_eq!(
+        problem(&[counter, "--url", "127.0.0.1:1"]),
+        "sessionc: `127.0.0.1:1` is not the address of a server: write `http://HOST:PORT/PATH`"
+    );
     assert!(problem(&[counter, "--", "/no/such/server"]).contains("No such file"));
     assert!(
         problem(&[counter, "--samples", "README.md", "--list"])

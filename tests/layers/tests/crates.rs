@@ -131,6 +131,7 @@ fn the_command_line() {
             "end",
             "color",
             "files",
+            "address",
             "print",
             "sarif",
             "report",

@@ -7,13 +7,20 @@ use axum::http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, ORIGIN, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use axum::http::uri::{PathAndQuery, Uri};
+use axum::http::uri::{PathAndQuery, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 
+use crate::address;
 use crate::files::Failure;
+
+/// Opens connections to the server.
+#[cfg(not(feature = "tls"))]
+type Connector = HttpConnector;
+#[cfg(feature = "tls")]
+type Connector = hyper_rustls::HttpsConnector<HttpConnector>;
 
 /// The headers of one connection, which are not passed on.
 const OF_ONE_CONNECTION: [HeaderName; 8] = [
@@ -30,7 +37,8 @@ const OF_ONE_CONNECTION: [HeaderName; 8] = [
 /// The server that is guarded.
 #[derive(Clone, Debug)]
 pub(super) struct Upstream {
-    client: Client<HttpConnector, Body>,
+    client: Client<Connector, Body>,
+    scheme: Scheme,
     authority: String,
     /// The path of its endpoint; nothing, if every path may be one.
     endpoint: Option<String>,
@@ -42,21 +50,18 @@ impl Upstream {
     /// A server at an address, guarded at another.
     ///
     /// # Errors
-    /// If the address is not one of HTTP.
+    /// If the address is not one of HTTP, or the system has no certificates to trust.
     pub(super) fn new(to: &str, listen: SocketAddr) -> Result<Upstream, Failure> {
-        let uri: Uri = to.parse().map_err(|_| Failure::NotAnAddress(to.to_owned()))?;
-        let authority = match (uri.scheme_str(), uri.authority()) {
-            (Some("http"), Some(authority)) => authority.to_string(),
-            (Some("https"), _) => return Err(Failure::Encrypted(to.to_owned())),
-            _ => return Err(Failure::NotAnAddress(to.to_owned())),
+        let uri = address::server(to)?;
+        let (Some(scheme), Some(authority)) = (uri.scheme(), uri.authority()) else {
+            return Err(Failure::NotAnAddress(to.to_owned()));
         };
-        let mut connector = HttpConnector::new();
-        connector.set_nodelay(true);
         let port = listen.port();
         Ok(Upstream {
             // The header `Host` is passed on.
-            client: Client::builder(TokioExecutor::new()).set_host(false).build(connector),
-            authority,
+            client: Client::builder(TokioExecutor::new()).set_host(false).build(connector()?),
+            scheme: scheme.clone(),
+            authority: authority.to_string(),
             endpoint: Some(normal(uri.path())).filter(|path| path != "/"),
             own: vec![
                 listen.to_string(),
@@ -78,18 +83,26 @@ impl Upstream {
     /// If the server cannot be reached, says why.
     pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, String> {
         let path = request.uri().path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        let uri = Uri::builder().scheme("http").authority(self.authority.as_str()).path_and_query(path);
+        let uri = Uri::builder()
+            .scheme(self.scheme.clone())
+            .authority(self.authority.as_str())
+            .path_and_query(path);
         *request.uri_mut() = uri.build().map_err(|error| error.to_string())?;
         *request.version_mut() = Version::HTTP_11;
         self.rename(request.headers_mut());
         let response = self.client.request(request).await;
         response.map(|response| response.map(Body::new)).map_err(|error| {
             format!(
-                "the server at http://{} cannot be reached: {}: start it, or correct `--to`",
-                self.authority,
+                "the server at {} cannot be reached: {}: start it, or correct `--to`",
+                self.origin(),
                 reason(&error)
             )
         })
+    }
+
+    /// The address of the server without a path.
+    fn origin(&self) -> String {
+        format!("{}://{}", self.scheme, self.authority)
     }
 
     /// Where a client has called the guard by its name, the server is called by its own. Any other name is passed on, so
@@ -106,10 +119,32 @@ impl Upstream {
         }
         let origin =
             text(headers, ORIGIN).is_some_and(|origin| origin.strip_prefix("http://").is_some_and(is_own));
-        if let (true, Ok(value)) = (origin, HeaderValue::from_str(&format!("http://{}", self.authority))) {
+        if let (true, Ok(value)) = (origin, HeaderValue::from_str(&self.origin())) {
             headers.insert(ORIGIN, value);
         }
     }
+}
+
+/// What opens connections to the server.
+#[cfg(not(feature = "tls"))]
+fn connector() -> Result<Connector, Failure> {
+    Ok(tcp())
+}
+
+/// The same, encrypted where the address says so. The certificates are those that the system trusts.
+#[cfg(feature = "tls")]
+fn connector() -> Result<Connector, Failure> {
+    let mut tcp = tcp();
+    tcp.enforce_http(false);
+    let builder = hyper_rustls::HttpsConnectorBuilder::new().try_with_platform_verifier();
+    let builder = builder.map_err(|error| Failure::Start(std::io::Error::other(error)))?;
+    Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
+}
+
+fn tcp() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.set_nodelay(true);
+    connector
 }
 
 /// The headers that are passed on.
@@ -185,14 +220,6 @@ mod tests {
         }
         assert!(!server.is_endpoint("/.well-known/oauth-protected-resource"));
         assert!(upstream("http://127.0.0.1:3001").is_endpoint("/anything"));
-    }
-
-    #[test]
-    fn what_is_not_an_address_of_http_is_refused() {
-        let problem =
-            |to: &str| Upstream::new(to, "127.0.0.1:9000".parse().unwrap()).unwrap_err().to_string();
-        assert!(problem("https://example.com/mcp").contains("`https` is not supported"));
-        assert!(problem("127.0.0.1:3001").contains("write `http://HOST:PORT/PATH`"));
     }
 
     #[test]
