@@ -336,7 +336,8 @@ impl<'s> Scanner<'s> {
 
     fn opens_record(&mut self) -> bool {
         let (sources, file) = (self.sources, self.file);
-        self.shapes.opens(&self.lexed.tokens, |token| sources.slice(token.span(file)))
+        let behind = self.rest().get(1..).unwrap_or_default();
+        self.shapes.opens(&self.lexed.tokens, behind, |token| sources.slice(token.span(file)))
     }
 
     /// A brace that has no meaning in this place.

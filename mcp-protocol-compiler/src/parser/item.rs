@@ -42,10 +42,14 @@ impl Parser<'_> {
         if word == "version" && self.kind_at(1) == Kind::Equals {
             return self.item_of_word("version");
         }
-        // `group = A | B` and `key = A.b` lack their names.
-        let unnamed = matches!(word, "group" | "key")
-            && self.kind_at(2) == Kind::Word
-            && matches!(self.kind_at(3), Kind::Bar | Kind::Dot);
+        // `group = A | B`, `key = A.b` and `type = { … }` lack their names.
+        let unnamed = match word {
+            "group" | "key" => {
+                self.kind_at(2) == Kind::Word && matches!(self.kind_at(3), Kind::Bar | Kind::Dot)
+            }
+            "type" => self.kind_at(1) == Kind::Equals && self.kind_at(2) == Kind::OpenBrace,
+            _ => false,
+        };
         if named && !unnamed && !word.is_empty() {
             return self.definition();
         }
@@ -458,6 +462,14 @@ impl Parser<'_> {
             only = self.only_mark();
         }
         self.equals(&format!("write `{} = …`", shorten(&name.text)))?;
+        if self.kind() == Kind::OpenBrace {
+            let shown = shorten(&name.text);
+            let finding = Diagnostic::error(MALFORMED_DECLARATION, name.span, "`type` is missing");
+            let finding = finding.label("a record is the shape of a payload");
+            let edits = [Edit::before(name.span, "type ")];
+            self.report(finding.suggest(format!("write `type {shown} = …`"), edits));
+            return Some(ItemKind::Shape { name, body: self.shape() });
+        }
         let body = self.body(&name);
         Some(ItemKind::Definition { role, name, only, levels, body })
     }

@@ -42,7 +42,7 @@ impl Parser<'_> {
     }
 
     /// `A | B`
-    fn shape(&mut self) -> Shape {
+    pub(super) fn shape(&mut self) -> Shape {
         let start = self.span();
         self.eat(Kind::Bar);
         if self.depth >= DEEPEST {

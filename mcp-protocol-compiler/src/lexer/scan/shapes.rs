@@ -18,9 +18,16 @@ pub(super) struct ShapeBraces {
 }
 
 impl ShapeBraces {
-    /// Whether a `{` behind these tokens begins a record; then it is counted. `word` gives a token's text.
-    pub(super) fn opens<'s>(&mut self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
-        let opens = self.open > 0 || self.is_in_shape(tokens, word);
+    /// Whether a `{` between these tokens and this text begins a record; then it is counted. `word` gives a token's text.
+    pub(super) fn opens<'s>(
+        &mut self,
+        tokens: &[Token],
+        behind: &str,
+        word: impl Fn(Token) -> &'s str,
+    ) -> bool {
+        // The parser says what is wrong before the `=`.
+        let is_defined = tokens.last().is_some_and(|last| last.kind == Kind::Equals);
+        let opens = self.open > 0 || self.is_in_shape(tokens, word) || is_defined && begins_field(behind);
         self.open += usize::from(opens);
         opens
     }
@@ -98,4 +105,14 @@ impl ShapeBraces {
         }
         false
     }
+}
+
+/// Whether a text begins as a field of a record does, `name:` or `name?:`, or with the fields of another record.
+fn begins_field(text: &str) -> bool {
+    let text = text.trim_start();
+    let name = text.trim_start_matches(|character: char| character.is_alphanumeric() || character == '_');
+    let is_named = name.len() < text.len();
+    let rest = name.trim_start();
+    let rest = rest.strip_prefix('?').map_or(rest, str::trim_start);
+    text.starts_with("...") || is_named && rest.starts_with(':') && !rest.starts_with("::")
 }

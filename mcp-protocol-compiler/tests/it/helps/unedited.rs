@@ -39,6 +39,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `Message.path`", "the message and the field are missing"),
     ("write `each request._meta", "the field is missing"),
     ("write `error -32000`", "the code is the author's choice"),
+    ("write `type Name", "the name is missing"),
     ("write `requires Guest.", "the capability is missing"),
     ("write `requires server.wine`", "which side announces it is the author's choice"),
     ("write `must` or `should`", "which of the two is the author's choice"),
