@@ -379,13 +379,13 @@ impl<'s> Scanner<'s> {
                 let meant = advice.split('`').nth(1).unwrap_or_default();
                 let edit = (meant == "⊕").then(|| Edit::replace(self.span(length), meant));
                 diagnostic = diagnostic.suggest(advice, edit);
+            } else if character == '-' && !self.is_behind_word() && self.lacks_an_arrow() {
+                diagnostic = match self.up_to_name() {
+                    Some(length) => diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "-> ")]),
+                    None => diagnostic.help("an arrow and the name of the reply stand here"),
+                };
             } else if let Some((before, whole)) = self.around(character) {
                 return self.unquoted(diagnostic, before, &whole);
-            } else if character == '-' && self.lacks_an_arrow() {
-                diagnostic = match self.is_before_name() {
-                    true => diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "->")]),
-                    false => diagnostic.help("an arrow and the name of the reply stand here"),
-                };
             } else if character == '-' && self.is_first_of_line() {
                 diagnostic = diagnostic
                     .suggest("a comment starts with `--`", [Edit::replace(self.span(length), "--")]);
@@ -410,10 +410,17 @@ impl<'s> Scanner<'s> {
         line.starts_with("request ") && !line.contains("->") && line.contains('"')
     }
 
-    /// Whether a name follows the character at this place.
-    fn is_before_name(&self) -> bool {
-        let mut behind = self.rest().chars().skip(1).take(60).skip_while(|next| matches!(next, ' ' | '>'));
-        behind.next().is_some_and(starts_word)
+    /// How much of a torn arrow stands here, `-` or `- >`, if a name follows it.
+    fn up_to_name(&self) -> Option<usize> {
+        let behind = self.rest().get(1..)?;
+        let name = behind.trim_start_matches([' ', '>']);
+        let length = 1 + behind.len() - name.len();
+        name.starts_with(starts_word).then_some(length).filter(|length| *length < 60)
+    }
+
+    /// Whether a word ends at this place.
+    fn is_behind_word(&self) -> bool {
+        self.text.get(..self.at).is_some_and(|before| before.ends_with(continues_word))
     }
 
     /// Whether nothing but spaces stands before this place in its line.
