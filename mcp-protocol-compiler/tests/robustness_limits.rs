@@ -419,15 +419,26 @@ fn a_chain_of_ten_thousand_imports() {
     assert!(outcome.codes.contains(&"S0042"), "{:?}", outcome.codes.first());
 }
 
-/// Sets of open requests are states, so a few requests that are answered in any order are too many; where the text
-/// has mistakes it is these that are reported, and not the size that they would lead to.
+fn open_requests(name: &str) -> String {
+    Shape::named(name).unwrap().text(30, Variant::Dual).unwrap()
+}
+
+/// Sets of open requests are states, so a few requests that are answered in any order are too many.
 #[test]
 fn requests_that_are_open_in_any_order() {
-    let text = |name: &str, size| Shape::named(name).unwrap().text(size, Variant::Dual).unwrap();
-    for name in ["open requests", "open in an instance"] {
-        bounded("S0115", text(name, 30));
-    }
-    let outcome = refused("S0301", text("open by mistake", 30));
+    bounded("S0115", open_requests("open requests"));
+}
+
+/// The same in a sub-session.
+#[test]
+fn requests_that_are_open_in_any_order_within() {
+    bounded("S0115", open_requests("open in an instance"));
+}
+
+/// Where the text has mistakes it is these that are reported, and not the size that they would lead to.
+#[test]
+fn requests_that_are_open_by_mistake() {
+    let outcome = refused("S0301", open_requests("open by mistake"));
     assert_eq!(outcome.codes.iter().filter(|code| **code == "S0115").count(), 0, "{}", outcome.report);
 }
 
@@ -448,8 +459,8 @@ fn requests_in_one_another() {
 }
 
 /// What is held for a protocol grows as its text does, whatever grows in it.
-#[test]
-fn shapes_that_grow() {
+fn shapes_that_grow(variant: Variant) {
+    let (short, long) = if cfg!(debug_assertions) { (20, 200) } else { (40, 400) };
     // These have quadratically many edges, which are counted and refused above a limit, or no more levels than fit.
     let others = ["mixed steps", "mixed chain", "mixed nest", "nested choice", "tree", "recursion", "groups"]
         .into_iter()
@@ -463,16 +474,29 @@ fn shapes_that_grow() {
         .chain(["cancellable"]);
     let others: Vec<&str> = others.collect();
     for shape in shapes::SHAPES.iter().filter(|shape| !others.contains(&shape.name)) {
-        for variant in [Variant::Dual, Variant::Compatible, Variant::Twice] {
-            let Some(texts) = shape.text(40, variant).zip(shape.text(400, variant)) else { continue };
-            let taken = |text: String| {
-                let files = shapes::files(&text);
-                held(move || compiled(&files)).1
-            };
-            let (small, large) = (taken(texts.0), taken(texts.1));
-            assert!(large < small * 20, "{}, {variant:?}: {small} and {large} bytes", shape.name);
-        }
+        let Some(texts) = shape.text(short, variant).zip(shape.text(long, variant)) else { continue };
+        let taken = |text: String| {
+            let files = shapes::files(&text);
+            held(move || compiled(&files)).1
+        };
+        let (small, large) = (taken(texts.0), taken(texts.1));
+        assert!(large < small * 20, "{}, {variant:?}: {small} and {large} bytes", shape.name);
     }
+}
+
+#[test]
+fn duals_that_grow() {
+    shapes_that_grow(Variant::Dual);
+}
+
+#[test]
+fn compatible_roles_that_grow() {
+    shapes_that_grow(Variant::Compatible);
+}
+
+#[test]
+fn what_stands_there_twice_and_grows() {
+    shapes_that_grow(Variant::Twice);
 }
 
 /// Pairs of places with many channels each are large themselves.

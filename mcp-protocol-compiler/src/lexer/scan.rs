@@ -381,7 +381,9 @@ impl<'s> Scanner<'s> {
                 diagnostic = diagnostic.suggest(advice, edit);
             } else if character == '-' && !self.is_behind_word() && self.lacks_an_arrow() {
                 diagnostic = match self.up_to_name() {
-                    Some(length) => diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "-> ")]),
+                    Some(length) => {
+                        diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "-> ")])
+                    }
                     None => diagnostic.help("an arrow and the name of the reply stand here"),
                 };
             } else if let Some((before, whole)) = self.around(character) {
