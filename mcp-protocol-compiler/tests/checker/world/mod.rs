@@ -718,6 +718,9 @@ impl<'a> World<'a> {
             return (Verdict::Fine, Some(number));
         }
         if let Some(uncorrelated) = uncorrelated.filter(|_| !event.keys.is_empty()) {
+            if self.is_value_taken(event, direction) {
+                return (Verdict::Wrong("NotPermitted"), None);
+            }
             return self.open(event, item, uncorrelated, None);
         }
         if let Some(verdict) = self.late_for(&fitting, event, &item) {
@@ -732,6 +735,20 @@ impl<'a> World<'a> {
             (false, false) => "NotPermitted|UnknownKey",
         };
         (Verdict::Wrong(kind), None)
+    }
+
+    /// Whether the values of a message are those of a sub-session that goes on, has no such message, and shares its values
+    /// with those that have it. Who has not heard of that sub-session does not know.
+    fn is_value_taken(&self, event: &Event, direction: Direction) -> bool {
+        let meant = |body: &Place| self.reading.later(*body).contains(&(direction, event.message));
+        self.sub_sessions.iter().enumerate().any(|(number, sub_session)| {
+            let shares = |body: Place| self.reading.shares_keys(body, sub_session.body);
+            let is_unheard = sub_session.by != direction && !sub_session.known;
+            sub_session.over.is_none()
+                && !is_unheard
+                && self.holds(number, event)
+                && self.reading.bodies().filter(meant).any(shares)
+        })
     }
 
     /// What a message is that was meant for a sub-session which is over, if it may be: uncorrelated, or late.
