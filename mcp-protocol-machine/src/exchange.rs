@@ -86,6 +86,17 @@ pub(crate) struct Opened {
     pub(crate) ended: Ended,
 }
 
+/// A request that came late, and that may not be late any more where it arrives.
+#[derive(Clone, Debug)]
+pub(crate) struct LateRequest<'a> {
+    /// Which request it is.
+    pub(crate) message: MessageIndex,
+    /// The sub-session that it would have opened.
+    pub(crate) opened: Option<Opened>,
+    /// What it announces if it is not refused.
+    pub(crate) announces: Option<&'a Capabilities>,
+}
+
 /// Where an id stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
@@ -325,27 +336,36 @@ impl Exchanges {
 
     /// A request has been refused as a violation. An exchange that runs under the same id is left alone.
     pub(crate) fn refuse(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
-        self.refuse_late(id, token, None, None, None, limits);
+        self.refuse_with(id, token, None, limits);
     }
 
-    /// The same for a request that was late: which it is, what it would have opened, and what it announces if it is not
-    /// refused.
+    /// The same for a request that was late.
     pub(crate) fn refuse_late(
         &mut self,
         id: &RequestId,
         token: Option<&Token>,
-        late: Option<MessageIndex>,
-        opened: Option<Opened>,
-        announces: Option<&Capabilities>,
+        late: LateRequest<'_>,
+        limits: &Limits,
+    ) {
+        self.refuse_with(id, token, Some(late), limits);
+    }
+
+    fn refuse_with(
+        &mut self,
+        id: &RequestId,
+        token: Option<&Token>,
+        late: Option<LateRequest<'_>>,
         limits: &Limits,
     ) {
         self.used.insert(id, limits);
+        let (message, opened, announces) =
+            late.map_or((None, None, None), |late| (Some(late.message), late.opened, late.announces));
         // The reply that is still under way may be that of the exchange before.
         let opened = self.opened(id).or(opened);
-        let late = self.retired(id).or(late);
+        let message = self.retired(id).or(message);
         let fence = self.past.get(id).and_then(|over| over.fence);
         let grants = announces.map(|grants| Box::new(grants.clone()));
-        self.remember(id, (Past::Refused, late), fence, opened, grants, limits);
+        self.remember(id, (Past::Refused, message), fence, opened, grants, limits);
         if let Some(token) = token {
             self.used_tokens.insert(token, limits);
         }

@@ -7,7 +7,7 @@
 //! enough.
 
 use crate::endings::Space;
-use crate::exchange::Place;
+use crate::exchange::{LateRequest, Place};
 use crate::fence::Fence;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
@@ -379,15 +379,8 @@ impl Checker {
             Later::Late(late) => {
                 if let Some((id, token)) = request {
                     // The only answer to it will be an error.
-                    let announces = correlation.announces;
-                    self.asked_mut(direction).refuse_late(
-                        id,
-                        token.as_ref(),
-                        Some(message),
-                        None,
-                        announces,
-                        &limits,
-                    );
+                    let late = LateRequest { message, opened: None, announces: correlation.announces };
+                    self.asked_mut(direction).refuse_late(id, token.as_ref(), late, &limits);
                 }
                 return Step::plain(StepKind::Late(late), message);
             }

@@ -1,6 +1,6 @@
 //! What opens a sub-session: in the session itself, or within another sub-session.
 
-use crate::exchange::Place;
+use crate::exchange::{LateRequest, Place};
 use crate::id::{RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Direction, MessageIndex, StateIndex};
 use crate::sub_sessions::Correlation;
@@ -70,15 +70,8 @@ impl Checker {
                 Action::Step(_) => None,
             };
             // What it has crossed may be undone before it arrives: a request cancelled, a gate opened again.
-            let announces = correlation.announces;
-            self.asked_mut(direction).refuse_late(
-                id,
-                token.as_ref(),
-                Some(message),
-                opened,
-                announces,
-                &limits,
-            );
+            let late = LateRequest { message, opened, announces: correlation.announces };
+            self.asked_mut(direction).refuse_late(id, token.as_ref(), late, &limits);
         }
         Step::plain(StepKind::Late(late), message)
     }
