@@ -1,6 +1,6 @@
 //! The command line of `sessionc`.
 
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use clap::{Args, ColorChoice, Parser, Subcommand, ValueEnum};
@@ -447,7 +447,7 @@ pub(crate) struct Guard {
     #[arg(last = true, value_name = "COMMAND")]
     pub(crate) command: Vec<String>,
     /// The address at which the guard listens for clients over HTTP, in place of a command
-    #[arg(long, value_name = "HOST:PORT", conflicts_with = "command", requires = "to")]
+    #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "command", requires = "to", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
     /// The address of the server over HTTP; with a path, only messages to this path are judged
     #[arg(long, value_name = "URL", requires = "listen")]
@@ -499,4 +499,28 @@ pub(crate) enum ReportFormat {
     Json,
     /// Events of `tracing` as JSON, with fields named as OpenTelemetry names them
     Tracing,
+}
+
+/// Where to listen: an address and a port, or `localhost` and a port.
+fn listen(written: &str) -> Result<SocketAddr, String> {
+    let address = written.parse().ok();
+    let local =
+        || Some(SocketAddr::from((Ipv4Addr::LOCALHOST, written.strip_prefix("localhost:")?.parse().ok()?)));
+    address.or_else(local).ok_or_else(|| "write an address and a port, such as `127.0.0.1:9000`".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_listens_at_an_address_and_a_port() {
+        let own = |written: &str| listen(written).map(|address| address.to_string());
+        assert_eq!(own("127.0.0.1:9000").unwrap(), "127.0.0.1:9000");
+        assert_eq!(own("[::1]:9000").unwrap(), "[::1]:9000");
+        assert_eq!(own("localhost:0").unwrap(), "127.0.0.1:0");
+        for wrong in ["127.0.0.1", "9000", ":9000", "localhost", "localhost:http", "example.com:80"] {
+            assert!(own(wrong).unwrap_err().contains("`127.0.0.1:9000`"), "{wrong}");
+        }
+    }
 }
