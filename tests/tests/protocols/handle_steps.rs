@@ -1,10 +1,11 @@
 //! Steps of a sub-session that its handle takes, while the value waits for the peer in another task.
 
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
 use mcp_runtime::transport::{Duplex, duplex};
 use mcp_runtime::{Error, Options, RpcError};
 use serde_json::{Value, json};
-use std::pin::Pin;
-use std::task::{Context, Poll, Waker};
 use test_support::raw::raw;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 

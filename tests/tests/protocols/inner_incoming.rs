@@ -1,11 +1,12 @@
 //! `incoming()` of a sub-session: what runs next to its channels, for a queue or a handler of its own.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
 use mcp_runtime::session::first_readable;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::{Options, RpcError};
 use serde_json::{Value, json};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex};
 use test_support::raw::{Raw, raw};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::{Notify, oneshot};
