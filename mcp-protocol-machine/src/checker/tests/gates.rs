@@ -212,6 +212,41 @@ fn an_announcement_closes_what_is_granted_as_well_and_revoked_while_it_is_on_its
 }
 
 #[test]
+fn a_request_that_is_cancelled_without_a_reply_revokes_nothing_unless_its_answer_has_crossed() {
+    let mut tables = Tables::default();
+    let (leave, news) = (tables.request("leave"), tables.notification("news"));
+    tables.edit(leave.request).cancellable = true;
+    let cancelled = tables.cancels("cancelled");
+    let wanted = tables.gate(&["news"]);
+    tables.requires(news, Holder::Receiver, wanted, None);
+    let active = [(Send, leave.request, To::Spawn("Leaving")), (Receive, news, To::Spawn("End"))];
+    tables.state("Active", StateKind::Replicated, &active);
+    tables.state("Leaving", StateKind::Linear, &[(Receive, leave.reply, To::Step("End"))]);
+    tables.state("End", StateKind::End, &[]);
+    let mut checker = Checker::new(tables.build(Side::Client), Side::Client).unwrap();
+    let all = Capabilities::from_gates([wanted]);
+    let leave_with = |checker: &mut Checker, number: i64| {
+        let revoking = Correlation::default().changing(None, Some(&all));
+        accepted(checker.request_correlated(Send, leave.request, &id(number), None, revoking, never));
+        checker.cancel_request(Send, cancelled, number).unwrap();
+    };
+    checker.grant(Side::Client, &all);
+    leave_with(&mut checker, 1);
+    checker.tell(Receive, news).unwrap();
+    // It counts as being revoked, so a second request does not revoke it either.
+    leave_with(&mut checker, 2);
+    assert_eq!(checker.answer(Receive, 2, leave.reply).unwrap(), StepKind::Swallowed);
+    checker.tell(Receive, news).unwrap();
+    // The answer has crossed the cancellation.
+    assert_eq!(checker.answer(Receive, 1, leave.reply).unwrap(), StepKind::Swallowed);
+    assert!(matches!(checker.tell(Receive, news).unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
+    // It is granted again, and revoked by a request that nobody heeds.
+    checker.grant(Side::Client, &all);
+    leave_with(&mut checker, 3);
+    checker.tell(Receive, news).unwrap();
+}
+
+#[test]
 fn a_report_needs_what_its_request_announces_or_of_its_own_side_what_any_request_does() {
     let mut tables = Tables::default();
     let (ask, search) = (tables.request("ask"), tables.request("search"));
