@@ -20,7 +20,11 @@ struct McpHandler;
 
 impl server::Handler for McpHandler {
     async fn call_tool(&self, _: server::Context, call: CallToolParams) -> Result<CallToolResult, RpcError> {
-        let text = call.argument("text").and_then(Value::as_str).unwrap_or_default().to_owned();
+        // Like those of the other contestants it takes the text, and does not copy it.
+        let text = match call.arguments.and_then(|mut arguments| arguments.remove("text")) {
+            Some(Value::String(text)) => text,
+            _ => String::new(),
+        };
         Ok(CallToolResult::text(said(&call.name, text)))
     }
 }

@@ -35,6 +35,36 @@ pub(super) fn chosen<J: Json>(
     complete.or(first.filter(|_| !several))
 }
 
+/// The alternative of a union that an object is if it has this text as a member, whatever its other members are. Nothing
+/// if they count as well, or if the text fits no alternative.
+///
+/// It is for those who read an object member by member: what tells the alternatives apart mostly comes first.
+pub fn choose_by_text(protocol: &Protocol, union: &[Shape], key: &str, text: &str) -> Option<usize> {
+    let mut found = None;
+    for (place, part) in union.iter().enumerate() {
+        match only_leaf(protocol, part)? {
+            Shape::Record(record) => {
+                let field = record.fields.iter().find(|field| *field.name == *key)?;
+                let Some(Shape::Literal(fixed)) = only_leaf(protocol, &field.shape) else { return None };
+                if **fixed == *text && found.replace((place, record)).is_some() {
+                    return None;
+                }
+            }
+            Shape::Any | Shape::Object | Shape::Map(_) => return None,
+            _ => {}
+        }
+    }
+    let (place, record) = found?;
+    // A second text may rule the record out.
+    let mut others = record.fields.iter().filter(|field| *field.name != *key);
+    let is_open = |field: &RecordField| match only_leaf(protocol, &field.shape) {
+        Some(Shape::Literal(_)) => false,
+        Some(_) => true,
+        None => texts_of_field(protocol, field).is_none(),
+    };
+    others.all(is_open).then_some(place)
+}
+
 /// The alternatives that a value may be, without a look at which fields are missing.
 pub(super) fn possible<'p, J: Json>(
     protocol: &'p Protocol,

@@ -41,7 +41,7 @@ mod sample;
 mod tests;
 mod whole;
 
-pub use choose::{choose, hides};
+pub use choose::{choose, choose_by_text, hides};
 pub use json::{Json, JsonKind, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;

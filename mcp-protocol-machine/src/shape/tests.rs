@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::{DEEPEST, Json, JsonView, ShapeMismatch, choose, hides, judge, sample};
+use super::{DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_text, hides, judge, sample};
 use crate::protocol::{NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 mod random;

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
-use mcp_protocol_machine::shape::{ShapeMismatch, choose, judge};
+use mcp_protocol_machine::shape::ShapeMismatch;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::tree::JsonTree;
@@ -125,26 +124,5 @@ impl<'de, T: FromJson<'de>> Visitor<'de> for Reader<T> {
 
     fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
         T::from_object(object)
-    }
-}
-
-/// Which alternative of a union a value is, by its place.
-///
-/// # Errors
-/// Where the value fits none of them.
-#[doc(hidden)]
-pub fn chosen<E: Error>(protocol: &Protocol, union: ShapeIndex, value: &JsonTree<'_>) -> Result<usize, E> {
-    let shape = protocol.shape(union).map(|named| &named.shape);
-    let parts: &[Shape] = match shape {
-        Some(Shape::Union(parts)) => parts,
-        Some(other) => std::slice::from_ref(other),
-        None => &[],
-    };
-    match choose(protocol, parts, value) {
-        Some(place) => Ok(place),
-        None => Err(match judge(protocol, &Shape::Named(union), value) {
-            Err(mismatch) => E::custom(mismatch.rooted()),
-            Ok(()) => mismatch("one of several shapes", value),
-        }),
     }
 }

@@ -174,6 +174,16 @@ macro_rules! __union {
                     _ => Err($crate::shapes::mismatch(Self::EXPECTED, &value)),
                 }
             }
+
+            fn from_object<A: $crate::shapes::serde::de::MapAccess<'de>>(
+                object: A,
+            ) -> ::std::result::Result<Self, A::Error> {
+                let object = $crate::shapes::Begun::of(object)?;
+                match object.chosen(&$protocol, $index) {
+                    $(Some($place) => $crate::shapes::FromJson::from_object(object).map(Self::$variant),)*
+                    _ => Self::from_tree($crate::shapes::FromJson::from_object(object)?),
+                }
+            }
         }
 
         impl $crate::shapes::serde::Serialize for $name {

@@ -5,14 +5,15 @@
 //! types are `Serialize` and `Deserialize`. What does not fit says where: `content[2].text: expected a string, found 5`.
 //!
 //! A type is read while the text is parsed, see [`FromJson`]. Only a value of a union is read into memory first, as a
-//! [`JsonTree`], which borrows its texts: which alternative it is may depend on any part of it. Writing goes straight to
+//! [`JsonTree`], which borrows its texts, unless its first member says which alternative it is. Writing goes straight to
 //! text.
 //!
 //! `from_json.rs` is how a type is read; `values.rs` reads the shapes that the language has by itself, `members.rs` what a
-//! record has; `place.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value in
+//! record has; `alternative.rs` finds out which alternative of a union a value is; `place.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value in
 //! memory, `in_memory.rs` how it gets there and is read again; `macros.rs` has what generated code calls for a record, a
 //! union, or a choice of words.
 
+mod alternative;
 mod from_json;
 mod in_memory;
 mod macros;
@@ -22,9 +23,11 @@ mod place;
 mod tree;
 mod values;
 
+#[doc(hidden)]
+pub use self::alternative::{Begun, chosen};
 pub use self::from_json::FromJson;
 #[doc(hidden)]
-pub use self::from_json::{chosen, deserialize, mismatch};
+pub use self::from_json::{deserialize, mismatch};
 #[doc(hidden)]
 pub use self::members::{Literal, Members, required};
 pub use self::number::Number;

@@ -166,3 +166,44 @@ fn a_union_takes_only_what_an_alternative_takes_and_what_is_hidden_is_never_chos
         "{fitting} fit, {hidden} hidden, {chosen} chosen"
     );
 }
+
+/// A record that texts tell from others, most of the time.
+fn tagged_record(random: &mut Random) -> Shape {
+    let Shape::Record(record) = random_record(random, 1, 1, true) else { panic!() };
+    let mut fields: Vec<Field> = record.fields.iter().filter(|field| field.name != "type").cloned().collect();
+    if random.chance(90) {
+        let text = Shape::literal(TEXTS[random.below(3)]);
+        fields.push(Field::new("type".into(), random.chance(80), text));
+    }
+    self::record(fields)
+}
+
+#[test]
+fn what_one_text_decides_is_what_the_whole_object_decides() {
+    let (mut decided, mut undecided) = (0, 0);
+    for seed in 0..40_000 {
+        let mut random = Random::new(seed);
+        let tables = tables(&mut random, true);
+        let parts: Vec<Shape> = (0..3)
+            .map(|_| match random.chance(85) {
+                true => tagged_record(&mut random),
+                false => shape(&mut random, 1, 1, true),
+            })
+            .collect();
+        let mut value = value(&mut random, 2);
+        let Value::Object(members) = &mut value else { continue };
+        let text = TEXTS[random.below(3)];
+        members.insert("type".to_owned(), text.into());
+        for (key, member) in members.iter().filter(|(_, member)| member.is_string()) {
+            match choose_by_text(&tables, &parts, key, member.as_str().unwrap()) {
+                Some(place) => {
+                    decided += 1;
+                    let whole = choose(&tables, &parts, &&Value::Object(members.clone()));
+                    assert_eq!(whole, Some(place), "seed {seed}: {key} of {members:?} in {parts:?}");
+                }
+                None => undecided += 1,
+            }
+        }
+    }
+    assert!(decided > 1000 && undecided > 1000, "{decided} decided, {undecided} not");
+}
