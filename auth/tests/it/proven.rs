@@ -12,6 +12,7 @@ use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use base64::Engine;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
+use jsonwebtoken::dangerous::insecure_decode;
 use jsonwebtoken::jwk::ThumbprintHash;
 use jsonwebtoken::{Algorithm, DecodingKey, Validation, decode, decode_header};
 use serde_json::{Value, json};
@@ -53,6 +54,14 @@ impl Layers {
 
     pub(crate) fn take_log(&self) -> Vec<String> {
         std::mem::take(&mut self.known().log)
+    }
+
+    /// The key that a token is bound to: as the layer has noted, or as the token says.
+    fn key_of(&self, token: &str) -> String {
+        let noted = self.known().bound.get(token).cloned();
+        let read =
+            || insecure_decode::<Value>(token).unwrap().claims["cnf"]["jkt"].as_str().unwrap().to_owned();
+        noted.unwrap_or_else(read)
     }
 
     /// The layer around an authorization server.
@@ -138,7 +147,7 @@ async fn admit(State(Layer { known, url }): State<Layer>, mut request: Request, 
             let challenge = [(WWW_AUTHENTICATE, r#"DPoP error="use_dpop_nonce", algs="ES256""#)];
             return with_nonce(&known, 1, (StatusCode::UNAUTHORIZED, challenge).into_response());
         }
-        assert_eq!(known.known().bound.get(token), Some(&thumbprint), "another key");
+        assert_eq!(known.key_of(token), thumbprint, "another key");
         let bearer = HeaderValue::try_from(format!("Bearer {token}")).unwrap();
         request.headers_mut().insert(AUTHORIZATION, bearer);
     }
