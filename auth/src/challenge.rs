@@ -1,4 +1,4 @@
-//! [`BearerChallenge`]: how a server says in `WWW-Authenticate` which token it wants.
+//! [`BearerChallenge`]: how a server says in `WWW-Authenticate` which token it wants. The scheme `DPoP` has the same parameters.
 
 use std::fmt;
 
@@ -21,26 +21,32 @@ impl BearerChallenge {
     /// Reads the challenge for bearer tokens in a header, which may have challenges of other schemes, too.
     #[cfg(feature = "client")]
     pub(crate) fn parse(header: &str) -> Option<BearerChallenge> {
+        BearerChallenge::of_scheme(header, "bearer")
+    }
+
+    /// The same for tokens of another scheme, such as `dpop`.
+    #[cfg(feature = "client")]
+    pub(crate) fn of_scheme(header: &str, scheme: &str) -> Option<BearerChallenge> {
         let mut cursor = Cursor(header);
-        let mut bearer: Option<BearerChallenge> = None;
-        let mut in_bearer = false;
+        let mut challenge: Option<BearerChallenge> = None;
+        let mut in_challenge = false;
         loop {
             cursor.skip(|character| character.is_ascii_whitespace() || character == ',');
             let name = cursor.token();
             if name.is_empty() {
                 // Whatever stands here is part of no challenge, so the rest means nothing either.
-                return bearer;
+                return challenge;
             }
             match cursor.value() {
                 Some(value) => {
-                    if let (true, Some(bearer)) = (in_bearer, &mut bearer) {
-                        bearer.note(name, value);
+                    if let (true, Some(challenge)) = (in_challenge, &mut challenge) {
+                        challenge.note(name, value);
                     }
                 }
                 None => {
-                    in_bearer = bearer.is_none() && name.eq_ignore_ascii_case("bearer");
-                    if in_bearer {
-                        bearer = Some(BearerChallenge::default());
+                    in_challenge = challenge.is_none() && name.eq_ignore_ascii_case(scheme);
+                    if in_challenge {
+                        challenge = Some(BearerChallenge::default());
                     } else {
                         cursor.token68();
                     }
@@ -167,6 +173,10 @@ mod tests {
         assert_eq!(scope(r#"Bearer error="invalid_token", Bearer scope="b""#), Some(None));
         assert_eq!(scope(r#"Digest nonce="Bearer scope=a""#), None);
         assert_eq!(scope(""), None);
+        let both = r#"DPoP scope="b", algs="ES256", Bearer scope="a""#;
+        assert_eq!(scope(both), found);
+        let bound = BearerChallenge::of_scheme(both, "dpop");
+        assert_eq!(bound.and_then(|challenge| challenge.scope), Some(Scopes::from("b")));
         // Nothing in a header makes the reader hang, or panic.
         for header in ["Bearer scope=\"a", "Bearer scope=", "Bearer \u{e9}=1", "=,=,\"", "Bearer a=\"\\"] {
             let _ = BearerChallenge::parse(header);

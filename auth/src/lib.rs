@@ -1,7 +1,8 @@
 //! Authorization for MCP over HTTP, as revisions 2025-03-26 to 2026-07-28 have it.
 //!
 //! - [`client`], with the feature `client`: gets a token from the authorization server that an MCP server names, adds it to
-//!   each request, and renews it. The user logs in with a browser, or the program has credentials of its own.
+//!   each request, and renews it. The user logs in with a browser or is logged in at an enterprise; or the program has credentials
+//!   of its own, or the identity of a workload. Tokens may be bound to a key.
 //! - [`server`], with the feature `server`: a layer in front of an MCP server, which validates the token of each request and
 //!   says who asks.
 //!

@@ -1,9 +1,10 @@
 // An authorization server: `oidc-provider`, on the loopback, with a user who is logged in as Ada and consents to everything.
 //
 // `node authorization_server.mjs FORMAT SECONDS` says where it is. Access tokens are of that format, `jwt` or `opaque`, and
-// valid for so many seconds. `/log` lists the grants that have succeeded.
+// valid for so many seconds. It binds tokens to keys (DPoP) for clients that want it, and asks for a nonce in each proof.
+// `/log` lists the grants that have succeeded.
 
-import { generateKeyPairSync } from "node:crypto";
+import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
@@ -38,6 +39,7 @@ const server = createServer().listen(0, "127.0.0.1", () => {
       registration: { enabled: true },
       introspection: { enabled: true, allowedPolicy: async () => true },
       clientCredentials: { enabled: true },
+      dPoP: { enabled: true, nonceSecret: randomBytes(32), requireNonce: () => true },
       resourceIndicators: {
         enabled: true,
         useGrantedResource: async () => true,

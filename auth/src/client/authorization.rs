@@ -3,22 +3,24 @@
 use std::fmt;
 use std::sync::Arc;
 
-use mcp_runtime::transport::http::{Challenge, HeaderProvider, HttpClient, HttpClientError, HttpConnections};
-use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderValue};
+use mcp_runtime::transport::http::{HttpClient, HttpClientError, HttpConnections};
 use url::Url;
 
+use super::binding::Binding;
 use super::discovery::canonical;
 use super::error::AuthorizationError;
 use super::fetch::{Fetcher, is_loopback};
-use super::grant::{Grant, Origin};
+use super::headers::TokenHeaders;
 use super::identity::RegisteredClient;
+use super::identity_provider::IdentityProvider;
+use super::proof_key::ProofKey;
 use super::registration::Registrations;
-use super::renewal::{Reason, Subject, Tokens};
+use super::renewal::Tokens;
 use super::store::{AnyStore, MemoryStore, Store};
+use super::subject::{Known, Subject};
+use super::token_source::TokenSource;
 use super::user_agent::UserAgent;
-use crate::challenge::BearerChallenge;
 use crate::scopes::Scopes;
-use crate::secret::Secret;
 
 /// A client's right to speak to an MCP server: it gets a token when the server asks for one, adds it to each request, renews it
 /// before it expires, and asks for more scopes when the server wants them. Sessions and streams go on meanwhile.
@@ -47,6 +49,7 @@ pub struct AuthorizationBuilder {
     subject: Subject,
     registrations: Registrations,
     scopes: Scopes,
+    binding: Binding,
     store: Arc<dyn AnyStore>,
     connections: reqwest::ClientBuilder,
 }
@@ -59,7 +62,54 @@ impl Authorization {
 
     /// The program itself has credentials (`client_credentials`): there is no user.
     pub fn of_program(server: impl Into<String>, client: RegisteredClient) -> AuthorizationBuilder {
-        AuthorizationBuilder::new(server.into(), Subject::Program).registered(client)
+        AuthorizationBuilder::new(server.into(), Subject::Known(Known::Program)).registered(client)
+    }
+
+    /// The program is a workload, to which its platform gives a JWT: that is exchanged for tokens (RFC 7523), so that the
+    /// program needs no secret of its own.
+    ///
+    /// `client` says as which client the authorization server knows the workload. If its
+    /// [`issuer`](RegisteredClient::issuer) says where, the JWT goes there only. Otherwise it goes to the authorization server
+    /// that the MCP server names, if the JWT is for it.
+    ///
+    /// ```
+    /// use mcp_auth::client::{Authorization, AuthorizationError, RegisteredClient, TokenSource};
+    ///
+    /// fn authorized(account: impl TokenSource) -> Result<Authorization, AuthorizationError> {
+    ///     let client = RegisteredClient::new("nightly").issuer("https://auth.example");
+    ///     Authorization::of_workload("https://notes.example/mcp", client, account).build()
+    /// }
+    /// ```
+    pub fn of_workload(
+        server: impl Into<String>,
+        client: RegisteredClient,
+        identity: impl TokenSource,
+    ) -> AuthorizationBuilder {
+        let subject = Subject::Known(Known::Workload(Arc::new(identity)));
+        AuthorizationBuilder::new(server.into(), subject).registered(client)
+    }
+
+    /// The user of the program is logged in at the identity provider of an enterprise, which decides which MCP servers the
+    /// program may speak to. It says to the authorization server who the user is, with an identity assertion authorization
+    /// grant (ID-JAG): the user consents to nothing, and logs in nowhere else.
+    ///
+    /// `client` says as which client the authorization server of the MCP server knows the program.
+    ///
+    /// ```
+    /// use mcp_auth::client::{Authorization, AuthorizationError, IdentityProvider, RegisteredClient};
+    ///
+    /// fn authorized(provider: IdentityProvider) -> Result<Authorization, AuthorizationError> {
+    ///     let client = RegisteredClient::new("notes").issuer("https://auth.example").secret("hunter2");
+    ///     Authorization::of_enterprise_user("https://notes.example/mcp", client, provider).build()
+    /// }
+    /// ```
+    pub fn of_enterprise_user(
+        server: impl Into<String>,
+        client: RegisteredClient,
+        provider: IdentityProvider,
+    ) -> AuthorizationBuilder {
+        let subject = Subject::Known(Known::EnterpriseUser(provider));
+        AuthorizationBuilder::new(server.into(), subject).registered(client)
     }
 
     /// A session with the server, to be given to a client. All of its requests are authorized.
@@ -76,7 +126,7 @@ impl Authorization {
     /// None at present: the address was checked before.
     pub fn transport_over(&self, connections: HttpConnections) -> Result<HttpClient, HttpClientError> {
         let transport = HttpClient::with_connections(connections, self.0.server.as_str())?;
-        Ok(transport.headers_from(Bearer(Arc::clone(&self.0))))
+        Ok(transport.headers_from(TokenHeaders(Arc::clone(&self.0))))
     }
 
     /// Forgets the token: the next request that the server refuses begins from the start, perhaps as another user. What authorization
@@ -104,6 +154,7 @@ impl AuthorizationBuilder {
             subject,
             registrations,
             scopes: Scopes::new(),
+            binding: Binding::default(),
             store: Arc::new(MemoryStore::default()),
             connections: reqwest::Client::builder(),
         }
@@ -132,6 +183,20 @@ impl AuthorizationBuilder {
     /// Scopes to request in addition to those that the server wants.
     pub fn scopes(mut self, scopes: impl Into<Scopes>) -> AuthorizationBuilder {
         self.scopes = scopes.into();
+        self
+    }
+
+    /// Binds tokens to a key (DPoP, RFC 9449), so that a token that is stolen is of no use. The key is generated, and kept in
+    /// the store with the token. A token that the authorization server does not bind is not used.
+    pub fn dpop(mut self) -> AuthorizationBuilder {
+        self.binding = Binding::Generated;
+        self
+    }
+
+    /// The same with a key of the program, which is not put into the store. A token in the store that is bound to another key
+    /// is not used.
+    pub fn dpop_key(mut self, key: ProofKey) -> AuthorizationBuilder {
+        self.binding = Binding::Program(key);
         self
     }
 
@@ -167,92 +232,15 @@ impl AuthorizationBuilder {
             }
         }
         let fetcher = Fetcher::new(self.connections, &server).map_err(AuthorizationError::Connections)?;
-        let AuthorizationBuilder { store, registrations, subject, scopes, .. } = self;
+        let AuthorizationBuilder { store, registrations, subject, scopes, binding, .. } = self;
         tracing::debug!(server = canonical(&server), "requests are authorized when the server asks for it");
-        Ok(Authorization(Arc::new(Tokens::new(server, fetcher, store, registrations, subject, scopes))))
+        let tokens = Tokens::new(server, fetcher, store, registrations, subject, scopes, binding);
+        Ok(Authorization(Arc::new(tokens)))
     }
 }
 
 impl fmt::Debug for AuthorizationBuilder {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("AuthorizationBuilder").field("server", &self.server).finish_non_exhaustive()
-    }
-}
-
-/// Adds the token to each request. It is made for the transport to one server only, so the token goes nowhere else.
-struct Bearer(Arc<Tokens>);
-
-/// What callers find in `HttpError::Headers`.
-#[derive(Debug, thiserror::Error)]
-#[error(transparent)]
-struct Failed(Arc<AuthorizationError>);
-
-impl From<AuthorizationError> for Failed {
-    fn from(error: AuthorizationError) -> Failed {
-        Failed(Arc::new(error))
-    }
-}
-
-fn header(access: &Secret) -> Option<HeaderValue> {
-    let mut value = HeaderValue::from_str(&format!("Bearer {}", access.expose())).ok()?;
-    value.set_sensitive(true);
-    Some(value)
-}
-
-impl Bearer {
-    /// The present token, renewed if it is about to expire.
-    async fn token(&self) -> Result<Option<Arc<Grant>>, Failed> {
-        let grant = self.0.grant().await?;
-        let Some(due) = grant.as_ref().filter(|grant| grant.is_due()) else { return Ok(grant) };
-        if let Err(error) = self.0.renew(Some(due.access.clone()), Reason::Expires).await {
-            // The server will say what it wants.
-            tracing::debug!(%error, "the token was not renewed");
-        }
-        Ok(self.0.grant().await?.filter(|grant| !grant.is_expired() || grant.origin != Origin::Stored))
-    }
-}
-
-impl HeaderProvider for Bearer {
-    type Error = Failed;
-
-    async fn headers(&self) -> Result<HeaderMap, Failed> {
-        let value = self.token().await?.and_then(|grant| header(&grant.access));
-        Ok(value.into_iter().map(|value| (AUTHORIZATION, value)).collect())
-    }
-
-    async fn challenged(&self, challenge: Challenge) -> Result<bool, Failed> {
-        let asked = challenge.authenticate.as_deref().and_then(BearerChallenge::parse);
-        let grant = self.0.grant().await?;
-        let sent = challenge.sent.get(AUTHORIZATION);
-        let present = grant.as_ref().and_then(|grant| header(&grant.access));
-        if sent != present.as_ref() && present.is_some() {
-            // Somebody else has renewed it meanwhile.
-            return Ok(true);
-        }
-        let before = grant.as_ref().map(|grant| grant.access.clone());
-        let reason = match challenge.status {
-            401 => {
-                let asked = asked.unwrap_or_default();
-                let is_new = grant.as_ref().is_some_and(|grant| grant.origin == Origin::Issued);
-                let again = challenge.attempts > 1;
-                if again && is_new {
-                    return Err(AuthorizationError::TokenRefused(asked.error_description).into());
-                }
-                Reason::Refused { challenge: asked, again }
-            }
-            _ => {
-                let Some(asked) = asked.filter(|asked| asked.error.as_deref() == Some("insufficient_scope"))
-                else {
-                    return Ok(false);
-                };
-                let Some(wanted) = &asked.scope else { return Ok(false) };
-                if grant.as_ref().is_some_and(|grant| grant.requested.contains_all(wanted)) {
-                    return Err(AuthorizationError::NotGranted(wanted.to_string()).into());
-                }
-                Reason::Insufficient(asked)
-            }
-        };
-        self.0.renew(before, reason).await.map_err(Failed)?;
-        Ok(true)
     }
 }

@@ -5,9 +5,10 @@ use url::Url;
 
 use super::discovery::{AuthorizationServer, Discovered};
 use super::error::AuthorizationError;
-use super::fetch::{FetchError, Fetcher};
+use super::fetch::FetchError;
 use super::grant::{Grant, TokenEndpoint};
 use super::identity::RegisteredClient;
+use super::token_requests::TokenRequests;
 use super::user_agent::AnyUserAgent;
 use crate::scopes::Scopes;
 
@@ -16,7 +17,7 @@ const OFFLINE: &str = "offline_access";
 
 /// Has the user log in, and gets a token.
 pub(super) async fn authorize(
-    fetcher: &Fetcher,
+    requests: TokenRequests<'_>,
     user_agent: &dyn AnyUserAgent,
     found: &Discovered,
     client: &RegisteredClient,
@@ -28,11 +29,12 @@ pub(super) async fn authorize(
         return Err(unsupported("PKCE with S256"));
     }
     let endpoint = server.authorization_endpoint.as_deref();
-    let endpoint = fetcher.address(endpoint.ok_or_else(|| unsupported("the authorization code grant"))?)?;
+    let endpoint =
+        requests.fetcher.address(endpoint.ok_or_else(|| unsupported("the authorization code grant"))?)?;
     let redirect_uri = user_agent.redirect();
     let redirect_uri =
         RedirectUrl::new(redirect_uri.clone()).map_err(|_| FetchError::Address(redirect_uri))?;
-    let token_endpoint = TokenEndpoint::of(fetcher, found, client)?;
+    let token_endpoint = TokenEndpoint::at(requests, server, &found.resource, client)?;
 
     let (challenge, verifier) = PkceCodeChallenge::new_random_sha256();
     let asked = with_offline(server, &requested);
@@ -44,6 +46,10 @@ pub(super) async fn authorize(
         .set_pkce_challenge(challenge)
         .add_scopes(asked.iter().map(|scope| Scope::new(scope.to_owned())))
         .add_extra_param("resource", &found.resource);
+    if let Some(proofs) = &token_endpoint.requests.proofs {
+        // A code that is stolen is of no use without the key then, either.
+        request = request.add_extra_param("dpop_jkt", proofs.key.thumbprint());
+    }
     if asked.contains(OFFLINE) {
         // OpenID Connect gives refresh tokens only with the user's consent.
         request = request.add_extra_param("prompt", "consent");

@@ -33,6 +33,7 @@ pub(super) struct AuthorizationServer {
     pub(super) scopes_supported: Option<Vec<String>>,
     pub(super) token_endpoint_auth_methods_supported: Option<Vec<String>>,
     pub(super) code_challenge_methods_supported: Option<Vec<String>>,
+    pub(super) dpop_signing_alg_values_supported: Option<Vec<String>>,
     pub(super) client_id_metadata_document_supported: bool,
     pub(super) authorization_response_iss_parameter_supported: bool,
     /// It is that of revision 2025-03-26, which does not require metadata.
@@ -47,6 +48,12 @@ impl AuthorizationServer {
             Some(methods) => methods.iter().any(|method| method == "S256"),
             None => self.is_implied,
         }
+    }
+
+    /// Whether tokens may be bound to a key with it. One that says nothing about it may do it all the same.
+    pub(super) fn has_dpop(&self) -> bool {
+        let mut algorithms = self.dpop_signing_alg_values_supported.iter().flatten();
+        self.dpop_signing_alg_values_supported.is_none() || algorithms.any(|algorithm| algorithm == "ES256")
     }
 }
 
@@ -108,7 +115,7 @@ fn is_part(resource: &str, server: &Url) -> bool {
 }
 
 /// The metadata of an authorization server, from the first of the well-known addresses that has them.
-async fn authorization_server(
+pub(super) async fn authorization_server(
     fetcher: &Fetcher,
     issuer: &str,
 ) -> Result<AuthorizationServer, AuthorizationError> {

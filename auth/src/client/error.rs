@@ -93,6 +93,47 @@ pub enum AuthorizationError {
     /// The program's [`Store`](super::Store) failed.
     #[error("the store of tokens failed: {0}")]
     Store(#[source] Box<dyn StdError + Send + Sync>),
+    /// The program's [`TokenSource`](super::TokenSource) failed.
+    #[error("the program has no JWT that says who it is: its source failed: {0}")]
+    TokenSource(#[source] Box<dyn StdError + Send + Sync>),
+    /// The JWT of a workload is for another authorization server than the one that the MCP server names.
+    #[error(
+        "the JWT of the program is not for the authorization server `{issuer}`, so it is not sent there: its `aud` must be \
+         that, or `RegisteredClient::issuer` must say that the client belongs there"
+    )]
+    OtherAudience {
+        /// The authorization server.
+        issuer: String,
+    },
+    /// The identity provider does not say to the authorization server who the user is.
+    #[error(
+        "the identity provider `{issuer}` refused: {error}{}: the user may have to log in there again, or an administrator \
+         has to permit the program to act for the user",
+        described(description)
+    )]
+    IdentityProvider {
+        /// The identity provider.
+        issuer: String,
+        /// The code of the error, such as `invalid_grant`.
+        error: String,
+        /// What the identity provider says about it.
+        description: Option<String>,
+    },
+    /// The identity provider has answered with another kind of token.
+    #[error(
+        "the identity provider `{issuer}` answered with a token of type `{found}`, where an ID-JAG was requested"
+    )]
+    OtherTokenType {
+        /// The identity provider.
+        issuer: String,
+        /// The `issued_token_type`.
+        found: String,
+    },
+    /// The server asks for a nonce in the proof of the key, and does not accept the one that it has given.
+    #[error(
+        "the server refuses the proof of the key: it asks for a nonce again, right after it has given one"
+    )]
+    NonceRefused,
     /// The key of the client cannot sign.
     #[error("the key of the client cannot sign with {algorithm}: {reason}")]
     Key {

@@ -2,9 +2,8 @@
 
 use std::time::Duration;
 
-use futures_util::future::BoxFuture;
-use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
-use reqwest::header::{ACCEPT, HeaderValue};
+use oauth2::{HttpRequest, HttpResponse};
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::Policy;
 use serde::de::DeserializeOwned;
 use url::{Host, Url};
@@ -59,6 +58,13 @@ pub enum FetchError {
     },
 }
 
+/// What a request was answered with.
+struct Answer {
+    status: u16,
+    head: HeaderMap,
+    body: Vec<u8>,
+}
+
 /// Makes requests on the way to a token.
 ///
 /// Invariants: no redirect is followed, because it would carry codes and tokens elsewhere. Connections are encrypted, except
@@ -90,7 +96,7 @@ impl Fetcher {
     pub(super) async fn json<T: DeserializeOwned>(&self, url: &Url) -> Result<Option<T>, FetchError> {
         let mut request = reqwest::Request::new(reqwest::Method::GET, self.address(url.as_str())?);
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        let (status, body) = self.send(request).await?;
+        let Answer { status, body, .. } = self.send(request).await?;
         tracing::debug!(%url, status, "requested metadata");
         match status {
             200 => parsed(url, &body).map(Some),
@@ -103,28 +109,29 @@ impl Fetcher {
     pub(super) async fn post(&self, url: &Url, body: String) -> Result<(u16, Vec<u8>), FetchError> {
         let mut request = reqwest::Request::new(reqwest::Method::POST, self.address(url.as_str())?);
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static("application/json"));
-        request
-            .headers_mut()
-            .insert(reqwest::header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        request.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         *request.body_mut() = Some(body.into());
-        self.send(request).await
+        let Answer { status, body, .. } = self.send(request).await?;
+        Ok((status, body))
     }
 
-    /// Makes a request of the `oauth2` crate.
-    async fn request(&self, request: HttpRequest) -> Result<HttpResponse, FetchError> {
+    /// Makes a request of the `oauth2` crate, to which every answer is JSON.
+    pub(super) async fn request(&self, request: HttpRequest) -> Result<HttpResponse, FetchError> {
         let url = self.address(&request.uri().to_string())?;
         let malformed = |reason: &dyn std::fmt::Display| FetchError::Malformed {
             host: host(&url),
             reason: reason.to_string(),
         };
         let request = reqwest::Request::try_from(request).map_err(|error| malformed(&error.without_url()))?;
-        let (status, body) = self.send(request).await?;
-        let response = oauth2::http::Response::builder().status(status);
-        let response = response.header("content-type", "application/json");
-        response.body(body).map_err(|error| malformed(&error))
+        let Answer { status, mut head, body } = self.send(request).await?;
+        let mut response = HttpResponse::new(body);
+        *response.status_mut() = status.try_into().map_err(|error| malformed(&error))?;
+        head.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        *response.headers_mut() = head;
+        Ok(response)
     }
 
-    async fn send(&self, request: reqwest::Request) -> Result<(u16, Vec<u8>), FetchError> {
+    async fn send(&self, request: reqwest::Request) -> Result<Answer, FetchError> {
         let host = host(request.url());
         let failed =
             |error: reqwest::Error| FetchError::Request { host: host.clone(), reason: innermost(&error) };
@@ -137,18 +144,10 @@ impl Fetcher {
                 }
                 body.extend_from_slice(&piece);
             }
-            Ok((response.status().as_u16(), body))
+            let head = std::mem::take(response.headers_mut());
+            Ok(Answer { status: response.status().as_u16(), head, body })
         };
         tokio::time::timeout(WITHIN, answered).await.unwrap_or_else(|_| Err(FetchError::Late(host.clone())))
-    }
-}
-
-impl<'c> AsyncHttpClient<'c> for Fetcher {
-    type Error = FetchError;
-    type Future = BoxFuture<'c, Result<HttpResponse, FetchError>>;
-
-    fn call(&'c self, request: HttpRequest) -> Self::Future {
-        Box::pin(self.request(request))
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse, BasicTokenType};
+use oauth2::basic::{BasicClient, BasicErrorResponse, BasicTokenResponse};
 use oauth2::{
     AuthType, AuthorizationCode, ClientId, ClientSecret, EndpointNotSet, EndpointSet, PkceCodeVerifier,
     RedirectUrl, RefreshToken, RequestTokenError, Scope, TokenResponse, TokenUrl,
@@ -10,10 +10,12 @@ use oauth2::{
 use serde::{Deserialize, Serialize};
 use url::Url;
 
-use super::discovery::{AuthorizationServer, Discovered};
+use super::binding::BoundKey;
+use super::discovery::AuthorizationServer;
 use super::error::AuthorizationError;
-use super::fetch::{FetchError, Fetcher};
+use super::fetch::FetchError;
 use super::identity::{Credential, RegisteredClient, SecretIn, now};
+use super::token_requests::TokenRequests;
 use crate::scopes::Scopes;
 use crate::secret::Secret;
 
@@ -35,6 +37,9 @@ pub(super) struct Grant {
     pub(super) expires: Option<u64>,
     /// In seconds since 1970, when it is to be renewed.
     pub(super) renew: Option<u64>,
+    /// The key without which the token is of no use.
+    #[serde(default)]
+    pub(super) bound: Option<BoundKey>,
     /// How it came about.
     #[serde(skip)]
     pub(super) origin: Origin,
@@ -66,7 +71,7 @@ impl Grant {
 
 /// Where a client gets tokens for a resource, and as whom.
 pub(super) struct TokenEndpoint<'a> {
-    pub(super) fetcher: &'a Fetcher,
+    pub(super) requests: TokenRequests<'a>,
     pub(super) issuer: &'a str,
     pub(super) endpoint: &'a str,
     pub(super) resource: &'a str,
@@ -77,38 +82,34 @@ pub(super) struct TokenEndpoint<'a> {
 
 type TokenClient = BasicClient<EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
-type TokenError = RequestTokenError<FetchError, BasicErrorResponse>;
+pub(super) type TokenError = RequestTokenError<AuthorizationError, BasicErrorResponse>;
 
 impl<'a> TokenEndpoint<'a> {
-    /// That of the authorization server of a resource.
-    pub(super) fn of(
-        fetcher: &'a Fetcher,
-        found: &'a Discovered,
+    /// That of an authorization server, for tokens for that resource.
+    pub(super) fn at(
+        requests: TokenRequests<'a>,
+        server: &'a AuthorizationServer,
+        resource: &'a str,
         client: &'a RegisteredClient,
     ) -> Result<TokenEndpoint<'a>, AuthorizationError> {
-        let server = &found.server;
-        let unsupported =
-            || AuthorizationError::Unsupported { issuer: server.issuer.clone(), what: "a token endpoint" };
-        let endpoint = server.token_endpoint.as_deref().ok_or_else(unsupported)?;
+        let issuer = &server.issuer;
+        let unsupported = |what| AuthorizationError::Unsupported { issuer: issuer.clone(), what };
+        let endpoint = server.token_endpoint.as_deref().ok_or_else(|| unsupported("a token endpoint"))?;
+        if requests.proofs.is_some() && !server.has_dpop() {
+            return Err(unsupported("tokens that are bound to a key (DPoP) with ES256"));
+        }
         let secret_in = secret_in(server);
-        Ok(TokenEndpoint {
-            fetcher,
-            issuer: &server.issuer,
-            endpoint,
-            resource: &found.resource,
-            client,
-            secret_in,
-        })
+        Ok(TokenEndpoint { requests, issuer, endpoint, resource, client, secret_in })
     }
 
     /// That which a token came from.
     pub(super) fn of_grant(
-        fetcher: &'a Fetcher,
+        requests: TokenRequests<'a>,
         grant: &'a Grant,
         client: &'a RegisteredClient,
     ) -> TokenEndpoint<'a> {
         let (issuer, endpoint, resource) = (&grant.issuer, &grant.token_endpoint, &grant.resource);
-        TokenEndpoint { fetcher, issuer, endpoint, resource, client, secret_in: SecretIn::Header }
+        TokenEndpoint { requests, issuer, endpoint, resource, client, secret_in: SecretIn::Header }
     }
 
     /// Exchanges the code that the user came back with.
@@ -125,7 +126,7 @@ impl<'a> TokenEndpoint<'a> {
             .extra()?
             .into_iter()
             .fold(request, |request, (name, value)| request.add_extra_param(name, value));
-        let response = request.request_async(self.fetcher).await;
+        let response = request.request_async(&self.requests).await;
         self.granted(response, requested, Origin::Issued, None)
     }
 
@@ -142,7 +143,7 @@ impl<'a> TokenEndpoint<'a> {
             .extra()?
             .into_iter()
             .fold(request, |request, (name, value)| request.add_extra_param(name, value));
-        let response = request.request_async(self.fetcher).await;
+        let response = request.request_async(&self.requests).await;
         // A server that does not replace the refresh token means the one before.
         self.granted(response, requested, Origin::Refreshed, Some(refresh.clone()))
     }
@@ -156,12 +157,12 @@ impl<'a> TokenEndpoint<'a> {
             .extra()?
             .into_iter()
             .fold(request, |request, (name, value)| request.add_extra_param(name, value));
-        let response = request.request_async(self.fetcher).await;
+        let response = request.request_async(&self.requests).await;
         self.granted(response, requested, Origin::Issued, None)
     }
 
     fn client(&self) -> Result<TokenClient, AuthorizationError> {
-        let url: Url = self.fetcher.address(self.endpoint)?;
+        let url: Url = self.requests.fetcher.address(self.endpoint)?;
         let client = BasicClient::new(ClientId::new(self.client.id.clone()));
         let client = match &self.client.credential {
             Credential::Public | Credential::Key(_) => client.set_auth_type(AuthType::RequestBody),
@@ -176,7 +177,7 @@ impl<'a> TokenEndpoint<'a> {
     }
 
     /// What each request says in addition: what the token is for, and a signed assertion of who asks.
-    fn extra(&self) -> Result<Vec<(&'static str, String)>, AuthorizationError> {
+    pub(super) fn extra(&self) -> Result<Vec<(&'static str, String)>, AuthorizationError> {
         let mut extra = vec![("resource", self.resource.to_owned())];
         if let Credential::Key(key) = &self.client.credential {
             let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -186,7 +187,7 @@ impl<'a> TokenEndpoint<'a> {
         Ok(extra)
     }
 
-    fn granted(
+    pub(super) fn granted(
         &self,
         response: Result<BasicTokenResponse, TokenError>,
         requested: Scopes,
@@ -194,11 +195,13 @@ impl<'a> TokenEndpoint<'a> {
         before: Option<Secret>,
     ) -> Result<Grant, AuthorizationError> {
         let response = response.map_err(|error| self.failed(error))?;
-        if *response.token_type() != BasicTokenType::Bearer {
-            return Err(AuthorizationError::Unsupported {
-                issuer: self.issuer.to_owned(),
-                what: "bearer tokens",
-            });
+        let key = self.requests.proofs.as_ref().map(|proofs| &proofs.key);
+        let (scheme, what) = match key {
+            Some(_) => ("dpop", "tokens that are bound to a key (DPoP)"),
+            None => ("bearer", "bearer tokens"),
+        };
+        if !response.token_type().as_ref().eq_ignore_ascii_case(scheme) {
+            return Err(AuthorizationError::Unsupported { issuer: self.issuer.to_owned(), what });
         }
         let lifetime = response.expires_in().as_ref().map(Duration::as_secs);
         let after = |seconds: u64| now().saturating_add(seconds);
@@ -212,18 +215,19 @@ impl<'a> TokenEndpoint<'a> {
             refresh: response.refresh_token().map(|token| Secret::new(token.secret())).or(before),
             expires: lifetime.map(after),
             renew: lifetime.map(|lifetime| after(lifetime.saturating_sub(AHEAD.min(lifetime / 10)))),
+            bound: key.map(BoundKey::new),
             origin,
         })
     }
 
     /// What went wrong, without anything of an answer that could not be read: it may have a token in it.
-    fn failed(&self, error: TokenError) -> AuthorizationError {
+    pub(super) fn failed(&self, error: TokenError) -> AuthorizationError {
         match error {
             RequestTokenError::ServerResponse(response) => AuthorizationError::Refused {
                 error: response.error().to_string(),
                 description: response.error_description().cloned(),
             },
-            RequestTokenError::Request(error) => error.into(),
+            RequestTokenError::Request(error) => error,
             RequestTokenError::Parse(..) | RequestTokenError::Other(_) => FetchError::Malformed {
                 host: self.issuer.to_owned(),
                 reason: "it has neither a token nor an error".to_owned(),

@@ -143,10 +143,11 @@ impl SigningKey {
     }
 }
 
-fn random() -> Result<String, AuthorizationError> {
+/// 128 random bits, as a text: the name of a text that is of use once.
+pub(super) fn random() -> Result<String, AuthorizationError> {
     let mut bytes = [0; 16];
     let failed = |error: getrandom::Error| AuthorizationError::Key {
-        algorithm: "an assertion".to_owned(),
+        algorithm: "a random `jti`".to_owned(),
         reason: error.to_string(),
     };
     getrandom::fill(&mut bytes).map_err(failed)?;

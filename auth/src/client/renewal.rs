@@ -4,27 +4,21 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use url::Url;
 
+use super::binding::Binding;
 use super::code;
 use super::discovery::{Discovered, discover};
 use super::error::AuthorizationError;
 use super::fetch::Fetcher;
 use super::grant::{Grant, Origin, TokenEndpoint};
 use super::identity::RegisteredClient;
+use super::nonces::Nonces;
 use super::registration::Registrations;
 use super::store::{AnyStore, load, save};
-use super::user_agent::AnyUserAgent;
+use super::subject::Subject;
+use super::token_requests::{Proofs, TokenRequests};
 use crate::challenge::BearerChallenge;
 use crate::scopes::Scopes;
 use crate::secret::Secret;
-
-/// For whom the tokens of a client are.
-#[derive(Clone)]
-pub(super) enum Subject {
-    /// For the user, who logs in.
-    User(Arc<dyn AnyUserAgent>),
-    /// For the program itself.
-    Program,
-}
 
 /// Why a token is renewed.
 #[derive(Clone, Debug)]
@@ -48,6 +42,8 @@ pub(super) struct Tokens {
     pub(super) registrations: Registrations,
     pub(super) subject: Subject,
     pub(super) scopes: Scopes,
+    pub(super) binding: Binding,
+    pub(super) nonces: Arc<Nonces>,
     state: Mutex<State>,
     turn: tokio::sync::Mutex<()>,
 }
@@ -72,9 +68,10 @@ impl Tokens {
         registrations: Registrations,
         subject: Subject,
         scopes: Scopes,
+        binding: Binding,
     ) -> Tokens {
-        let (state, turn) = (Mutex::default(), tokio::sync::Mutex::new(()));
-        Tokens { server, fetcher, store, registrations, subject, scopes, state, turn }
+        let (nonces, state, turn) = (Arc::default(), Mutex::default(), tokio::sync::Mutex::new(()));
+        Tokens { server, fetcher, store, registrations, subject, scopes, binding, nonces, state, turn }
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -99,6 +96,8 @@ impl Tokens {
 
     async fn reread(&self) -> Result<Option<Arc<Grant>>, AuthorizationError> {
         let stored: Option<Grant> = load(&*self.store, &self.key()).await?;
+        // What was stored for another key, or for none, counts as none.
+        let stored = stored.and_then(|mut grant| self.binding.fits(grant.bound.as_mut()).then_some(grant));
         let mut state = self.state();
         let is_same = match (&state.grant, &stored) {
             (Some(known), Some(stored)) => known.access == stored.access,
@@ -174,15 +173,22 @@ impl Tokens {
         Ok(())
     }
 
+    /// How the next token is requested, after that one.
+    fn requests(&self, before: Option<&Grant>) -> Result<TokenRequests<'_>, AuthorizationError> {
+        let key = self.binding.next(before.and_then(|grant| grant.bound.as_ref()))?;
+        let proofs = key.map(|key| Proofs { key, nonces: Arc::clone(&self.nonces) });
+        Ok(TokenRequests { fetcher: &self.fetcher, proofs })
+    }
+
     /// Another token from where this one came from.
     async fn before_expiry(&self, grant: &Grant) -> Result<Grant, AuthorizationError> {
         let known = self.registrations.known(&*self.store, &grant.issuer, &grant.client).await?;
         let not_registered = || AuthorizationError::NotRegistered { issuer: grant.issuer.clone() };
         let client = known.ok_or_else(not_registered)?;
-        let endpoint = TokenEndpoint::of_grant(&self.fetcher, grant, &client);
+        let endpoint = TokenEndpoint::of_grant(self.requests(Some(grant))?, grant, &client);
         match (&self.subject, &grant.refresh) {
             (_, Some(refresh)) => endpoint.refresh(refresh, grant.requested.clone()).await,
-            (Subject::Program, None) => endpoint.credentials(grant.requested.clone()).await,
+            (Subject::Known(known), None) => known.grant(&endpoint, grant.requested.clone()).await,
             (Subject::User(_), None) => Ok(grant.clone()),
         }
     }
@@ -203,7 +209,8 @@ impl Tokens {
         let found = self.discover(challenge).await?;
         let known = self.registrations.known(&*self.store, &grant.issuer, &grant.client).await?;
         if let Some(client) = known.filter(|_| found.server.issuer == grant.issuer) {
-            let endpoint = TokenEndpoint::of(&self.fetcher, &found, &client)?;
+            let requests = self.requests(Some(grant))?;
+            let endpoint = TokenEndpoint::at(requests, &found.server, &found.resource, &client)?;
             match endpoint.refresh(refresh, grant.requested.clone()).await {
                 Err(AuthorizationError::Refused { error, .. }) => {
                     tracing::debug!(error, "the refresh token is not accepted");
@@ -241,17 +248,21 @@ impl Tokens {
         let wanted = wanted.cloned().unwrap_or_default().with(&before).with(&self.scopes);
         let redirect_uri = match &self.subject {
             Subject::User(user_agent) => Some(user_agent.redirect()),
-            Subject::Program => None,
+            Subject::Known(_) => None,
         };
         let redirect_uri = redirect_uri.as_deref();
         let client = self.client(found, redirect_uri).await?;
-        let granted = self.grant_to(found, &client, wanted.clone()).await;
+        let granted = self.grant_to(found, &client, grant, wanted.clone()).await;
         match granted {
             // It may have been registered so long ago that it was removed.
             Err(error) if error.is_unknown_client() && redirect_uri.is_some() => {
                 self.registrations.forget(&*self.store, &found.server.issuer).await?;
                 let again = self.client(found, redirect_uri).await?;
-                if again.id == client.id { Err(error) } else { self.grant_to(found, &again, wanted).await }
+                if again.id == client.id {
+                    Err(error)
+                } else {
+                    self.grant_to(found, &again, grant, wanted).await
+                }
             }
             other => other,
         }
@@ -283,13 +294,18 @@ impl Tokens {
         &self,
         found: &Discovered,
         client: &RegisteredClient,
+        before: Option<&Grant>,
         scopes: Scopes,
     ) -> Result<Grant, AuthorizationError> {
+        let requests = self.requests(before)?;
         match &self.subject {
             Subject::User(user_agent) => {
-                code::authorize(&self.fetcher, &**user_agent, found, client, scopes).await
+                code::authorize(requests, &**user_agent, found, client, scopes).await
             }
-            Subject::Program => TokenEndpoint::of(&self.fetcher, found, client)?.credentials(scopes).await,
+            Subject::Known(known) => {
+                let endpoint = TokenEndpoint::at(requests, &found.server, &found.resource, client)?;
+                known.grant(&endpoint, scopes).await
+            }
         }
     }
 }
@@ -299,6 +315,7 @@ mod tests {
     use super::*;
     use crate::client::identity::RegisteredClient;
     use crate::client::store::MemoryStore;
+    use crate::client::subject::Known;
 
     #[tokio::test]
     async fn those_who_wait_for_a_renewal_share_its_failure() {
@@ -308,8 +325,10 @@ mod tests {
         let registered = vec![RegisteredClient::new("robot")];
         let registrations = Registrations { registered, ..Registrations::default() };
         let store = Arc::new(MemoryStore::default());
+        let subject = Subject::Known(Known::Program);
         let tokens =
-            Arc::new(Tokens::new(server, fetcher, store, registrations, Subject::Program, Scopes::new()));
+            Tokens::new(server, fetcher, store, registrations, subject, Scopes::new(), Binding::Unbound);
+        let tokens = Arc::new(tokens);
         let reason = || Reason::Refused { challenge: BearerChallenge::default(), again: false };
         // All of them ask before the first renewal begins, because it runs on this thread.
         let failed = futures_util::future::join_all((0..5).map(|_| tokens.renew(None, reason()))).await;

@@ -8,6 +8,7 @@ use axum::http::{HeaderMap, StatusCode};
 use axum::response::{IntoResponse, Redirect, Response};
 use axum::routing::{get, post};
 use axum::{Json, Router};
+use jsonwebtoken::dangerous::insecure_decode;
 use mcp_auth::Scopes;
 use mcp_auth::server::{Principal, TokenError, TokenValidator};
 use serde_json::{Value, json};
@@ -32,6 +33,12 @@ pub(crate) struct Desk {
     pub(crate) denies: bool,
     /// What the metadata say otherwise.
     pub(crate) metadata: Value,
+    /// What answers with tokens say otherwise.
+    pub(crate) answer: Value,
+    /// The error of every request for a token.
+    pub(crate) refuses: Option<&'static str>,
+    /// What clients have said with JWTs of others.
+    pub(crate) assertions: Vec<String>,
     /// What was requested, in order: `register`, `authorize`, `token GRANT`.
     pub(crate) log: Vec<String>,
     issued: usize,
@@ -47,6 +54,11 @@ pub(crate) struct AuthorizationServer(Arc<Mutex<Desk>>);
 
 impl AuthorizationServer {
     pub(crate) async fn start() -> AuthorizationServer {
+        AuthorizationServer::start_behind(|router| router).await
+    }
+
+    /// The same with a layer around it.
+    pub(crate) async fn start_behind(layer: impl FnOnce(Router) -> Router) -> AuthorizationServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let server = AuthorizationServer::default();
         {
@@ -60,6 +72,7 @@ impl AuthorizationServer {
             .route("/authorize", get(authorize))
             .route("/token", post(token))
             .with_state(server.clone());
+        let router = layer(router);
         tokio::spawn(async move { axum::serve(listener, router).await });
         server
     }
@@ -160,8 +173,11 @@ async fn token(
 ) -> Response {
     let mut desk = server.desk();
     let kind = form["grant_type"].clone();
-    desk.log.push(format!("token {kind}"));
+    desk.log.push(format!("token {}", kind.rsplit(':').next().unwrap()));
     let refused = |error: &str| (StatusCode::BAD_REQUEST, Json(json!({ "error": error }))).into_response();
+    if let Some(error) = desk.refuses {
+        return refused(error);
+    }
     let (user, scopes, resource) = match &*kind {
         "authorization_code" => {
             let Some(asked) = desk.codes.remove(&form["code"]) else { return refused("invalid_grant") };
@@ -182,6 +198,13 @@ async fn token(
             let scopes = form.get("scope").map(|scope| Scopes::from(&**scope)).unwrap_or_default();
             ("robot".to_owned(), scopes, form["resource"].clone())
         }
+        "urn:ietf:params:oauth:grant-type:jwt-bearer" => {
+            let assertion = form["assertion"].clone();
+            let claims = insecure_decode::<Value>(&assertion).map(|token| token.claims).unwrap_or_default();
+            desk.assertions.push(assertion);
+            let scopes = form.get("scope").map(|scope| Scopes::from(&**scope)).unwrap_or_default();
+            (claims["sub"].as_str().unwrap_or("nobody").to_owned(), scopes, form["resource"].clone())
+        }
         other => panic!("{other}"),
     };
     let access = desk.secret("access");
@@ -190,10 +213,13 @@ async fn token(
     if let Some(lifetime) = desk.lifetime {
         answer["expires_in"] = lifetime.into();
     }
-    if desk.refreshes && kind != "client_credentials" {
+    if desk.refreshes && matches!(&*kind, "authorization_code" | "refresh_token") {
         let refresh = desk.secret("refresh");
         answer["refresh_token"] = refresh.clone().into();
         desk.refresh_tokens.insert(refresh, (user, scopes, resource));
+    }
+    for (name, value) in desk.answer.as_object().into_iter().flatten() {
+        answer[name] = value.clone();
     }
     Json(answer).into_response()
 }

@@ -2,11 +2,14 @@
 
 use std::collections::HashMap;
 use std::error::Error;
+use std::path::PathBuf;
 use std::sync::Mutex;
 
 use axum::Router;
 use mcp_auth::Secret;
-use mcp_auth::client::{Authorization, AuthorizationError, RegisteredClient, Store, Url};
+use mcp_auth::client::{
+    Authorization, AuthorizationError, IdentityProvider, RegisteredClient, Store, TokenSource, Url,
+};
 use mcp_auth::server::{Introspection, Jwt, Principal, ProtectedResource, TokenValidator, principal};
 use mcp_kit::{Client, Failure, Tool};
 use mcp_protocols::eras::types::*;
@@ -19,7 +22,8 @@ use tokio::net::TcpListener;
 use super::authorization_server::AuthorizationServer;
 use super::guarded;
 use super::loopback::Browser;
-use super::world::{Nobody, call, connect};
+use super::proven::Layers;
+use super::world::{Nobody, call, connect, jwt, serve_behind};
 
 fn connector() -> Connector<Nobody> {
     Connector::new(Implementation::new("guide", "1.0.0"), ClientCapabilities::new(), Nobody)
@@ -45,6 +49,32 @@ async fn list(url: &str, browser: Browser) -> Result<Vec<String>, Box<dyn Error>
 fn of_program(url: &str, pem: &str) -> Result<Authorization, AuthorizationError> {
     let client = RegisteredClient::new("nightly").issuer("https://auth.example").private_key("ES256", pem)?;
     Authorization::of_program(url, client).scopes("notes:read").build()
+}
+
+struct ServiceAccount(PathBuf);
+
+impl TokenSource for ServiceAccount {
+    type Error = std::io::Error;
+
+    async fn token(&self, _audience: &str) -> Result<Secret, std::io::Error> {
+        Ok(Secret::new(std::fs::read_to_string(&self.0)?.trim()))
+    }
+}
+
+fn of_workload(url: &str, issuer: &str, token: PathBuf) -> Result<Authorization, AuthorizationError> {
+    let client = RegisteredClient::new("nightly").issuer(issuer);
+    Authorization::of_workload(url, client, ServiceAccount(token)).build()
+}
+
+fn of_employee(url: &str, id_token: Secret) -> Result<Authorization, AuthorizationError> {
+    let desktop = RegisteredClient::new("notes-on-the-desktop");
+    let provider = IdentityProvider::new("https://login.enterprise.example", desktop, id_token);
+    let client = RegisteredClient::new("notes").issuer("https://auth.example").secret("a secret");
+    Authorization::of_enterprise_user(url, client, provider).build()
+}
+
+fn bound(url: &str, browser: Browser) -> Result<Authorization, AuthorizationError> {
+    Authorization::of_user(url, browser).dpop().store(Kept::default()).build()
 }
 
 /// Keeps tokens as long as the program runs.
@@ -122,6 +152,24 @@ async fn the_page_runs() {
         session.close().await.unwrap();
         of_program(&url, include_str!("key.pem")).unwrap();
         validators().unwrap();
+
+        let file = std::env::temp_dir().join(format!("mcp-auth-guide-{}", std::process::id()));
+        let claims = serde_json::json!({ "aud": "https://platform.example", "sub": "nightly" });
+        std::fs::write(&file, jwt(&claims).expose()).unwrap();
+        let workload = of_workload(&url, &server.url(), file.clone()).unwrap();
+        let session = connect(&workload, &url, Era::Requests).await.unwrap();
+        assert_eq!(call(&session, "greet").await.unwrap(), "hello, nightly");
+        session.close().await.unwrap();
+        std::fs::remove_file(file).unwrap();
+        of_employee(&url, jwt(&claims)).unwrap();
+
+        let layers = Layers::default();
+        let server = AuthorizationServer::start_behind(layers.around_tokens()).await;
+        let url = serve_behind(&server.url(), |_| server.clone(), layers.around()).await;
+        let browser = Browser::opening(consent as fn(&Url)).await.unwrap();
+        let session = connect(&bound(&url, browser).unwrap(), &url, Era::Requests).await.unwrap();
+        assert_eq!(call(&session, "whoami").await.unwrap(), "ada with notes:read");
+        session.close().await.unwrap();
     })
     .await;
 }
@@ -161,5 +209,5 @@ fn the_examples_of_the_page_are_here() {
     for code in &examples {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
     }
-    assert_eq!(examples.len(), 6);
+    assert_eq!(examples.len(), 9);
 }

@@ -10,6 +10,8 @@
 )]
 
 mod authorization_server;
+mod dpop;
+mod enterprise;
 mod guide;
 mod introspection;
 mod jwt;
@@ -20,8 +22,10 @@ mod login;
 mod loopback;
 mod oidc_provider;
 mod principals;
+mod proven;
 mod redirects;
 mod secrets;
+mod workload;
 mod world;
 
 use std::time::Duration;

@@ -13,7 +13,8 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, Command};
 
 use super::guarded;
-use super::world::{Session, call, connect, serve};
+use super::proven::Layers;
+use super::world::{Session, call, connect, serve, serve_behind};
 
 /// The authorization server, until it is dropped.
 struct Provider {
@@ -133,6 +134,29 @@ async fn a_login_with_tokens_that_the_authorization_server_is_asked_about() {
         assert_eq!(call(&session, "delete").await.unwrap(), "gone");
         outlive_tokens(&provider, &session, "ada with notes:read notes:write").await;
         session.close().await.unwrap();
+    })
+    .await;
+}
+
+#[tokio::test]
+#[ignore = "needs Node"]
+async fn tokens_that_are_bound_to_a_key() {
+    guarded(async {
+        for era in [Era::Handshake, Era::Requests] {
+            let provider = Provider::start("jwt", 3).await;
+            let keys = format!("{}/jwks", provider.url);
+            let validator = |_: &str| Jwt::new(&*provider.url, keys).unwrap().leeway(0);
+            let layers = Layers::default();
+            layers.known().nonces[1] = Some("nonce".to_owned());
+            let url = serve_behind(&provider.url, validator, layers.around()).await;
+            let authorization = Authorization::of_user(&url, Browser::default()).dpop().build().unwrap();
+            let session = connect(&authorization, &url, era).await.unwrap();
+            assert_eq!(call(&session, "whoami").await.unwrap(), "ada with notes:read");
+            assert_eq!(call(&session, "delete").await.unwrap(), "gone");
+            // The refresh tokens are bound as well, because the client is public.
+            outlive_tokens(&provider, &session, "ada with notes:read notes:write").await;
+            session.close().await.unwrap();
+        }
     })
     .await;
 }

@@ -1,6 +1,10 @@
 //! A server with tools behind the layer, and clients that log in.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use axum::Router;
+use mcp_auth::Secret;
 use mcp_auth::client::{Authorization, Url, UserAgent};
 use mcp_auth::server::{Operation, Principal, ProtectedResource, TokenValidator, principal};
 use mcp_kit::{Client, Failure, Tool};
@@ -50,6 +54,15 @@ fn needs(operation: Operation<'_>) -> mcp_auth::Scopes {
 
 /// Serves the tools at `/mcp`, for tokens of that issuer. Returns the address.
 pub(crate) async fn serve<V: TokenValidator>(issuer: &str, validator: impl FnOnce(&str) -> V) -> String {
+    serve_behind(issuer, validator, |_, router| router).await
+}
+
+/// The same with a layer around it, which is given the address.
+pub(crate) async fn serve_behind<V: TokenValidator>(
+    issuer: &str,
+    validator: impl FnOnce(&str) -> V,
+    layer: impl FnOnce(&str, Router) -> Router,
+) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let resource = ProtectedResource::new(&*url, issuer, validator(&url)).unwrap();
@@ -58,8 +71,29 @@ pub(crate) async fn serve<V: TokenValidator>(issuer: &str, validator: impl FnOnc
     let server =
         mcp_kit::Server::new("notes", "1", ()).tool::<Whoami>().tool::<Delete>().http(options).unwrap();
     let router = Router::new().route("/mcp", server.method_router()).layer(resource);
+    let router = layer(&url, router);
     tokio::spawn(async move { axum::serve(listener, router).await });
     url
+}
+
+/// A JWT of another issuer with these claims. Which key has signed it is of no concern here.
+pub(crate) fn jwt(claims: &serde_json::Value) -> Secret {
+    let key = jsonwebtoken::EncodingKey::from_secret(b"a key that nobody knows");
+    Secret::new(jsonwebtoken::encode(&jsonwebtoken::Header::default(), claims, &key).unwrap())
+}
+
+/// A server at an origin of its own that counts what it is asked. Nothing should be sent there.
+pub(crate) async fn thief() -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let visits = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&visits);
+    let router = Router::new().fallback(move || async move {
+        count.fetch_add(1, Ordering::SeqCst);
+        "thanks"
+    });
+    tokio::spawn(async move { axum::serve(listener, router).await });
+    (url, visits)
 }
 
 /// A browser whose user consents to everything: it stops where it is sent back.

@@ -173,10 +173,9 @@ fn without_authorization(mut scenarios: Vec<String>) -> Vec<String> {
     scenarios
 }
 
-/// Those of authorization that are run.
+/// Those of authorization.
 fn of_authorization(mut scenarios: Vec<String>) -> Vec<String> {
-    scenarios
-        .retain(|scenario| scenario.starts_with("auth/") && !authorization::LEFT_OUT.contains(&&**scenario));
+    scenarios.retain(|scenario| scenario.starts_with("auth/"));
     scenarios
 }
 

@@ -1,4 +1,4 @@
-//! What the scenarios of authorization are expected to come to, and which are left out.
+//! What the scenarios of authorization are expected to come to.
 
 use crate::expected::Row;
 
@@ -25,6 +25,7 @@ pub(crate) const STABLE: &[Row] = &[
     ("auth/offline-access-not-supported", 14),
     ("auth/client-credentials-jwt", 8),
     ("auth/client-credentials-basic", 8),
+    ("auth/cross-app-access-complete-flow", 9),
 ];
 
 /// What revision 2025-11-25 requires.
@@ -74,16 +75,13 @@ pub(crate) const REQUESTS: &[Row] = &[
     ("auth/metadata-issuer-mismatch", 5),
 ];
 
-/// Extensions, which no revision requires.
-pub(crate) const NEXT_EXTENSIONS: &[Row] =
-    &[("auth/client-credentials-jwt", 8), ("auth/client-credentials-basic", 8)];
-
-/// Extensions that the client does not have: tokens that an identity provider of the enterprise, or of the workload, gives
-/// another one for; and tokens that are bound to a key.
-pub(crate) const LEFT_OUT: [&str; 5] = [
-    "auth/cross-app-access-complete-flow",
-    "auth/dpop",
-    "auth/dpop-nonce",
-    "auth/enterprise-managed-authorization",
-    "auth/wif-jwt-bearer",
+/// Extensions, which no revision requires: credentials of the program, the identity provider of an enterprise, tokens that are
+/// bound to a key, and the identity of a workload.
+pub(crate) const NEXT_EXTENSIONS: &[Row] = &[
+    ("auth/client-credentials-jwt", 8),
+    ("auth/client-credentials-basic", 8),
+    ("auth/enterprise-managed-authorization", 9),
+    ("auth/dpop", 12),
+    ("auth/dpop-nonce", 14),
+    ("auth/wif-jwt-bearer", 8),
 ];

@@ -1,12 +1,15 @@
 //! Sessions that another program has opened.
 
-use std::sync::Arc;
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
 
-use axum::http::HeaderMap;
+use axum::http::{HeaderMap, Method};
+use axum::response::Response;
 use mcp_protocols::mcp_2025_03_26::{Active, McpClient};
-use mcp_runtime::transport::http::{ClientOptions, HeaderProvider, HttpError, SessionProvider};
+use mcp_runtime::transport::http::{Challenge, ClientOptions, HeaderProvider, HttpError, SessionProvider};
 use mcp_runtime::{Error, Resumed};
+use reqwest::Url;
 use serde_json::json;
 use tokio::sync::watch;
 
@@ -235,6 +238,64 @@ async fn headers_are_asked_for_before_each_request() {
         let tokens: Vec<String> =
             server.seen.lock().unwrap().iter().map(|asked| asked.header("x-token").to_owned()).collect();
         assert_eq!(tokens, ["0", "1", "2", "3", "4"]);
+    })
+    .await;
+}
+
+/// Signs requests with the number that the server gave last.
+#[derive(Clone, Default)]
+struct Signing(Arc<Mutex<(usize, Vec<String>)>>);
+
+impl HeaderProvider for Signing {
+    type Error = Infallible;
+
+    async fn headers(&self) -> Result<HeaderMap, Infallible> {
+        panic!("the headers of a request are asked for")
+    }
+
+    async fn headers_of(&self, method: &Method, url: &Url) -> Result<HeaderMap, Infallible> {
+        let signed = format!("{method} {} {}", url.path(), self.0.lock().unwrap().0);
+        Ok([("x-signed".parse().unwrap(), signed.parse().unwrap())].into_iter().collect())
+    }
+
+    fn answered(&self, head: &HeaderMap) {
+        let number = head.get("x-number").map(|number| number.to_str().unwrap().parse().unwrap());
+        self.0.lock().unwrap().0 = number.unwrap_or_default();
+    }
+
+    async fn challenged(&self, challenge: Challenge) -> Result<bool, Infallible> {
+        let before = std::iter::successors(Some(&challenge), |challenge| challenge.previous.as_deref());
+        let refused = before.map(|refusal| refusal.sent["x-signed"].to_str().unwrap());
+        let refused = refused.collect::<Vec<_>>().join(", ");
+        self.0.lock().unwrap().1.push(refused);
+        Ok(true)
+    }
+}
+
+#[tokio::test]
+async fn headers_may_depend_on_the_request_and_on_earlier_answers() {
+    guarded(async {
+        let numbered = |mut answer: Response, number: &str| {
+            answer.headers_mut().insert("x-number", number.parse().unwrap());
+            answer
+        };
+        let server = Fake::start(move |asked, before| match (asked.what(), before) {
+            ("initialize", 0) => numbered(fake::status(401), "1"),
+            ("initialize", 1) => numbered(fake::status(401), "2"),
+            ("initialize", _) => numbered(fake::hello(asked, "2025-03-26", super::tools(), "s1"), "3"),
+            ("notifications/initialized", _) => numbered(fake::status(202), "4"),
+            _ => fake::status(405),
+        })
+        .await;
+        let signing = Signing::default();
+        let quiet = ClientOptions::default().listen(false);
+        let client = transport(&server.url()).options(quiet).headers_from(signing.clone());
+        let (session, _) = super::ready(client).await.unwrap();
+        session.close().await.unwrap();
+        let seen = server.seen.lock().unwrap();
+        let signed: Vec<_> = seen.iter().map(|asked| asked.header("x-signed")).collect();
+        assert_eq!(signed, ["POST /mcp 0", "POST /mcp 1", "POST /mcp 2", "POST /mcp 3", "DELETE /mcp 4"]);
+        assert_eq!(signing.0.lock().unwrap().1, ["POST /mcp 0", "POST /mcp 1, POST /mcp 0"]);
     })
     .await;
 }

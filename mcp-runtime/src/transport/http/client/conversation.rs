@@ -206,20 +206,23 @@ impl Conversation {
         // At the end of a session no user is asked to log in.
         let most = if method == Method::DELETE { 1 } else { MOST_ATTEMPTS };
         let mut attempts = 0;
+        let mut previous = None;
         loop {
             attempts += 1;
-            let mut sent = provider.provide().await.map_err(HttpError::Headers)?;
+            let mut sent = provider.provide(&method, &self.url).await.map_err(HttpError::Headers)?;
             sent.values_mut().for_each(|value| value.set_sensitive(true));
             let response = add(self.request(method.clone(), identity, sent.clone(), repeated)).send().await?;
+            provider.note(response.headers());
             let status = response.status();
             if attempts == most || !Challenge::is_one(status) {
                 return Ok(response);
             }
-            let challenge =
-                Challenge { status: status.as_u16(), authenticate: authenticate(&response), sent, attempts };
-            if !provider.answer(challenge).await.map_err(HttpError::Headers)? {
+            let (status, authenticate) = (status.as_u16(), authenticate(&response));
+            let challenge = Challenge { status, authenticate, sent, attempts, previous };
+            if !provider.answer(challenge.clone()).await.map_err(HttpError::Headers)? {
                 return Ok(response);
             }
+            previous = Some(Box::new(challenge));
         }
     }
 

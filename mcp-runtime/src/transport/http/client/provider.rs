@@ -6,8 +6,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use reqwest::StatusCode;
 use reqwest::header::HeaderMap;
+use reqwest::{Method, StatusCode, Url};
 
 /// Returns the session id for each request, for a session that another program has opened. The client does not open,
 /// reconnect or end it.
@@ -63,8 +63,25 @@ pub trait HeaderProvider: Send + Sync + 'static {
     /// deletion of the session.
     fn headers(&self) -> impl Future<Output = Result<HeaderMap, Self::Error>> + Send;
 
+    /// Returns the headers of one request, where they depend on its method or address, as a signature does. By default they
+    /// are those of [`headers`](Self::headers), which is not called otherwise.
+    fn headers_of(
+        &self,
+        method: &Method,
+        url: &Url,
+    ) -> impl Future<Output = Result<HeaderMap, Self::Error>> + Send {
+        let _ = (method, url);
+        self.headers()
+    }
+
+    /// The server has answered a request, with this head. Called for each answer, whatever its status, and before
+    /// [`challenged`](Self::challenged). By default nothing is done.
+    fn answered(&self, head: &HeaderMap) {
+        let _ = head;
+    }
+
     /// The server has refused a request with 401 or 403. Returns whether the request is to be sent once more, with the headers
-    /// that [`headers`](Self::headers) returns then. A request is sent at most four times. By default it is not sent again.
+    /// that [`headers_of`](Self::headers_of) returns then. A request is sent at most four times. By default it is not sent again.
     ///
     /// Until this returns, the message is on its way: a call waits for it as long as its timeout permits, and a notification
     /// as long as [`post_within`](super::ClientOptions::post_within). If the wait ends, the future is dropped. Not called for
@@ -91,6 +108,8 @@ pub struct Challenge {
     pub sent: HeaderMap,
     /// How often the request has been sent, at least once.
     pub attempts: usize,
+    /// The refusal of the same request before this one.
+    pub previous: Option<Box<Challenge>>,
 }
 
 impl Challenge {
@@ -108,17 +127,23 @@ type Answered<'a> = Pin<Box<dyn Future<Output = Result<bool, Failure>> + Send + 
 
 /// A provider of headers of any type.
 pub(super) trait AnyHeaderProvider: Send + Sync {
-    fn provide(&self) -> Provided<'_>;
+    fn provide<'a>(&'a self, method: &'a Method, url: &'a Url) -> Provided<'a>;
+
+    fn note(&self, head: &HeaderMap);
 
     fn answer(&self, challenge: Challenge) -> Answered<'_>;
 }
 
 impl<P: HeaderProvider> AnyHeaderProvider for P {
-    fn provide(&self) -> Provided<'_> {
+    fn provide<'a>(&'a self, method: &'a Method, url: &'a Url) -> Provided<'a> {
         Box::pin(async move {
-            let headers = self.headers().await;
+            let headers = self.headers_of(method, url).await;
             headers.map_err(|error| Arc::new(error) as Failure)
         })
+    }
+
+    fn note(&self, head: &HeaderMap) {
+        self.answered(head);
     }
 
     fn answer(&self, challenge: Challenge) -> Answered<'_> {

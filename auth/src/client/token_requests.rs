@@ -1,0 +1,93 @@
+//! [`TokenRequests`]: the requests to token endpoints, with proofs where tokens are bound to a key.
+
+use std::sync::Arc;
+
+use futures_util::future::BoxFuture;
+use oauth2::{AsyncHttpClient, HttpRequest, HttpResponse};
+use reqwest::header::{HeaderName, HeaderValue};
+use serde::Deserialize;
+use url::Url;
+
+use super::error::AuthorizationError;
+use super::fetch::Fetcher;
+use super::nonces::Nonces;
+use super::proof_key::ProofKey;
+use crate::secret::Secret;
+
+/// The header of a proof.
+pub(super) const DPOP: HeaderName = HeaderName::from_static("dpop");
+
+/// The error with which servers want a nonce in a proof.
+pub(super) const USE_NONCE: &str = "use_dpop_nonce";
+
+/// Sends requests to token endpoints.
+pub(super) struct TokenRequests<'a> {
+    pub(super) fetcher: &'a Fetcher,
+    /// What tokens are bound to, if they are.
+    pub(super) proofs: Option<Proofs>,
+}
+
+/// A key, and what servers want in the proofs of it.
+#[derive(Clone)]
+pub(super) struct Proofs {
+    pub(super) key: ProofKey,
+    pub(super) nonces: Arc<Nonces>,
+}
+
+impl Proofs {
+    /// The header that proves that a request is by the one who has the key.
+    pub(super) fn header(
+        &self,
+        method: &reqwest::Method,
+        url: &Url,
+        token: Option<&Secret>,
+    ) -> Result<HeaderValue, AuthorizationError> {
+        let proof = self.key.proof(method, url, token, self.nonces.newest(url).as_deref())?;
+        let mut value = HeaderValue::from_str(&proof).map_err(|error| AuthorizationError::Key {
+            algorithm: "ES256".to_owned(),
+            reason: error.to_string(),
+        })?;
+        value.set_sensitive(true);
+        Ok(value)
+    }
+}
+
+impl TokenRequests<'_> {
+    /// Sends a request; once more, if the authorization server wants a nonce and gives one.
+    async fn send(&self, mut request: HttpRequest) -> Result<HttpResponse, AuthorizationError> {
+        let Some(proofs) = &self.proofs else { return Ok(self.fetcher.request(request).await?) };
+        let url = self.fetcher.address(&request.uri().to_string())?;
+        let mut is_repeated = false;
+        loop {
+            let proof = proofs.header(request.method(), &url, None)?;
+            request.headers_mut().insert(DPOP, proof);
+            let response = self.fetcher.request(request.clone()).await?;
+            let has_nonce = proofs.nonces.note(&url, response.headers());
+            if is_repeated || !has_nonce || !wants_nonce(&response) {
+                return Ok(response);
+            }
+            tracing::debug!("the authorization server wants a nonce in the proof");
+            is_repeated = true;
+        }
+    }
+}
+
+/// Whether a token endpoint has refused a request because its proof has no nonce, or an old one.
+fn wants_nonce(response: &HttpResponse) -> bool {
+    #[derive(Deserialize)]
+    struct Refusal {
+        error: String,
+    }
+
+    let refused = response.status().is_client_error();
+    refused && serde_json::from_slice(response.body()).is_ok_and(|Refusal { error }| error == USE_NONCE)
+}
+
+impl<'c> AsyncHttpClient<'c> for TokenRequests<'_> {
+    type Error = AuthorizationError;
+    type Future = BoxFuture<'c, Result<HttpResponse, AuthorizationError>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.send(request))
+    }
+}
