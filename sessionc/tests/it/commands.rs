@@ -403,7 +403,7 @@ User = ?Offer . End
 fn schema_prints_what_the_page_shows() {
     let folder = Folder::new("schema");
     folder.write("tools.session", TOOLS);
-    let page = include_str!("../../docs/json-schema.md");
+    let page = include_str!("../../../docs/json-schema.md");
     let shown = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
     let run = folder.run(&["schema", "tools.session", "Tool"]);
     assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, shown, ""));

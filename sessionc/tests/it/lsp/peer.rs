@@ -57,7 +57,7 @@ fn the_grammar_colours_a_text() {
     let output = Command::new("node")
         .arg(root.join("tests/peers/grammar.mjs"))
         .arg(root.join("editors/vscode/syntaxes/session.tmLanguage.json"))
-        .arg(root.join("sessionc/tests/lsp/coloured.session"))
+        .arg(root.join("sessionc/tests/it/lsp/coloured.session"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

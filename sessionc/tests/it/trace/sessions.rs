@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::command::{Message, is, line_of, messages, trace, trace_with, written};
+use super::command::{Message, is, line_of, messages, trace, trace_with, written};
 
 #[test]
 fn a_log_may_begin_in_the_middle() {

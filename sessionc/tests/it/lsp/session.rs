@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use lsp_protocols::types::*;
 
-use crate::editor::{COUNTER, Editor, place};
+use super::editor::{COUNTER, Editor, place};
 
 /// A file that is not open changes on disk, and the editor says so.
 #[tokio::test]

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use mcp_protocol_compiler::explain::{Block, blocks};
 
-use crate::command::{root, sessionc};
+use super::command::{root, sessionc};
 
 #[test]
 fn the_page_shows_what_is_printed() {

@@ -4,7 +4,7 @@ use lsp_protocols::lsp_3_17::Open;
 use lsp_protocols::lsp_3_17::client::Document;
 use lsp_protocols::types::*;
 
-use crate::editor::{COUNTER, Editor, place, position, slice};
+use super::editor::{COUNTER, Editor, place, position, slice};
 
 fn definition_params(at: TextDocumentPositionParams) -> GotoDefinitionParams {
     GotoDefinitionParams {

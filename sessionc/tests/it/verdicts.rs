@@ -1,17 +1,7 @@
 //! `sessionc check` says of random protocols what the compiler says of them. The texts are those that the compiler's
 //! oracle judges, `mcp-protocol-compiler/tests/verified`.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "tests say what they expect by panicking, and so do the texts that they share"
-)]
-
-#[path = "../../mcp-protocol-compiler/tests/checker/random.rs"]
-#[allow(dead_code, reason = "the checker's oracle uses the rest")]
-mod random;
-#[path = "../../mcp-protocol-compiler/tests/verified/texts/mod.rs"]
-mod texts;
+#![allow(clippy::unwrap_used, reason = "tests say what they expect by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,6 +11,7 @@ use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::Severity;
 
 use crate::random::Random;
+use crate::texts;
 
 const CASES: u64 = 300;
 

@@ -11,7 +11,7 @@ use std::process::Command;
 
 use serde_json::{Value, json};
 
-use crate::command::{messages, root, trace};
+use super::command::{messages, root, trace};
 
 /// Why only one of the two names a message.
 const ORDER: &str = "it does not judge this order";

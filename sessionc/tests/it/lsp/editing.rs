@@ -6,7 +6,7 @@ use lsp_protocols::types::*;
 use mcp_runtime::Error;
 use serde_json::{Value, json};
 
-use crate::editor::{COUNTER, Editor, edited, edits_of, place, position, slice};
+use super::editor::{COUNTER, Editor, edited, edits_of, place, position, slice};
 
 async fn renamed(
     editor: &Editor,

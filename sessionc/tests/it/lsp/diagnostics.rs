@@ -2,7 +2,7 @@
 
 use lsp_protocols::types::*;
 
-use crate::editor::{COUNTER, Editor, edited, edits_of, place, slice};
+use super::editor::{COUNTER, Editor, edited, edits_of, place, slice};
 
 fn codes(found: &[Diagnostic]) -> Vec<&str> {
     let code = |found: &Diagnostic| match found.code.as_ref().unwrap() {
@@ -113,7 +113,7 @@ async fn every_beginning_of_a_text_is_answered() {
     for text in texts {
         version += 1;
         editor.change(&mut document, "a.session", version, &text).await;
-        let at = editor.at("a.session", crate::editor::position(&text, text.len()));
+        let at = editor.at("a.session", super::editor::position(&text, text.len()));
         let params = CompletionParams {
             text_document_position: at,
             work_done_progress_params: Default::default(),

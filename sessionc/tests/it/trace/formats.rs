@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::command::{Message, is, line_of, messages, recorded, sessionc, trace, trace_with, written};
+use super::command::{Message, is, line_of, messages, recorded, sessionc, trace, trace_with, written};
 
 /// A log in which the methods say who sends a message.
 fn plain(messages: &[Message]) -> String {

@@ -9,8 +9,8 @@ use mcp_runtime::observer::Observer;
 use mcp_runtime::protocol::{RequestId, Side};
 use serde_json::{Value, json};
 
-use crate::command::{Message, messages, trace, written};
-use crate::planted::CONFORMING;
+use super::command::{Message, messages, trace, written};
+use super::planted::CONFORMING;
 
 /// Numbers that look random, and are the same in each run.
 struct Numbers(u64);

@@ -8,7 +8,7 @@ use lsp_protocols::types::*;
 use mcp_protocol_compiler::explain::{Block, blocks};
 use serde_json::Value;
 
-use crate::editor::{COUNTER, Editor};
+use super::editor::{COUNTER, Editor};
 
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/editors.md")).unwrap()

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::command::{is, line_of, messages, recorded, sessionc, trace, trace_with, written};
+use super::command::{is, line_of, messages, recorded, sessionc, trace, trace_with, written};
 
 /// Recordings that follow the protocol from their first message to their last.
 pub(crate) const CONFORMING: [&str; 6] = [
