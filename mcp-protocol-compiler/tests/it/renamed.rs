@@ -72,6 +72,11 @@ fn replaced(text: &str, place: Span, by: &str) -> String {
     format!("{}{by}{}", &text[..place.start as usize], &text[place.end as usize..])
 }
 
+/// Where a place is that something may have been replaced before.
+fn moved(at: u32, place: Span, by: &str) -> u32 {
+    if place.start < at { at - (place.end - place.start) + by.len() as u32 } else { at }
+}
+
 /// Where the server's session types start: all of the client's stand before them.
 fn server(text: &str) -> u32 {
     let items = tree(text).items;
@@ -89,9 +94,8 @@ fn server(text: &str) -> u32 {
 }
 
 /// Whether a finding points at the edited place and at the message that faced what stood there, in the other role, and
-/// says to write that.
-fn points_at_both(found: &Diagnostic, sources: &SourceMap, place: Span, name: &str) -> bool {
-    let server = server(sources.text(place.file));
+/// says to write that. `server` is where the server's session types start after the edit.
+fn points_at_both(found: &Diagnostic, sources: &SourceMap, server: u32, place: Span, name: &str) -> bool {
     let other = |span: Span| (span.start >= server) != (place.start >= server);
     let sign = |sign: char| format!("{sign}{name}");
     let faces = |span: Span| [sign('!'), sign('?')].contains(&sources.slice(span).to_owned());
@@ -107,17 +111,22 @@ fn a_misspelt_name_is_found_where_it_is() {
     let mut tried = 0;
     for (path, derived) in PROTOCOLS {
         let text = written_out((path, derived));
+        let server = server(&text);
         for place in names(&text) {
             tried += 1;
             let name = &text[place.start as usize..place.end as usize];
             let wrong = format!("{name}{}", name.chars().last().unwrap());
             let compilation = compile(&replaced(&text, place, &wrong));
+            let server = moved(server, place, &wrong);
             let (found, said) = (errors(&compilation), rendered(&compilation));
             // What is imported twice or used by both sides is still one place.
             assert_eq!(found.len(), 1, "{path}: {wrong}\n{said}");
             assert_eq!(found[0].code.0, "S0101", "{path}\n{said}");
             assert_eq!(found[0].labels[0].span.start, place.start, "{path}\n{said}");
-            assert!(points_at_both(&found[0], &compilation.sources, place, name), "{path}: {wrong}\n{said}");
+            assert!(
+                points_at_both(&found[0], &compilation.sources, server, place, name),
+                "{path}: {wrong}\n{said}"
+            );
             let helps: Vec<&str> = found[0].helps.iter().map(|help| help.text()).collect();
             assert_eq!(helps, [format!("did you mean `{name}`?")], "{path}\n{said}");
         }
@@ -132,7 +141,7 @@ fn another_message_on_one_side_is_found_where_it_is() {
     let mut others: Vec<String> = Vec::new();
     for (path, derived) in PROTOCOLS {
         let text = written_out((path, derived));
-        let places = names(&text);
+        let (server, places) = (server(&text), names(&text));
         let all: BTreeSet<&str> =
             places.iter().map(|place| &text[place.start as usize..place.end as usize]).collect();
         for place in &places {
@@ -140,10 +149,12 @@ fn another_message_on_one_side_is_found_where_it_is() {
             for other in all.iter().filter(|other| **other != name) {
                 tried += 1;
                 let compilation = compile(&replaced(&text, *place, other));
+                let server = moved(server, *place, other);
                 let (found, said) = (errors(&compilation), rendered(&compilation));
                 assert!(!found.is_empty(), "{path}: `{other}` for `{name}` passes");
                 codes.extend(found.iter().map(|found| found.code.0));
-                let both = |found: &Diagnostic| points_at_both(found, &compilation.sources, *place, name);
+                let both =
+                    |found: &Diagnostic| points_at_both(found, &compilation.sources, server, *place, name);
                 if !matches!(found.as_slice(), [found] if both(found)) {
                     others.push(format!("{path}: `{other}` for `{name}`\n{said}"));
                 }

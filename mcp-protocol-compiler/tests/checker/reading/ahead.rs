@@ -7,6 +7,7 @@ use mcp_protocol_compiler::ast::Operator;
 use mcp_protocol_compiler::declarations::Meaning;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 
+use super::memory::recalled;
 use super::{Alphabet, Branch, Closing, Node, Place, Program, Reading, Thread};
 
 impl Reading<'_> {
@@ -35,9 +36,10 @@ impl Reading<'_> {
 
     /// The requests and notifications that can come from a place on.
     pub(crate) fn alphabet(&self, from: Place) -> Alphabet {
-        if let Some(known) = self.alphabets.borrow().get(&from) {
-            return known.clone();
-        }
+        recalled(&self.memory.alphabets, from, || Rc::new(self.said_from(from)))
+    }
+
+    fn said_from(&self, from: Place) -> HashSet<(Direction, MessageIndex)> {
         let (mut found, mut seen, mut waiting) = (HashSet::new(), HashSet::new(), vec![from]);
         while let Some(place) = waiting.pop() {
             if !seen.insert(place) {
@@ -69,8 +71,6 @@ impl Reading<'_> {
                 Node::Star(_) | Node::End | Node::Pending => {}
             }
         }
-        let found = Rc::new(found);
-        self.alphabets.borrow_mut().insert(from, found.clone());
         found
     }
 

@@ -9,11 +9,11 @@
 //! threads and stars as a role's.
 
 mod ahead;
+mod memory;
 mod nesting;
 mod tree;
 mod uncorrelated;
 
-use std::cell::RefCell;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -21,6 +21,8 @@ use mcp_protocol_compiler::ast::Operator;
 use mcp_protocol_compiler::declarations::{Meaning, Resolution};
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex, Side};
+
+use memory::Memory;
 
 /// A place in the text.
 pub(crate) type Place = usize;
@@ -103,7 +105,6 @@ pub(crate) struct Reading<'a> {
     nodes: Vec<Node>,
     start: Place,
     definitions: HashMap<(usize, Side, bool), Place>,
-    alphabets: RefCell<HashMap<Place, Alphabet>>,
     /// The places in the text of definitions with `only`, and these definitions themselves.
     only: HashMap<Place, Suspensions>,
     only_definitions: HashMap<Place, Suspensions>,
@@ -113,6 +114,7 @@ pub(crate) struct Reading<'a> {
     opened: HashMap<Place, Around>,
     /// What a step of a sub-session is where it is uncorrelated, because its key is open.
     uncorrelated: HashMap<(Direction, MessageIndex), Place>,
+    memory: Memory,
 }
 
 /// From whose point of view text is read.
@@ -134,12 +136,12 @@ impl<'a> Reading<'a> {
             nodes: Vec::new(),
             start: 0,
             definitions: HashMap::new(),
-            alphabets: RefCell::default(),
             only: HashMap::new(),
             only_definitions: HashMap::new(),
             in_only: None,
             opened: HashMap::new(),
             uncorrelated: HashMap::new(),
+            memory: Memory::default(),
         };
         let role = resolution.roles.iter().find(|role| role.side == side).unwrap();
         reading.start = reading.named(&role.name.text, View { side, flipped: false });

@@ -1,10 +1,12 @@
 //! Bodies that stand in one another: whose keys are whose, and what is found by which.
 
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Direction, KeyIndex, Kind, MessageIndex};
 
-use super::{Around, Place, Program, Reading};
+use super::memory::recalled;
+use super::{Alphabet, Around, Place, Program, Reading};
 
 impl Reading<'_> {
     /// Finds out where each body stands that the role can come to.
@@ -48,7 +50,7 @@ impl Reading<'_> {
     fn own_keys(&self, body: Place) -> HashSet<KeyIndex> {
         let first = self.first_steps(&[body]).into_iter().map(|(_, step)| step.message);
         let said: HashSet<MessageIndex> =
-            first.chain(self.later(body).into_iter().map(|(_, message)| message)).collect();
+            first.chain(self.later(body).iter().map(|(_, message)| *message)).collect();
         let replies = said.iter().filter(|message| self.kind(**message) == Kind::Request);
         let replies = replies.flat_map(|request| self.resolution.declarations.replies(*request));
         let replies: Vec<MessageIndex> = replies.collect();
@@ -74,26 +76,35 @@ impl Reading<'_> {
 
     /// The requests and notifications that a sub-session may have after its first message, and those of the sub-sessions
     /// within it.
-    pub(crate) fn all_later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
-        let mut later = self.later(body);
-        for inner in self.within(body) {
-            later.extend(
-                self.first_steps(&[inner]).into_iter().map(|(_, step)| (step.direction, step.message)),
-            );
-            later.extend(self.all_later(inner));
-        }
-        later
+    pub(crate) fn all_later(&self, body: Place) -> Alphabet {
+        recalled(&self.memory.all_later, body, || {
+            let mut later = HashSet::clone(&self.later(body));
+            for inner in self.within(body) {
+                later.extend(
+                    self.first_steps(&[inner]).into_iter().map(|(_, step)| (step.direction, step.message)),
+                );
+                later.extend(self.all_later(inner).iter());
+            }
+            Rc::new(later)
+        })
     }
 
     /// Whether keys tie the steps of a body together; what nothing follows holds no value.
     pub(crate) fn is_keyed(&self, body: Place) -> bool {
-        self.all_later(body).iter().any(|(_, message)| self.keys(*message).next().is_some())
+        let is_keyed =
+            || self.all_later(body).iter().any(|(_, message)| self.keys(*message).next().is_some());
+        recalled(&self.memory.keyed, body, is_keyed)
     }
 
     /// Whether values of keys that sub-sessions of two bodies hold are in one space: a later message of both is found
     /// by its value alone, or there are bodies between them with which they share one. Bodies that stand in different
     /// ones share nothing.
     pub(crate) fn shares_keys(&self, one: Place, other: Place) -> bool {
+        recalled(&self.memory.sharing, one, || Rc::new(self.sharing(one))).contains(&other)
+    }
+
+    /// The bodies with which one shares a space of values.
+    fn sharing(&self, one: Place) -> HashSet<Place> {
         let (mut seen, mut waiting) = (HashSet::from([one]), vec![one]);
         while let Some(body) = waiting.pop() {
             let later = self.all_later(body);
@@ -106,6 +117,6 @@ impl Reading<'_> {
             });
             waiting.extend(next.filter(|next| seen.insert(*next)));
         }
-        seen.contains(&other)
+        seen
     }
 }

@@ -1,10 +1,12 @@
 //! Bodies for uncorrelated steps of sub-sessions with an open key.
 
 use std::collections::HashSet;
+use std::rc::Rc;
 
 use mcp_protocol_machine::protocol::{Direction, Kind, MessageIndex};
 
-use super::{Branch, Move, Node, Place, Program, Reading};
+use super::memory::recalled;
+use super::{Alphabet, Branch, Move, Node, Place, Program, Reading};
 
 impl Reading<'_> {
     /// Writes down what each step is that may be uncorrelated.
@@ -15,7 +17,13 @@ impl Reading<'_> {
             first.map(|(_, step)| (step.direction, step.message)).collect();
         let mut steps: Vec<(Direction, MessageIndex)> = bodies
             .iter()
-            .flat_map(|body| self.later(*body).into_iter().filter(|step| self.is_open(*body, step.1)))
+            .flat_map(|body| {
+                self.later(*body)
+                    .iter()
+                    .copied()
+                    .filter(|step| self.is_open(*body, step.1))
+                    .collect::<Vec<_>>()
+            })
             .filter(|step| !opens.contains(step))
             .collect();
         steps.sort_unstable();
@@ -65,22 +73,30 @@ impl Reading<'_> {
 
     /// Whether a body is what a step is that is uncorrelated, be it written or not.
     pub(crate) fn is_uncorrelated(&self, body: Place) -> bool {
-        let is_uncorrelated = |step: &(Direction, MessageIndex)| {
-            self.bodies().any(|other| self.is_open(other, step.1) && self.later(other).contains(step))
-        };
-        let first = self.first_steps(&[body]);
-        self.uncorrelated.values().any(|other| *other == body)
-            || !self.is_keyed(body)
-                && first.iter().any(|(_, step)| is_uncorrelated(&(step.direction, step.message)))
+        recalled(&self.memory.uncorrelated, body, || {
+            let is_uncorrelated = |step: &(Direction, MessageIndex)| {
+                self.bodies().any(|other| self.is_open(other, step.1) && self.later(other).contains(step))
+            };
+            let first = self.first_steps(&[body]);
+            self.uncorrelated.values().any(|other| *other == body)
+                || !self.is_keyed(body)
+                    && first.iter().any(|(_, step)| is_uncorrelated(&(step.direction, step.message)))
+        })
     }
 
     /// The requests and notifications that a sub-session may have after its first message, without those of the
     /// sub-sessions within it.
-    pub(crate) fn later(&self, body: Place) -> HashSet<(Direction, MessageIndex)> {
-        let first = self.first_steps(&[body]).into_iter();
-        let later = first.flat_map(|(_, step)| self.after(body, &step));
-        // A reply that is written by its name is found by the id of its request.
-        later.filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification)).collect()
+    pub(crate) fn later(&self, body: Place) -> Alphabet {
+        recalled(&self.memory.later, body, || {
+            let first = self.first_steps(&[body]).into_iter();
+            let later = first.flat_map(|(_, step)| self.after(body, &step));
+            // A reply that is written by its name is found by the id of its request.
+            Rc::new(
+                later
+                    .filter(|step| matches!(self.kind(step.1), Kind::Request | Kind::Notification))
+                    .collect(),
+            )
+        })
     }
 
     /// What a sub-session of a body may have after a first step: in the channel of that, and in the others.

@@ -1,0 +1,462 @@
+//! The program as a user runs it: what it prints, where, and how it ends.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "helpers of tests may fail the test")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+const COUNTER: &str = "\
+--- A counter.
+protocol Counting \"1\"
+request      Total \"total\" -> Sum (u64)
+notification Add   \"add\" (u64)
+client Teller
+server Counter = dual Teller
+Teller = rec again . ( !Add . again ⊕ !Total . ?Sum . again ⊕ End )
+";
+
+/// A folder of its own for each test, below the one that Cargo gives to tests.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+        let _ = fs::remove_dir_all(&path);
+        fs::create_dir_all(&path).unwrap();
+        Folder(path)
+    }
+
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.0.join(name)).unwrap()
+    }
+
+    fn run(&self, arguments: &[&str]) -> Run {
+        self.run_with(arguments, &[])
+    }
+
+    /// Runs with these variables and none of the others that decide about colour.
+    fn run_with(&self, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command.envs(variables.iter().copied());
+        Run::of(command.args(arguments).current_dir(&self.0).output().unwrap())
+    }
+}
+
+#[derive(Debug)]
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    fn of(output: Output) -> Self {
+        Run {
+            code: output.status.code().unwrap(),
+            out: String::from_utf8(output.stdout).unwrap(),
+            err: String::from_utf8(output.stderr).unwrap(),
+        }
+    }
+}
+
+#[test]
+fn check_says_what_is_wrong_and_where_to_read_more() {
+    let folder = Folder::new("check");
+    folder.write("good.session", COUNTER);
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    folder.write("warned.session", "client C\nC = !A . End\nUnused = !A . End\n");
+
+    let run = folder.run(&["check", "good.session"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", ""));
+
+    let run = folder.run(&["check", "bad.session", "good.session"]);
+    assert_eq!(run.code, 1);
+    assert!(run.out.starts_with("error[S0103]: "), "{}", run.out);
+    assert!(run.out.contains("--> bad.session:2:10\n"), "{}", run.out);
+    let last = "\nfor more information about an error, try `sessionc explain S0103`\n";
+    assert!(run.out.ends_with(last), "{}", run.out);
+    assert!(!run.out.contains('\u{1b}'), "colour is for terminals: {}", run.out);
+
+    // An error is what is read about first, whatever comes before it.
+    let run = folder.run(&["check", "warned.session", "bad.session"]);
+    assert!(run.out.ends_with(last), "{}", run.out);
+}
+
+#[test]
+fn a_warning_fails_a_check_only_where_it_is_denied() {
+    let folder = Folder::new("check_warnings");
+    folder.write("good.session", COUNTER);
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    folder.write("warned.session", "client C\nC = !A . End\nUnused = !A . End\n");
+    let run = folder.run(&["check", "warned.session"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""), "{}", run.out);
+    assert!(run.out.ends_with("\nfor more information about a warning, try `sessionc explain S0111`\n"));
+    let denied = folder.run(&["check", "--deny-warnings", "warned.session", "good.session"]);
+    assert_eq!((denied.code, denied.out), (1, run.out));
+    for arguments in [&["check", "--format", "json"][..], &["check"]] {
+        let code = |more: &[&str]| folder.run(&[arguments, more].concat()).code;
+        assert_eq!(code(&["warned.session"]), 0);
+        assert_eq!(code(&["warned.session", "bad.session"]), 1);
+        assert_eq!(code(&["--deny-warnings", "good.session"]), 0);
+        assert_eq!(code(&["--deny-warnings", "warned.session"]), 1);
+        assert_eq!(code(&["--deny-warnings", "warned.session", "missing.session"]), 2);
+    }
+    // A note is never denied.
+    let note = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/note.session");
+    let run = folder.run(&["check", "--deny-warnings", note]);
+    assert!(run.code == 0 && run.out.contains("note[S0510]"), "{run:?}");
+}
+
+#[test]
+fn check_prints_one_object_a_line() {
+    let folder = Folder::new("check_json");
+    folder.write("bad.session", "client C\nC = !A . Nest\nNext = ?\"x\" . End\n");
+    let run = folder.run(&["check", "--format", "json", "bad.session"]);
+    assert_eq!(run.code, 1);
+    assert!(!run.out.is_empty());
+    for line in run.out.lines() {
+        let object: serde_json::Value = serde_json::from_str(line).unwrap();
+        let object = object.as_object().unwrap();
+        for key in ["code", "severity", "message", "file", "line", "column", "help"] {
+            assert!(object.contains_key(key), "no `{key}` in {line}");
+        }
+        assert_eq!(object["file"], "bad.session");
+        assert!(object["line"].is_u64() && object["column"].is_u64(), "{line}");
+    }
+}
+
+/// Programs, with what is wrong in each, that the compiler's own tests look at.
+fn wrong_programs() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp-protocol-compiler/tests/diagnostics");
+    let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let mut programs: Vec<PathBuf> =
+        files.filter(|path| path.extension().is_some_and(|extension| extension == "session")).collect();
+    programs.sort();
+    programs
+}
+
+#[test]
+fn every_finding_is_whole_for_programs() {
+    let folder = Folder::new("check_json_whole");
+    let keys = ["code", "severity", "message", "file", "line", "column", "help"];
+    let mut findings = 0;
+    for program in wrong_programs() {
+        let path = program.to_str().unwrap();
+        let text = fs::read_to_string(&program).unwrap();
+        let lines = text.lines().count() as u64;
+        let run = folder.run(&["check", "--format", "json", "--without-closure", path]);
+        for line in run.out.lines() {
+            findings += 1;
+            let order: Vec<usize> =
+                keys.iter().map(|key| line.find(&format!("\"{key}\":")).unwrap()).collect();
+            assert!(order.is_sorted(), "{line}");
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            assert_eq!(object.as_object().unwrap().len(), keys.len(), "{line}");
+            assert_eq!(object["file"], path, "{line}");
+            assert!((1..=lines + 1).contains(&object["line"].as_u64().unwrap()), "{line}");
+            assert!(object["column"].as_u64() > Some(0), "{line}");
+            for key in ["code", "severity", "message", "help"] {
+                assert!(object[key].as_str().is_some_and(|text| !text.is_empty()), "no `{key}` in {line}");
+            }
+            assert!(!line.contains('\u{1b}'), "{line}");
+        }
+    }
+    assert!(findings > 80, "only {findings} findings were looked at");
+}
+
+#[test]
+fn colour_is_printed_where_it_is_asked_for() {
+    let folder = Folder::new("colour");
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    let coloured = |arguments: &[&str], variables: &[(&str, &str)]| {
+        folder.run_with(arguments, variables).out.contains('\u{1b}')
+    };
+    let check = &["check", "bad.session"];
+    assert!(!coloured(check, &[]), "the output is not a terminal");
+    assert!(!coloured(check, &[("CLICOLOR", "1")]));
+    assert!(coloured(check, &[("CLICOLOR_FORCE", "1")]));
+    assert!(!coloured(check, &[("CLICOLOR_FORCE", "1"), ("NO_COLOR", "1")]));
+    assert!(!coloured(&["check", "--format", "json", "bad.session"], &[("CLICOLOR_FORCE", "1")]));
+}
+
+#[test]
+fn the_text_itself_has_races_that_are_closed_or_dropped() {
+    let folder = Folder::new("without_closure");
+    let note = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/protocols/note.session");
+    let run = folder.run(&["check", note]);
+    assert_eq!(run.code, 0, "{run:?}");
+    assert_eq!(run.out.matches("note[S0510]").count(), 2, "{}", run.out);
+    let run = folder.run(&["check", "--without-closure", note]);
+    assert_eq!(run.code, 1);
+    let way = "after `!Initialize`, `?InitializeResult`, `!Initialized`, the client may";
+    for race in [
+        format!(
+            "error[S0503]: `ToolsCall` and `ToolsListChanged` race: {way} send `ToolsCall` while the server sends \
+             `ToolsListChanged`\n"
+        ),
+        format!(
+            "note[S0503]: closing and `ToolsListChanged` race: {way} close while the server sends \
+             `ToolsListChanged`\n"
+        ),
+    ] {
+        assert!(run.out.contains(&race), "{}", run.out);
+    }
+    assert_eq!(run.out.matches("error[").count(), 1, "{}", run.out);
+    let others = "`ToolsCall` and `ResourcesListChanged`; `ResourcesRead` and `ToolsListChanged`; \
+                  `ResourcesRead` and `ResourcesListChanged`";
+    assert!(run.out.contains(others), "{}", run.out);
+}
+
+#[test]
+fn what_cannot_be_used_ends_with_two() {
+    let folder = Folder::new("unusable");
+    folder.write("good.session", COUNTER);
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    for arguments in [
+        &["check", "missing.session"][..],
+        &["check"],
+        &["check", "good.session", "--format", "yaml"],
+        &["nonsense"],
+        &["expand", "missing.session"],
+        &["expand", "good.session", "--check"],
+        &["diagram", "missing.session"],
+        &["dual", "missing.session"],
+        &["dual", "good.session", "Tellr"],
+        &["fmt", "missing.session"],
+        &["explain", "S9999"],
+    ] {
+        let run = folder.run(arguments);
+        assert_eq!(run.code, 2, "{arguments:?}: {run:?}");
+        assert!(!run.err.is_empty(), "{arguments:?}");
+    }
+    // What can be read is checked all the same.
+    let run = folder.run(&["check", "missing.session", "bad.session"]);
+    assert_eq!(run.code, 2);
+    assert!(run.out.contains("error[S0103]"), "{run:?}");
+    assert!(run.err.starts_with("sessionc: cannot read `missing.session`: "), "{run:?}");
+}
+
+#[test]
+fn expand_prints_writes_and_compares() {
+    let folder = Folder::new("expand");
+    folder.write("counter.session", COUNTER);
+    let run = folder.run(&["expand", "counter.session"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    assert!(run.out.contains("pub struct Teller<State>"), "{}", run.out);
+
+    assert_eq!(folder.run(&["expand", "counter.session", "-o", "counter.rs"]).code, 0);
+    assert_eq!(folder.read("counter.rs"), run.out);
+    assert_eq!(folder.run(&["expand", "counter.session", "-o", "counter.rs", "--check"]).code, 0);
+
+    folder.write("counter.rs", "// not that");
+    let run = folder.run(&["expand", "counter.session", "-o", "counter.rs", "--check"]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("run `sessionc expand counter.session -o counter.rs`"), "{run:?}");
+    assert_eq!(folder.read("counter.rs"), "// not that", "comparing writes nothing");
+    assert_eq!(folder.run(&["expand", "counter.session", "-o", "none.rs", "--check"]).code, 2);
+
+    let shared = [
+        "expand",
+        "counter.session",
+        "-o",
+        "counter.rs",
+        "--shapes",
+        "crate::old",
+        "--shapes-of",
+        "old.session",
+    ];
+    folder.write("old.session", COUNTER);
+    let run = folder.run(&[&shared[..], &["--check"]].concat());
+    let command = "-o counter.rs --shapes crate::old --shapes-of old.session`";
+    assert!(run.code == 1 && run.err.contains(command), "{run:?}");
+    assert_eq!(folder.run(&shared).code, 0);
+
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    let run = folder.run(&[&shared[..7], &["bad.session"]].concat());
+    assert!(run.code == 1 && run.err.contains("S0103"), "{run:?}");
+    let run = folder.run(&["expand", "bad.session", "-o", "bad.rs"]);
+    assert_eq!(run.code, 1);
+    assert!(run.err.contains("S0103") && !folder.0.join("bad.rs").exists(), "{run:?}");
+}
+
+#[test]
+fn diagram_draws_in_three_notations() {
+    let folder = Folder::new("diagram");
+    folder.write("counter.session", COUNTER);
+    for (format, beginning) in [("mermaid", "stateDiagram-v2"), ("dot", "digraph"), ("svg", "<svg")] {
+        let client = folder.run(&["diagram", "counter.session", "--format", format]);
+        assert_eq!(client.code, 0);
+        assert!(client.out.starts_with(beginning), "{format}: {}", client.out);
+        let server = folder.run(&["diagram", "counter.session", "--format", format, "--role", "server"]);
+        assert_eq!(server.code, 0);
+        assert_ne!(client.out, server.out, "{format}");
+    }
+    let part =
+        folder.run(&["diagram", "counter.session", "--definition", "AwaitingSum", "--without-refusals"]);
+    assert!(part.code == 0 && !part.out.contains("Error") && part.out.contains("[*] --> s1"), "{part:?}");
+    let run = folder.run(&["diagram", "counter.session", "--definition", "AwaitingSmu"]);
+    assert_eq!(run.code, 2);
+    assert!(
+        run.err.contains("no state of `Teller` is called `AwaitingSmu`; did you mean `AwaitingSum`?"),
+        "{run:?}"
+    );
+    let run = folder.run(&["diagram", "counter.session", "--definition", "Somewhere"]);
+    assert!(run.err.contains("; there are `Start`"), "{run:?}");
+    folder.write("alone.session", "client C\nC = !A . End\n");
+    let run = folder.run(&["diagram", "alone.session", "--role", "server"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.contains("does not declare a server"), "{run:?}");
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    let run = folder.run(&["diagram", "bad.session"]);
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+}
+
+#[test]
+fn explain_prints_a_page_or_the_list() {
+    let folder = Folder::new("explain");
+    for typed in ["S0301", "s301", "301"] {
+        let run = folder.run(&["explain", typed]);
+        assert_eq!((run.code, run.err.as_str()), (0, ""));
+        assert!(run.out.starts_with("# S0301: "), "{}", run.out);
+    }
+    let list = folder.run(&["explain"]);
+    assert_eq!(list.code, 0);
+    assert!(list.out.starts_with("S0001  ") && list.out.lines().count() > 60, "{}", list.out);
+    let run = folder.run(&["explain", "S0320"]);
+    assert_eq!((run.code, run.out.as_str()), (2, ""));
+    assert!(run.err.starts_with(&list.out), "{}", run.err);
+    assert!(run.err.ends_with("no finding has the code `S0320`; did you mean `S0312`?\n"), "{}", run.err);
+}
+
+#[test]
+fn dual_prints_what_the_other_role_would_write() {
+    let folder = Folder::new("dual");
+    folder.write("counter.session", COUNTER);
+    let run = folder.run(&["dual", "counter.session"]);
+    assert_eq!((run.code, run.err.as_str()), (0, ""));
+    let server = "server Counter\n\n\
+                  Counter = rec again . ( ?Add . again & ?Total . !Sum . again & End )\n";
+    assert_eq!(run.out, server);
+    assert_eq!(folder.run(&["dual", "counter.session", "Teller"]).out, server);
+    folder.write("both.session", &COUNTER.replace("server Counter = dual Teller\n", server));
+    assert_eq!(folder.run(&["check", "both.session"]).code, 0);
+
+    let run = folder.run(&["dual", "counter.session", "Tellr"]);
+    assert!(run.err.contains("did you mean `Teller`?"), "{run:?}");
+    folder.write("bad.session", "client C\nC = !A .\n");
+    let run = folder.run(&["dual", "bad.session"]);
+    assert_eq!((run.code, run.out.as_str()), (1, ""));
+    assert!(run.err.contains("error[S00"), "{run:?}");
+}
+
+#[test]
+fn fmt_lays_out_and_keeps_comments() {
+    let folder = Folder::new("fmt");
+    let text = "-- head\nclient   C -- who\nC = !A.End(+)\n -- why\n ?B.End";
+    let laid_out = "-- head\nclient C  -- who\n\nC =\n    !A . End\n    -- why\n    ⊕ ?B . End\n";
+    folder.write("one.session", text);
+    let run = folder.run(&["fmt", "--check", "one.session"]);
+    assert_eq!(run.code, 1);
+    assert_eq!(run.out, "`one.session` is not formatted: run `sessionc fmt one.session`\n");
+    assert_eq!(folder.read("one.session"), text, "checking writes nothing");
+
+    let run = folder.run(&["fmt", "one.session"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, "", ""));
+    assert_eq!(folder.read("one.session"), laid_out);
+    assert_eq!(folder.run(&["fmt", "--check", "one.session"]).code, 0);
+
+    // A file that cannot be read as a whole stays as it is, and the others are laid out.
+    folder.write("bad.session", "client   C\nC = !A .\n");
+    folder.write("two.session", text);
+    let run = folder.run(&["fmt", "bad.session", "missing.session", "two.session"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(folder.read("bad.session"), "client   C\nC = !A .\n");
+    assert_eq!(folder.read("two.session"), laid_out);
+    assert_eq!(folder.run(&["fmt", "bad.session"]).code, 1);
+}
+
+const TOOLS: &str = "\
+protocol Tools \"1\"
+--- A tool that the server offers.
+type Tool = {
+    --- Unique on this server.
+    name: string,
+    size?: uint,
+    role: \"user\" | \"assistant\",
+    ..rest
+}
+type Tools = [Tool]
+notification Offer \"offer\" (Tools)
+client User
+server Shop = dual User
+User = ?Offer . End
+";
+
+#[test]
+fn schema_prints_what_the_page_shows() {
+    let folder = Folder::new("schema");
+    folder.write("tools.session", TOOLS);
+    let page = include_str!("../../../docs/json-schema.md");
+    let shown = page.split("```json\n").nth(1).unwrap().split("```").next().unwrap();
+    let run = folder.run(&["schema", "tools.session", "Tool"]);
+    assert_eq!((run.code, run.out.as_str(), run.err.as_str()), (0, shown, ""));
+
+    let all: serde_json::Value = serde_json::from_str(&folder.run(&["schema", "tools.session"]).out).unwrap();
+    assert_eq!(all["$defs"]["Tools"]["items"]["$ref"], "#/$defs/Tool");
+    assert_eq!(all.get("$ref"), None);
+}
+
+#[test]
+fn schema_says_what_there_is_no_schema_of() {
+    let folder = Folder::new("no_schema");
+    folder.write("tools.session", TOOLS);
+    folder.write("counter.session", COUNTER);
+    folder.write("bad.session", "client C\nC = !A . B\n");
+    let run = folder.run(&["schema", "tools.session", "Tol"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(run.err, "sessionc: `tools.session` does not declare a shape `Tol`; did you mean `Tool`?\n");
+    let run = folder.run(&["schema", "counter.session"]);
+    assert_eq!(run.code, 2);
+    assert_eq!(
+        run.err,
+        "sessionc: `counter.session` does not declare any shape: add one with `type Name = { field: string }`\n"
+    );
+    let run = folder.run(&["schema", "bad.session"]);
+    assert!(run.code == 1 && run.err.starts_with("error[S0103]"), "{run:?}");
+}
+
+#[test]
+fn shapes_of_a_schema_compile_and_have_that_schema() {
+    let folder = Folder::new("shapes");
+    folder.write("tools.session", TOOLS);
+    let schema = folder.run(&["schema", "tools.session"]).out;
+    folder.write("tools.json", &schema);
+    let shapes = folder.run(&["shapes", "tools.json"]);
+    let expected = "\
+--- A tool that the server offers.
+type Tool = {
+    --- Unique on this server.
+    name: string,
+    size?: uint,
+    role: \"user\" | \"assistant\",
+    ..rest
+}
+
+type Tools = [Tool]
+";
+    assert_eq!((shapes.code, shapes.out.as_str(), shapes.err.as_str()), (0, expected, ""));
+    folder.write("again.session", &shapes.out);
+    assert_eq!(folder.run(&["schema", "again.session"]).out, schema);
+
+    folder.write("broken.json", "{ \"type\": ");
+    let run = folder.run(&["shapes", "broken.json"]);
+    assert_eq!(run.code, 2);
+    assert!(run.err.starts_with("sessionc: `broken.json` is not a JSON Schema: EOF"), "{}", run.err);
+}

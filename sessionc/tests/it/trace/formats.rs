@@ -1,0 +1,192 @@
+//! The same traffic in every format of a log is judged alike.
+
+use serde_json::{Value, json};
+
+use super::command::{Message, is, line_of, messages, recorded, sessionc, trace, trace_with, written};
+
+/// A log in which the methods say who sends a message.
+fn plain(messages: &[Message]) -> String {
+    messages.iter().map(|(_, message)| format!("{message}\n")).collect()
+}
+
+/// What a desktop client writes for its servers.
+fn desktop(messages: &[Message]) -> String {
+    let line = |(is_client, message): &Message| {
+        let sender = if *is_client { "client" } else { "server" };
+        format!(
+            "2026-08-01T10:00:00.000Z [notes] [info] Message from {sender}: {message} {{ metadata: undefined }}\n"
+        )
+    };
+    messages.iter().map(line).collect()
+}
+
+/// What an editor writes.
+fn editor(messages: &[Message]) -> String {
+    let line = |(is_client, message): &Message| {
+        let way = if *is_client { "editor -> server" } else { "server -> editor" };
+        format!("2026-08-01 10:00:00.000 [trace] [{way}] {message}\n")
+    };
+    format!(
+        "2026-08-01 10:00:00.000 [info] Starting server notes\n{}",
+        messages.iter().map(line).collect::<String>()
+    )
+}
+
+/// What a server writes of itself, in colour.
+fn server(messages: &[Message]) -> String {
+    let line = |(is_client, message): &Message| {
+        let way = if *is_client { "\u{1b}[32mread\u{1b}[0m" } else { "\u{1b}[33mwrite\u{1b}[0m" };
+        format!("{way}: {message}\n")
+    };
+    messages.iter().map(line).collect()
+}
+
+/// An HTTP archive: each request of the client with the messages until its next one, as a stream of events.
+fn archive(messages: &[Message]) -> String {
+    let mut entries: Vec<Value> = Vec::new();
+    for (is_client, message) in messages {
+        if *is_client {
+            entries.push(json!({
+                "request": { "method": "POST", "headers": [{ "name": "Mcp-Session-Id", "value": "s" }],
+                    "postData": { "mimeType": "application/json", "text": message.to_string() } },
+                "response": { "content": { "mimeType": "text/event-stream", "text": "" } },
+            }));
+        } else if let Some(entry) = entries.last_mut() {
+            let before = entry["response"]["content"]["text"].as_str().unwrap();
+            let text = format!("{before}event: message\ndata: {message}\n\n");
+            entry["response"]["content"]["text"] = text.into();
+        }
+    }
+    format!("{:#}", json!({ "log": { "version": "1.2", "creator": {}, "entries": entries } }))
+}
+
+/// With a mistake of each side.
+fn mistaken() -> Vec<Message> {
+    let mut log = messages("whole-2025-11-25");
+    let call = line_of(&log, is("tools/call"));
+    log[call - 1].1["params"].as_object_mut().unwrap().remove("name");
+    let logged = line_of(&log, is("notifications/message"));
+    log[logged - 1].1["params"]["level"] = 5.into();
+    log
+}
+
+fn said(log: &str) -> Vec<String> {
+    trace(log).findings.iter().map(|finding| finding["message"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn every_format_is_judged_alike() {
+    let (clean, wrong) = (messages("whole-2025-11-25"), mistaken());
+    let expected = said(&written(&wrong));
+    assert_eq!(expected.len(), 2, "{expected:?}");
+    for (name, write) in [
+        ("plain", plain as fn(&[Message]) -> String),
+        ("desktop", desktop),
+        ("editor", editor),
+        ("server", server),
+        ("archive", archive),
+    ] {
+        let found = trace(write(&clean));
+        assert_eq!((found.places(), found.broken), (Vec::new(), Vec::new()), "{name}");
+        assert_eq!(found.summary["sessions"], 1, "{name}");
+        assert_eq!(said(&write(&wrong)), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_finding_in_an_archive_names_its_entry() {
+    let found = trace(archive(&mistaken()));
+    let finding = found.findings.iter().find(|finding| finding["blame"] == "client").unwrap();
+    let entry = usize::try_from(finding["entry"].as_u64().unwrap()).unwrap();
+    let line = usize::try_from(finding["line"].as_u64().unwrap()).unwrap();
+    let log = archive(&mistaken());
+    assert_eq!(log.lines().nth(line - 1).unwrap().trim(), "{");
+    assert!(entry > 1, "{finding}");
+}
+
+#[test]
+fn lines_that_cannot_be_read_are_named_and_the_rest_is_judged() {
+    let mut lines: Vec<String> = recorded("real-ts240-se").lines().map(str::to_owned).collect();
+    lines.insert(1, "{\"t\": 1, \"dir\": \"c2s\", \"msg\": {".to_owned());
+    lines.insert(2, "Server listening \u{1b}[2J".to_owned());
+    lines.push("{\"t\": 9, \"dir\": \"s2c\", \"msg\": {\"json".to_owned());
+    let found = trace(lines.join("\n"));
+    assert_eq!(found.broken, [2, 3, lines.len() as u64]);
+    assert_eq!((found.code, found.places()), (0, Vec::new()));
+    assert_eq!(found.unobserved(), ["what stands in the lines that cannot be read"]);
+    // Not more than a few are listed.
+    let many = "{\n".repeat(100) + &recorded("real-ts240-se");
+    let found = trace(many);
+    assert_eq!((found.broken.len(), &found.summary["broken"]), (20, &json!(100)));
+}
+
+#[test]
+fn text_of_a_log_does_not_reach_the_terminal_as_it_is() {
+    let log = recorded("real-ts240-se")
+        + "{\"dir\":\"c2s\",\"msg\":{\"jsonrpc\":\"2.0\",\"method\":\"a\\u001b[2Jb\"}}\n{\"dir\":\"c2s\",\"msg\":\"\\u001b]0;x\"}\n";
+    let run = sessionc(&["trace", "--protocol", "mcp", "-"], log.as_bytes());
+    assert_eq!(run.code, 1, "{}", run.err);
+    assert!(run.out.contains("2Jb"), "{}", run.out);
+    assert!(!run.out.contains('\u{1b}'), "{}", run.out);
+}
+
+#[test]
+fn a_line_without_end_takes_no_memory_and_hides_nothing() {
+    let long = format!("{{\"dir\":\"c2s\",\"msg\":\"{}\"}}\n", "x".repeat(17 << 20));
+    let found = trace(long + &recorded("real-ts240-se"));
+    assert_eq!((found.broken, found.findings.len()), (vec![1], 0));
+}
+
+#[test]
+fn a_sarif_log_has_a_result_for_each_finding() {
+    let path = "tests/traffic/everything-violations.jsonl";
+    let run = sessionc(&["trace", "--protocol", "mcp", "--format", "sarif", path], b"");
+    let log: Value = serde_json::from_str(&run.out).unwrap();
+    let results = log["runs"][0]["results"].as_array().unwrap();
+    let found = trace(recorded("everything-violations"));
+    assert_eq!(results.len(), found.findings.len());
+    for (result, finding) in results.iter().zip(&found.findings) {
+        let place = &result["locations"][0]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], path);
+        assert_eq!(place["region"]["startLine"], finding["line"]);
+        assert_eq!(result["ruleId"], finding["code"]);
+        let level = if finding["level"] == "must" { "error" } else { "warning" };
+        assert_eq!(result["level"], level);
+    }
+}
+
+#[test]
+fn what_fails_can_be_chosen() {
+    let log = recorded("cancel-py130");
+    for (level, code) in [("must", 0), ("should", 1), ("never", 0)] {
+        assert_eq!(trace_with(&["--fail-on", level], &log).code, code, "{level}");
+    }
+    assert_eq!(trace_with(&["--fail-on", "never"], recorded("everything-violations")).code, 0);
+}
+
+#[test]
+fn what_cannot_be_used_is_said() {
+    let fails = |arguments: &[&str], input: &str| {
+        let run = sessionc(&[&["trace"], arguments].concat(), input.as_bytes());
+        assert_eq!(run.code, 2, "{}", run.out);
+        run.err
+    };
+    let mcp = ["--protocol", "mcp"];
+    assert!(fails(&[&mcp[..], &["-"]].concat(), "listening\n").contains("`<stdin>` has no message"));
+    assert!(fails(&[&mcp[..], &["missing.jsonl"]].concat(), "").contains("cannot read `missing.jsonl`"));
+    let file = "examples/counter/counter.session";
+    assert!(fails(&[file], "").contains("no log is named"));
+    let log = fails(&["tests/traffic/whole-2025-11-25.jsonl"], "");
+    assert!(
+        log.contains("is a log and no protocol is named: write `sessionc trace --protocol mcp tests/"),
+        "{log}"
+    );
+    assert!(fails(&[&mcp[..], &[file, "-"]].concat(), "").contains("two protocols are named"));
+    let state = fails(&[&mcp[..], &["--from", "Activ", "-"]].concat(), "{}");
+    assert!(state.contains("did you mean `Active`?"), "{state}");
+    // The other logs are judged all the same.
+    let path = "tests/traffic/everything-violations.jsonl";
+    let run = sessionc(&["trace", "--protocol", "mcp", "missing.jsonl", path], b"");
+    assert_eq!(run.code, 2);
+    assert!(run.out.contains("10 findings"), "{}", run.out);
+}

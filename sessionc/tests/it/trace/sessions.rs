@@ -1,0 +1,103 @@
+//! Where sessions begin: in the middle of one, after another, next to another.
+
+use serde_json::{Value, json};
+
+use super::command::{Message, is, line_of, messages, trace, trace_with, written};
+
+#[test]
+fn a_log_may_begin_in_the_middle() {
+    let whole = messages("whole-2025-11-25");
+    for first in [1, 3, 10, 20, 40, 60] {
+        let found = trace(written(&whole[first..]));
+        assert_eq!(found.places(), [], "from {first}: {found:#?}");
+        assert!(found.unobserved()[0].starts_with("the beginning of the session in line 1"), "{found:?}");
+    }
+    // A mistake is found there as well.
+    let mut rest = whole[20..].to_vec();
+    rest.insert(9, (true, json!({ "jsonrpc": "2.0", "method": "notifications/initialised" })));
+    assert_eq!(trace(written(&rest)).places(), [(10, "method".to_owned())]);
+}
+
+#[test]
+fn the_state_in_which_a_log_begins_can_be_said() {
+    let whole = messages("whole-2025-11-25");
+    let rest = written(&whole[20..]);
+    assert_eq!(trace_with(&["--from", "Active"], &rest).places(), []);
+    let found = trace_with(&["--from", "Uninit"], &rest);
+    assert!(!found.findings.is_empty());
+    assert_eq!(found.findings[0]["state"], "Uninit");
+}
+
+#[test]
+fn what_comes_before_the_handshake_of_its_session_is_early() {
+    let mut log = messages("real-ts240-se");
+    log.insert(0, (true, json!({ "jsonrpc": "2.0", "id": -1, "method": "tools/list" })));
+    assert_eq!(trace(written(&log)).places(), [(1, "order".to_owned())]);
+}
+
+#[test]
+fn a_client_that_counts_from_the_start_again_begins_another_session() {
+    let one = messages("real-ts240-se");
+    // This one begins with a ping, by which a session is not known.
+    let older = messages("whole-2025-03-26")[2..].to_vec();
+    let two: Vec<Message> = [one.clone(), older, one.clone()].concat();
+    let found = trace(written(&two));
+    assert_eq!((found.places(), &found.summary["sessions"]), (Vec::new(), &json!(3)), "{found:#?}");
+    assert_eq!(found.summary["revisions"], json!({ "Mcp 2025-11-25": 2, "Mcp 2025-03-26": 1 }));
+    // The end of a session before the beginning of another.
+    let rest: Vec<Message> = [one[4..].to_vec(), one].concat();
+    let found = trace(written(&rest));
+    assert_eq!((found.places(), &found.summary["sessions"]), (Vec::new(), &json!(2)), "{found:#?}");
+}
+
+#[test]
+fn sessions_with_names_run_side_by_side() {
+    let (one, two) = (messages("whole-2025-11-25"), messages("whole-2025-03-26"));
+    let line = |name: &str, (is_client, message): &Message| {
+        let line = json!({ "dir": if *is_client { "c2s" } else { "s2c" }, "session": name, "msg": message });
+        format!("{line}\n")
+    };
+    let mut log = String::new();
+    for place in 0..one.len().max(two.len()) {
+        log.extend(one.get(place).map(|message| line("one", message)));
+        log.extend(two.get(place).map(|message| line("two", message)));
+    }
+    let found = trace(&log);
+    assert_eq!((found.places(), &found.summary["sessions"]), (Vec::new(), &json!(2)), "{found:#?}");
+}
+
+#[test]
+fn a_log_of_one_side_says_what_was_not_observed() {
+    let all = messages("whole-2025-11-25");
+    let client: Vec<Message> = all.into_iter().filter(|(is_client, _)| *is_client).take(1).collect();
+    let found = trace(written(&client));
+    assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec!["any message of the server"]));
+}
+
+#[test]
+fn one_id_may_serve_all_requests_where_the_revision_has_no_sessions() {
+    let all = messages("2026-07-28/rounds-ts240");
+    let place = line_of(&all, is("tools/list")) - 1;
+    let answer = |(_, message): &&Message| message["id"] == all[place].1["id"] && message["method"].is_null();
+    let exchange = [all[place].clone(), all.iter().find(answer).unwrap().clone()];
+    let thrice: Vec<Message> = [exchange.clone(), exchange.clone(), exchange.clone()].concat();
+    assert_eq!(trace(written(&thrice)).places(), []);
+    // Not while another request has it.
+    let [question, answer] = exchange;
+    let nested = [question.clone(), question, answer.clone(), answer];
+    assert_eq!(trace(written(&nested)).places(), [(2, "correlation".to_owned())]);
+}
+
+#[test]
+fn a_request_that_is_left_is_named_and_a_subscription_may_stay() {
+    let mut log = messages("2026-07-28/rounds-ts240");
+    let listen = line_of(&log, is("subscriptions/listen"));
+    let id = log[listen - 1].1["id"].clone();
+    log.retain(|(_, message)| message["id"] != id || message["method"].is_string());
+    assert_eq!(trace(written(&log)).places(), []);
+    let call = line_of(&log, is("tools/call"));
+    let id = log[call - 1].1["id"].clone();
+    let answers = |message: &Value| message["id"] == id && message["method"].is_null();
+    log.retain(|(_, message)| !answers(message));
+    assert_eq!(trace(written(&log)).places(), [(call as u64, "unanswered".to_owned())]);
+}
