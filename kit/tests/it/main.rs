@@ -1,5 +1,7 @@
 //! Servers and clients as a user of this crate writes them.
+//!
+//! What `tracing` sees has a binary of its own, `log`: the other tests run without a subscriber, and which places in the
+//! code one wants to hear of is known to a whole process.
 
 mod connection;
-mod log;
 mod server;

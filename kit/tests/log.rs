@@ -60,7 +60,7 @@ async fn read(era: Era, lines: u32) -> Vec<(LoggingLevel, Option<String>, Value)
 async fn the_client_reads_what_a_tool_logs() {
     for era in [Era::Requests, Era::Handshake] {
         let read = read(era, 1).await;
-        let own = || Some("it::log".to_owned());
+        let own = || Some("log".to_owned());
         assert_eq!(
             read[..3],
             [
