@@ -22,7 +22,8 @@ const JWT_BEARER: &str = "urn:ietf:params:oauth:grant-type:jwt-bearer";
 const ID_TOKEN: &str = "urn:ietf:params:oauth:token-type:id_token";
 const ID_JAG: &str = "urn:ietf:params:oauth:token-type:id-jag";
 
-/// The answer to a token exchange (RFC 8693). `token_type` says nothing here: what was issued is no access token.
+/// The answer to a token exchange (RFC 8693). `token_type` says nothing here, because what was issued is
+/// not an access token.
 #[derive(Deserialize)]
 struct Exchanged {
     access_token: Secret,
