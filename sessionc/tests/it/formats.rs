@@ -8,29 +8,10 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-/// A folder of its own for each test.
+use super::program::{empty_folder, run, run_with};
+
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("formats_{name}"));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Runs with a text on standard input: exit code, standard output and standard error.
-fn run_with(folder: &Path, arguments: &[&str], input: &str) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
-    command.env_remove("NO_COLOR").env_remove("CLICOLOR_FORCE").args(arguments).current_dir(folder);
-    let pipes = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-    let mut child = pipes.spawn().unwrap();
-    // A command that does not read it has closed the pipe.
-    let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
-    let output = child.wait_with_output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
-}
-
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    run_with(folder, arguments, "")
+    empty_folder(&format!("formats_{name}"))
 }
 
 const GOOD: &str = "client Teller\nserver Counter = dual Teller\n\nTeller = !Add . ?Sum . End\n";

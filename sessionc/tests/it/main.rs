@@ -8,6 +8,7 @@ mod lsp;
 mod new;
 mod pictures;
 mod probed;
+mod program;
 #[path = "../../../mcp-protocol-compiler/tests/checker/random.rs"]
 #[allow(
     dead_code,

@@ -2,23 +2,15 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests may fail the test")]
 
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 
-/// A folder of its own for each test, which is a repository of its own.
+use super::program::{empty_folder, run};
+
+/// A folder that is a repository of its own.
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("new_{name}"));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(path.join(".git")).unwrap();
+    let path = empty_folder(&format!("new_{name}"));
+    fs::create_dir(path.join(".git")).unwrap();
     path
-}
-
-/// Exit code, standard output and standard error.
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
-    let output = command.args(arguments).current_dir(folder).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
 }
 
 #[test]

@@ -7,6 +7,8 @@ use std::process::{Command, Output};
 
 use mcp_protocol_compiler::{compile, generate};
 
+use super::program::empty_folder;
+
 /// The page.
 fn page() -> String {
     fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/review.md")).unwrap()
@@ -20,9 +22,7 @@ fn blocks(page: &str, words: &str) -> Vec<String> {
 
 /// A folder with the protocol of the page.
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
+    let path = empty_folder(name);
     fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/talk.session"), path.join("talk.session"))
         .unwrap();
     path

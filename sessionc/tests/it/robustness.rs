@@ -4,7 +4,8 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
+
+use super::program::{empty_folder, run};
 
 const LINES: &str = "\
 protocol Counting \"1\"
@@ -14,20 +15,8 @@ server Counter = dual Teller
 Teller = rec again . ( !Total . ?Sum . again ⊕ End )
 ";
 
-/// A folder of its own for each test, below the one that Cargo gives to tests.
 fn folder(name: &str) -> PathBuf {
-    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("robustness_{name}"));
-    let _ = fs::remove_dir_all(&path);
-    fs::create_dir_all(&path).unwrap();
-    path
-}
-
-/// Exit code, standard output and standard error.
-fn run(folder: &Path, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));
-    let output = command.args(arguments).current_dir(folder).output().unwrap();
-    let text = |bytes| String::from_utf8(bytes).unwrap();
-    (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    empty_folder(&format!("robustness_{name}"))
 }
 
 const COMMANDS: [&str; 5] = ["check", "fmt", "dual", "expand", "diagram"];
