@@ -1,6 +1,13 @@
 //! Servers at `https` addresses: the small server of the tests of `probe`, behind TLS. `authority.pem` is what the commands
 //! trust, `certificate.pem` and `key.pem` are the server's. They are for these tests alone, and are valid for a hundred years.
-#![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "these are tests, and the server that they share with those of `probe` is a program there"
+)]
 
 #[path = "../probe/http.rs"]
 mod http;
