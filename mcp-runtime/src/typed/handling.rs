@@ -1,7 +1,7 @@
 //! Handlers at work.
 
 use std::any::Any;
-use std::future::{Future, ready};
+use std::future::Future;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -10,29 +10,67 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use pin_project_lite::pin_project;
 use tracing::Span;
 
+use super::reply::WriteReply;
+use super::responder::Responder;
+use crate::budget::Permit;
 use crate::engine::Link;
 use crate::jsonrpc::RpcError;
 use crate::panics::text;
 use crate::report::Report;
 
 /// The handler of a message, and all that is done for it: it runs in its span, a panic of it is reported and becomes an
-/// error, and its outcome is passed on.
-pub type Handling = Pin<Box<dyn Future<Output = ()> + Send>>;
+/// error, and a request is answered.
+///
+/// A protocol has dozens of messages, and each handler of a program has a future of its own for each. So that a build
+/// does not take long, only [`Work`] is compiled for each of these; what watches over it, for none.
+pub type Handling = Pin<Box<Watched<dyn Work + Send>>>;
 
-/// Has a handler work, and passes its outcome to `then`.
-pub(super) fn handling<T>(
-    link: Link,
-    message: MessageIndex,
-    span: Span,
-    handler: impl Future<Output = T> + Send + 'static,
-    then: impl FnOnce(Result<T, RpcError>) + Send + 'static,
-) -> Handling {
-    Box::pin(Watched { handler, link, message, span, then: Some(then) })
+/// What is done for one message.
+pub trait Work {
+    /// Goes on with the handler. Ready when it is done, and the request, if it is one, is answered.
+    fn poll_work(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()>;
+
+    /// The handler has panicked: a request is answered with the error.
+    fn fail(self: Pin<&mut Self>, error: RpcError);
 }
 
-/// No handler is called.
-pub(super) fn unhandled() -> Handling {
-    Box::pin(ready(()))
+/// Where a handler belongs.
+#[derive(Debug)]
+pub(super) struct Watch {
+    pub(super) link: Link,
+    pub(super) message: MessageIndex,
+    pub(super) span: Span,
+    /// What the message holds of the budgets, until its handler is done.
+    pub(super) permit: Permit,
+}
+
+impl Watch {
+    /// Watches over this work.
+    pub(super) fn over<W: Work + Send + 'static>(self, work: W) -> Handling {
+        Box::pin(Watched { watch: self, work })
+    }
+
+    /// Watches over a handler that answers a request.
+    pub(super) fn over_answer<R, H>(self, responder: Responder<R>, handler: H) -> Handling
+    where
+        R: WriteReply + 'static,
+        H: Future<Output = Result<R, RpcError>> + Send + 'static,
+    {
+        self.over(Answering { handler, responder: Some(responder) })
+    }
+
+    /// Watches over a handler that answers nothing.
+    pub(super) fn over_delivery<H>(self, handler: H) -> Handling
+    where
+        H: Future<Output = ()> + Send + 'static,
+    {
+        self.over(Attending { handler })
+    }
+
+    /// No handler is called.
+    pub(super) fn over_nothing(self) -> Handling {
+        self.over_delivery(std::future::ready(()))
+    }
 }
 
 pin_project! {
@@ -40,34 +78,76 @@ pin_project! {
     ///
     /// It is not an async block, because such a block holds what it captures twice. Handlers are large, and one is made
     /// for each message.
-    struct Watched<H, F> {
+    #[derive(Debug)]
+    pub struct Watched<W: ?Sized> {
+        watch: Watch,
         #[pin]
-        handler: H,
-        link: Link,
-        message: MessageIndex,
-        span: Span,
-        // `None` once the handler is done.
-        then: Option<F>,
+        work: W,
     }
 }
 
-impl<T, H: Future<Output = T>, F: FnOnce(Result<T, RpcError>)> Future for Watched<H, F> {
+impl Future for Watched<dyn Work + Send> {
     type Output = ();
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        let this = self.project();
-        let entered = this.span.enter();
+        let mut this = self.project();
+        let entered = this.watch.span.enter();
         // After a panic the handler is never polled again; what it shares with others is its own to keep whole.
-        let outcome = match catch_unwind(AssertUnwindSafe(|| this.handler.poll(context))) {
-            Ok(Poll::Pending) => return Poll::Pending,
-            Ok(Poll::Ready(outcome)) => Ok(outcome),
-            Err(panic) => Err(panicked(this.link, *this.message, &*panic)),
-        };
+        let outcome = catch_unwind(AssertUnwindSafe(|| this.work.as_mut().poll_work(context)));
         drop(entered);
-        if let Some(then) = this.then.take() {
-            then(outcome);
-        }
+        outcome.unwrap_or_else(|panic| {
+            let error = panicked(&this.watch.link, this.watch.message, &*panic);
+            this.work.fail(error);
+            Poll::Ready(())
+        })
+    }
+}
+
+pin_project! {
+    struct Answering<R, H> {
+        #[pin]
+        handler: H,
+        // `None` once the request is answered.
+        responder: Option<Responder<R>>,
+    }
+}
+
+impl<R: WriteReply, H: Future<Output = Result<R, RpcError>>> Work for Answering<R, H> {
+    fn poll_work(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        let this = self.project();
+        let Poll::Ready(answer) = this.handler.poll(context) else { return Poll::Pending };
+        answer_with(this.responder, answer);
         Poll::Ready(())
+    }
+
+    fn fail(self: Pin<&mut Self>, error: RpcError) {
+        answer_with(self.project().responder, Err(error));
+    }
+}
+
+fn answer_with<R: WriteReply>(responder: &mut Option<Responder<R>>, answer: Result<R, RpcError>) {
+    let Some(responder) = responder.take() else { return };
+    // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be written as JSON has
+    // been answered with an error.
+    if let Err(error) = responder.answer(answer) {
+        tracing::debug!(%error, "an answer was not sent");
+    }
+}
+
+pin_project! {
+    struct Attending<H> {
+        #[pin]
+        handler: H,
+    }
+}
+
+impl<H: Future<Output = ()>> Work for Attending<H> {
+    fn poll_work(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        self.project().handler.poll(context)
+    }
+
+    fn fail(self: Pin<&mut Self>, _: RpcError) {
+        // The peer waits for nothing. Where the value of a sub-session goes with its handler, what it owed is answered.
     }
 }
 

@@ -5,12 +5,12 @@ use std::pin::pin;
 use std::task::{self, Poll, ready};
 
 use mcp_protocol_machine::protocol::MessageIndex;
+use mcp_protocol_machine::{RequestId, SubSessionNumber};
 use serde::de::DeserializeOwned;
 use tokio::task::JoinSet;
-use tracing::Span;
 
 use super::context::Context;
-use super::handling::{Handling, handling, unhandled};
+use super::handling::{Handling, Watch};
 use super::overtime::overtime;
 use super::payload_text::{read, report_undecodable};
 use super::reply::WriteReply;
@@ -23,6 +23,9 @@ use crate::engine::{Arrived, DispatcherKey, Engine, Link, Scope, Waiter};
 use crate::jsonrpc::{RpcError, undecodable};
 use crate::panics::contained;
 use crate::report::{DropReason, Report};
+
+/// Makes the handler of a message. It is boxed so that what drives handlers is compiled once, not for each handler.
+pub(super) type Dispatch = Box<dyn Fn(Arrival) -> Handling + Send>;
 
 /// So many handlers begin before other tasks of the thread have their turn.
 const AT_ONCE: usize = 64;
@@ -73,7 +76,7 @@ impl IncomingQueue {
     /// all handlers are done and their answers are written. Handlers that still run
     /// [`Options::close_grace`](crate::Options::close_grace) after the end of the session are dropped, unless
     /// [`Options::keep_handlers`](crate::Options::keep_handlers) is set. Dropping the future aborts the tasks.
-    pub fn serve(self, dispatch: impl Fn(Arrival) -> Handling + Send) -> impl Future<Output = ()> + Send {
+    pub fn serve(self, dispatch: Dispatch) -> impl Future<Output = ()> + Send {
         // From here on, and not from its first poll on, for a task that was spawned may be late.
         let dispatcher = DispatcherGuard::new(self.link.clone(), self.scope);
         async move {
@@ -100,12 +103,7 @@ impl IncomingQueue {
     }
 
     /// Begins handlers until the session has ended, then waits for those that run.
-    async fn work(
-        &self,
-        dispatch: impl Fn(Arrival) -> Handling + Send,
-        handlers: &mut Handlers,
-        dispatcher: &DispatcherGuard,
-    ) {
+    async fn work(&self, dispatch: Dispatch, handlers: &mut Handlers, dispatcher: &DispatcherGuard) {
         let (mut waiter, running) = (Waiter::default(), &mut *handlers);
         poll_fn(move |context| self.poll_work(context, &dispatch, running, &mut waiter, dispatcher.key))
             .await;
@@ -116,7 +114,7 @@ impl IncomingQueue {
     fn poll_work(
         &self,
         context: &mut task::Context<'_>,
-        dispatch: &impl Fn(Arrival) -> Handling,
+        dispatch: &Dispatch,
         handlers: &mut Handlers,
         waiter: &mut Waiter,
         key: DispatcherKey,
@@ -140,7 +138,7 @@ impl IncomingQueue {
     fn begin(
         &self,
         context: &mut task::Context<'_>,
-        dispatch: impl Fn(Arrival) -> Handling,
+        dispatch: &Dispatch,
         handlers: &mut Handlers,
         arrived: Arrived,
     ) {
@@ -285,9 +283,10 @@ impl Arrival {
         self.arrived.as_ref().map_or(MessageIndex(u16::MAX), |arrived| arrived.message)
     }
 
-    /// The span that its handler runs in.
-    fn span(&self) -> Span {
-        self.link.span_of(self.arrived.as_ref().and_then(|arrived| arrived.id.as_ref()))
+    /// What watches over its handler.
+    fn watch(&self) -> Watch {
+        let span = self.link.span_of(self.arrived.as_ref().and_then(|arrived| arrived.id.as_ref()));
+        Watch { link: self.link.clone(), message: self.message(), span, permit: Permit::default() }
     }
 
     fn is_request(&self) -> bool {
@@ -331,15 +330,7 @@ impl Arrival {
                 let context = Context { link: self.link.clone(), id: None, token, within, extension };
                 Ok((params, Responder::new(context, message, id, permit)))
             }
-            Err(error) => {
-                let method = self.link.with(|engine| engine.rules().method(message));
-                // If the session has ended, the error cannot be sent.
-                let _ = self
-                    .link
-                    .speak(|engine, caller| engine.reply_error(caller, &id, &undecodable(&method, &error)));
-                report_undecodable(&self.link, message, &error);
-                Err(Unread::skipped())
-            }
+            Err(error) => Err(unread(&self.link, message, Some(&id), None, &error)),
         }
     }
 
@@ -351,10 +342,8 @@ impl Arrival {
         let Some(Arrived { message, payload, .. }) = self.arrived.take() else {
             return Err(Unread::skipped());
         };
-        read(&self.link, message, payload.as_deref()).map_err(|error| {
-            report_undecodable(&self.link, message, &error);
-            Unread::skipped()
-        })
+        read(&self.link, message, payload.as_deref())
+            .map_err(|error| unread(&self.link, message, None, None, &error))
     }
 
     /// Reads the first message of a sub-session, and gives the value that stands for it.
@@ -375,18 +364,7 @@ impl Arrival {
                     Session::of_sub_session(self.link.clone(), self.within.clone(), sub_session, state, open),
                 ))
             }
-            Err(error) => {
-                let answer = self.link.with(|engine| undecodable(&engine.rules().method(message), &error));
-                self.link.speak(|engine, caller| {
-                    if let Some(id) = &id {
-                        // If the session has ended, the error cannot be sent.
-                        let _ = engine.reply_error(caller, id, &answer);
-                    }
-                    engine.leave_sub_session(caller, sub_session);
-                });
-                report_undecodable(&self.link, message, &error);
-                Err(Unread::skipped())
-            }
+            Err(error) => Err(unread(&self.link, message, id.as_ref(), Some(sub_session), &error)),
         }
     }
 
@@ -400,8 +378,9 @@ impl Arrival {
 
     /// Rejects an unknown message in the place of a handler.
     pub fn reject(self) -> Handling {
+        let watch = self.watch();
         drop(self.unexpected());
-        unhandled()
+        watch.over_nothing()
     }
 
     /// Reads a request, has it worked on, and answers.
@@ -412,45 +391,72 @@ impl Arrival {
         F: FnOnce(Context, P) -> Fut,
         Fut: Future<Output = Result<R, RpcError>> + Send + 'static,
     {
-        let (link, message, span) = (self.link.clone(), self.message(), self.span());
-        let context = self.context();
-        let Ok((params, responder)) = self.request::<P, R>() else { return unhandled() };
-        handling(link, message, span, work(context, params), |answer| {
-            // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be
-            // written as JSON has been answered with an error.
-            if let Err(error) = responder.answer(answer.and_then(|answer| answer)) {
-                tracing::debug!(%error, "an answer was not sent");
-            }
-        })
+        match self.watched(Self::request::<P, R>) {
+            Ok((watch, context, (params, responder))) => watch.over_answer(responder, work(context, params)),
+            Err(unread) => unread,
+        }
     }
 
     /// Reads the first message of a sub-session and has the sub-session attended to.
-    pub fn attend<P, F, Fut>(mut self, work: F) -> Handling
+    pub fn attend<P, F, Fut>(self, work: F) -> Handling
     where
         P: DeserializeOwned,
         F: FnOnce(Context, P, Session) -> Fut,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let (link, message, span) = (self.link.clone(), self.message(), self.span());
-        let (permit, context) = (self.take_permit(), self.context());
-        let Ok((params, session)) = self.open::<P>() else { return unhandled() };
-        // Where the handler panics, the value goes with it, and what it owed is answered.
-        handling(link, message, span, work(context, params, session), |_| drop(permit))
+        match self.watched(Self::open::<P>) {
+            Ok((watch, context, (params, session))) => watch.over_delivery(work(context, params, session)),
+            Err(unread) => unread,
+        }
     }
 
     /// Reads a notification and has it worked on.
-    pub fn deliver<P, F, Fut>(mut self, work: F) -> Handling
+    pub fn deliver<P, F, Fut>(self, work: F) -> Handling
     where
         P: DeserializeOwned,
         F: FnOnce(Context, P) -> Fut,
         Fut: Future<Output = ()> + Send + 'static,
     {
-        let (link, message, span) = (self.link.clone(), self.message(), self.span());
-        let (permit, context) = (self.take_permit(), self.context());
-        let Ok(params) = self.notification::<P>() else { return unhandled() };
-        // Where the handler panics, that is reported, and the peer does not wait for anything.
-        handling(link, message, span, work(context, params), |_| drop(permit))
+        match self.watched(Self::notification::<P>) {
+            Ok((watch, context, params)) => watch.over_delivery(work(context, params)),
+            Err(unread) => unread,
+        }
     }
+
+    /// Reads it for a handler. Fails with what stands in the handler's place where it cannot be read.
+    fn watched<T>(mut self, read: fn(Arrival) -> Result<T, Unread>) -> Result<(Watch, Context, T), Handling> {
+        let (mut watch, context) = (self.watch(), self.context());
+        // What a request holds, its responder holds.
+        if !self.is_request() || self.opens() {
+            watch.permit = self.take_permit();
+        }
+        match read(self) {
+            Ok(inputs) => Ok((watch, context, inputs)),
+            Err(_) => Err(watch.over_nothing()),
+        }
+    }
+}
+
+/// Answers what cannot be read, leaves the sub-session that it would have opened, and reports it.
+fn unread(
+    link: &Link,
+    message: MessageIndex,
+    request: Option<&RequestId>,
+    opened: Option<SubSessionNumber>,
+    error: &serde_json::Error,
+) -> Unread {
+    let answer = link.with(|engine| undecodable(&engine.rules().method(message), error));
+    link.speak(|engine, caller| {
+        if let Some(id) = request {
+            // If the session has ended, the error cannot be sent.
+            let _ = engine.reply_error(caller, id, &answer);
+        }
+        if let Some(sub_session) = opened {
+            engine.leave_sub_session(caller, sub_session);
+        }
+    });
+    report_undecodable(link, message, error);
+    Unread::skipped()
 }
 
 impl Drop for Arrival {

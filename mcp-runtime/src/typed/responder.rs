@@ -35,6 +35,12 @@ use crate::jsonrpc::RpcError;
 /// ```
 #[must_use = "the peer waits for an answer; a dropped responder answers with an error"]
 pub struct Responder<R> {
+    owed: OwedReply,
+    marker: PhantomData<fn(R)>,
+}
+
+/// The reply that is owed, whatever its type is: so that it is compiled once, not for each type of a protocol.
+struct OwedReply {
     link: Link,
     message: MessageIndex,
     /// `None` once it is answered.
@@ -44,7 +50,6 @@ pub struct Responder<R> {
     extension: Option<Extension>,
     /// What the request holds of the budgets for input, until it is answered.
     _permit: Permit,
-    marker: PhantomData<fn(R)>,
 }
 
 impl<R> Responder<R> {
@@ -55,8 +60,8 @@ impl<R> Responder<R> {
         permit: Permit,
     ) -> Responder<R> {
         let Context { link, token, within, extension, .. } = context;
-        let (id, marker) = (Some(id), PhantomData);
-        Responder { link, message, id, token, within, extension, _permit: permit, marker }
+        let owed = OwedReply { link, message, id: Some(id), token, within, extension, _permit: permit };
+        Responder { owed, marker: PhantomData }
     }
 
     /// Answers with a result.
@@ -68,22 +73,7 @@ impl<R> Responder<R> {
     where
         R: WriteReply,
     {
-        let Some(id) = self.id.take() else { return Ok(()) };
-        match result.write_reply() {
-            Ok(Written { message, text }) => self.link.speak(|engine, caller| {
-                let answered = engine.reply_with(caller, &id, message, &text);
-                if let Err(error @ Error::Mismatch { .. }) = &answered {
-                    // It is this side's mistake, and the peer still waits.
-                    engine.reply_error(caller, &id, &RpcError::internal_error(error.to_string()))?;
-                }
-                answered
-            }),
-            Err(error) => {
-                let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
-                self.link.speak(|engine, caller| engine.reply_error(caller, &id, &answer))?;
-                Err(Error::payload(&self.link.with(|engine| engine.rules().name(self.message)), error))
-            }
-        }
+        self.owed.respond(result.write_reply())
     }
 
     /// Answers with an error.
@@ -91,8 +81,7 @@ impl<R> Responder<R> {
     /// # Errors
     /// Why the session has ended, if it has.
     pub fn refuse(mut self, error: RpcError) -> Result<(), Error> {
-        let Some(id) = self.id.take() else { return Ok(()) };
-        self.link.speak(|engine, caller| engine.reply_error(caller, &id, &error))
+        self.owed.refuse(&error)
     }
 
     /// Answers with either.
@@ -111,13 +100,44 @@ impl<R> Responder<R> {
 
     /// Returns the context of the request: cancellation, progress, and calls back to the peer.
     pub fn context(&self) -> Context {
-        let (id, token) = (self.id.clone(), self.token.clone());
-        let (within, extension) = (self.within.clone(), self.extension.clone());
-        Context { link: self.link.clone(), id, token, within, extension }
+        let OwedReply { link, id, token, within, extension, .. } = &self.owed;
+        Context {
+            link: link.clone(),
+            id: id.clone(),
+            token: token.clone(),
+            within: within.clone(),
+            extension: extension.clone(),
+        }
     }
 }
 
-impl<R> Drop for Responder<R> {
+impl OwedReply {
+    fn respond(&mut self, written: Result<Written, serde_json::Error>) -> Result<(), Error> {
+        let Some(id) = self.id.take() else { return Ok(()) };
+        match written {
+            Ok(Written { message, text }) => self.link.speak(|engine, caller| {
+                let answered = engine.reply_with(caller, &id, message, &text);
+                if let Err(error @ Error::Mismatch { .. }) = &answered {
+                    // It is this side's mistake, and the peer still waits.
+                    engine.reply_error(caller, &id, &RpcError::internal_error(error.to_string()))?;
+                }
+                answered
+            }),
+            Err(error) => {
+                let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
+                self.link.speak(|engine, caller| engine.reply_error(caller, &id, &answer))?;
+                Err(Error::payload(&self.link.with(|engine| engine.rules().name(self.message)), error))
+            }
+        }
+    }
+
+    fn refuse(&mut self, error: &RpcError) -> Result<(), Error> {
+        let Some(id) = self.id.take() else { return Ok(()) };
+        self.link.speak(|engine, caller| engine.reply_error(caller, &id, error))
+    }
+}
+
+impl Drop for OwedReply {
     fn drop(&mut self) {
         if let Some(id) = self.id.take() {
             // If the session has ended, the error cannot be sent.
@@ -136,8 +156,8 @@ impl<R> fmt::Debug for Responder<R> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("Responder")
-            .field("message", &self.message)
-            .field("id", &self.id)
+            .field("message", &self.owed.message)
+            .field("id", &self.owed.id)
             .finish_non_exhaustive()
     }
 }

@@ -392,7 +392,7 @@ macro_rules! __incoming {
             ) -> impl ::std::future::Future<Output = ()> + ::std::marker::Send {
                 self.begin_handler(&handler);
                 let handler = ::std::sync::Arc::new(handler);
-                self.queue.serve(move |arrival| Self::dispatch(handler.clone(), arrival))
+                self.queue.serve(::std::boxed::Box::new(move |arrival| Self::dispatch(handler.clone(), arrival)))
             }
 
             /// Names the requests that need a capability, and whether a handler leaves them to their default methods.

@@ -30,7 +30,7 @@ fn start(command: Command, times: ShutdownTimes) -> (Script, u32) {
     let child = Child::builder(command).shutdown_times(times).spawn().unwrap();
     let id = child.id().unwrap();
     let script = Script::new();
-    tokio::spawn(child.run(script.endpoint()));
+    test_support::spawn(child.run(script.endpoint()));
     (script, id)
 }
 
@@ -220,7 +220,7 @@ async fn dropping_the_transport_leaves_no_process() {
         let child = Child::spawn(shell("trap '' TERM; echo ready; exec sleep 3600")).unwrap();
         let id = child.id().unwrap();
         let script = Script::new();
-        let running = tokio::spawn(child.run(script.endpoint()));
+        let running = test_support::spawn(child.run(script.endpoint()));
         script.until(|seen| seen.input == b"ready\n").await;
         running.abort();
         assert!(matches!(script.until_terminated().await, Outcome::Dropped));
@@ -253,7 +253,7 @@ async fn error_output_can_be_captured_by_the_line() {
             .spawn()
             .unwrap();
         let script = Script::new();
-        tokio::spawn(child.run(script.endpoint()));
+        test_support::spawn(child.run(script.endpoint()));
         exited(script.until_terminated().await);
         // All of it is delivered before the session is notified of its end.
         assert_eq!(*lines.lock().unwrap(), ["one", "two"]);
@@ -337,7 +337,7 @@ async fn dropping_the_transport_kills_what_the_child_has_started() {
     guarded(async {
         let child = Child::spawn(shell("sleep 3600 >/dev/null & echo $!; exec cat")).unwrap();
         let script = Script::new();
-        let running = tokio::spawn(child.run(script.endpoint()));
+        let running = test_support::spawn(child.run(script.endpoint()));
         let started = grandchild(&script).await;
         running.abort();
         assert!(matches!(script.until_terminated().await, Outcome::Dropped));
@@ -349,7 +349,7 @@ async fn dropping_the_transport_kills_what_the_child_has_started() {
 /// The environment of a child, as `NAME=value` lines.
 async fn environment(builder: mcp_runtime::transport::ChildBuilder) -> Vec<String> {
     let script = Script::new();
-    tokio::spawn(builder.shutdown_times(PATIENT).spawn().unwrap().run(script.endpoint()));
+    test_support::spawn(builder.shutdown_times(PATIENT).spawn().unwrap().run(script.endpoint()));
     exited(script.until_terminated().await);
     script.look(|seen| seen.text().lines().map(str::to_owned).collect())
 }

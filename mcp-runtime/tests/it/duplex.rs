@@ -16,8 +16,8 @@ use tokio::time::Instant;
 async fn lines_go_both_ways_and_both_sides_close() {
     let (left, right) = duplex();
     let (client, server) = (Script::new(), Script::echo());
-    tokio::spawn(left.run(client.endpoint()));
-    tokio::spawn(right.run(server.endpoint()));
+    test_support::spawn(left.run(client.endpoint()));
+    test_support::spawn(right.run(server.endpoint()));
     client.send("one");
     client.until(|seen| seen.input == b"one\n").await;
     client.send("two");
@@ -43,8 +43,8 @@ async fn more_than_the_connection_holds_goes_through_both_ways_at_once() {
             side.send(&line);
         }
     }
-    tokio::spawn(left.run(one.endpoint()));
-    tokio::spawn(right.run(other.endpoint()));
+    test_support::spawn(left.run(one.endpoint()));
+    test_support::spawn(right.run(other.endpoint()));
     for side in [&one, &other] {
         side.until(|seen| seen.input.len() == 200_000 && seen.confirmed == 200_000).await;
         side.finish();
@@ -60,8 +60,8 @@ async fn many_small_lines_travel_together() {
     for _ in 0..1000 {
         client.send("ping");
     }
-    tokio::spawn(left.run(client.endpoint()));
-    tokio::spawn(right.run(server.endpoint()));
+    test_support::spawn(left.run(client.endpoint()));
+    test_support::spawn(right.run(server.endpoint()));
     server.until(|seen| seen.input.len() == 5000).await;
     assert!(server.look(|seen| seen.pieces) < 10);
 }
@@ -74,7 +74,7 @@ async fn what_is_said_reaches_the_other_end_without_the_transport_s_task() {
     let mut once = async || std::future::poll_fn(|context| Poll::Ready(left.as_mut().poll(context))).await;
     assert!(once().await.is_pending());
     client.send("one");
-    tokio::spawn(right.run(server.endpoint()));
+    test_support::spawn(right.run(server.endpoint()));
     server.until(|seen| seen.input == b"one\n").await;
     // One that is said so soon after goes together with those that follow.
     client.send("two");
@@ -91,7 +91,7 @@ async fn a_dropped_end_is_the_end_of_the_stream() {
     let (left, right) = duplex();
     drop(left);
     let script = Script::new();
-    tokio::spawn(right.run(script.endpoint()));
+    test_support::spawn(right.run(script.endpoint()));
     script.until(|seen| matches!(seen.end, Some(End::Eof))).await;
     script.send("hello?");
     // Nothing can come in and nothing go out, so there is nothing to wait for.
@@ -106,11 +106,11 @@ async fn what_is_queued_is_read_before_the_end() {
     let (client, server) = (Script::new(), Script::new());
     client.send("last words");
     client.finish();
-    let running = tokio::spawn(left.run(client.endpoint()));
+    let running = test_support::spawn(left.run(client.endpoint()));
     client.until(|seen| seen.confirmed == 11).await;
     running.abort();
     assert!(running.await.unwrap_err().is_cancelled());
-    tokio::spawn(right.run(server.endpoint()));
+    test_support::spawn(right.run(server.endpoint()));
     server.until(|seen| seen.end.is_some()).await;
     assert_eq!(server.look(|seen| seen.text()), "last words\n");
 }
@@ -121,8 +121,8 @@ async fn late_input_is_taken_in_until_the_limit() {
     let (client, server) = (Script::new(), Script::new());
     let begin = Instant::now();
     let limits = Limits::new(Duration::from_secs(1), Duration::from_secs(10));
-    tokio::spawn(left.limits(limits).run(client.endpoint()));
-    tokio::spawn(right.run(server.endpoint()));
+    test_support::spawn(left.limits(limits).run(client.endpoint()));
+    test_support::spawn(right.run(server.endpoint()));
     client.finish();
     server.until(|seen| matches!(seen.end, Some(End::Eof))).await;
     tokio::time::sleep(Duration::from_secs(9)).await;
@@ -141,7 +141,7 @@ async fn a_peer_that_does_not_read_cannot_hold_up_the_end() {
     script.send(&"x".repeat(100));
     script.finish();
     let begin = Instant::now();
-    tokio::spawn(
+    test_support::spawn(
         left.limits(Limits::new(Duration::from_secs(3), Duration::from_secs(4))).run(script.endpoint()),
     );
     let Outcome::Failed(error) = script.until_terminated().await else { panic!("bytes were lost") };
@@ -157,7 +157,7 @@ async fn an_abandoned_session_waits_for_nothing() {
     script.send(&"x".repeat(100_000));
     script.send("more than is taken at once");
     let begin = Instant::now();
-    tokio::spawn(left.limits(Limits::NONE).run(script.endpoint()));
+    test_support::spawn(left.limits(Limits::NONE).run(script.endpoint()));
     script.until(|seen| seen.confirmed > 0).await;
     // The writer is blocked and has as much as it takes; it must hear of this all the same, also when it is closing.
     script.finish();
@@ -171,7 +171,7 @@ async fn an_abandoned_session_waits_for_nothing() {
 async fn a_transport_that_is_dropped_says_so() {
     let (left, _right) = duplex();
     let script = Script::new();
-    let running = tokio::spawn(left.run(script.endpoint()));
+    let running = test_support::spawn(left.run(script.endpoint()));
     tokio::task::yield_now().await;
     running.abort();
     assert!(matches!(script.until_terminated().await, Outcome::Dropped));
@@ -181,7 +181,7 @@ async fn a_transport_that_is_dropped_says_so() {
 async fn deadlines_are_kept_also_when_they_move() {
     let (left, _right) = duplex();
     let script = Script::new();
-    tokio::spawn(left.run(script.endpoint()));
+    test_support::spawn(left.run(script.endpoint()));
     let begin = Instant::now();
     let at = |seconds| Some((begin + Duration::from_secs(seconds)).into_std());
     let ticks = |script: &Script| {
@@ -243,7 +243,7 @@ async fn a_failing_writer_is_reported_and_the_reader_goes_on() {
     let script = Script::new();
     let (mut peer, reader) = tokio::io::duplex(100);
     let writer = Reluctant { interrupted: false, left: 4 };
-    tokio::spawn(ByteStream::from_parts(reader, writer).limits(Limits::NONE).run(script.endpoint()));
+    test_support::spawn(ByteStream::from_parts(reader, writer).limits(Limits::NONE).run(script.endpoint()));
     script.send("abc");
     script.until(|seen| seen.confirmed == 4).await;
     script.send("def");

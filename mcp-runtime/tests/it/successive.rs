@@ -26,7 +26,7 @@ fn divided(transport: impl Transport) -> Successive {
 /// A script that speaks over one end.
 fn speak(far: Duplex) -> Script {
     let script = Script::new();
-    tokio::spawn(far.run(script.endpoint()));
+    test_support::spawn(far.run(script.endpoint()));
     script
 }
 
@@ -43,7 +43,7 @@ async fn the_peer_begins_sessions_and_each_gets_its_messages() {
     let part = connection.begun().await.unwrap();
     assert_eq!(part.begins_with(), Some("hello"));
     let first = Script::echo();
-    tokio::spawn(part.run(first.endpoint()));
+    test_support::spawn(part.run(first.endpoint()));
     peer.until(|seen| seen.text() == lines(&[HELLO])).await;
 
     peer.send(OPEN);
@@ -56,7 +56,7 @@ async fn the_peer_begins_sessions_and_each_gets_its_messages() {
     peer.send(OPEN);
     tokio::time::sleep(Duration::from_secs(1)).await;
     let second = Script::echo();
-    tokio::spawn(part.run(second.endpoint()));
+    test_support::spawn(part.run(second.endpoint()));
     peer.until(|seen| seen.text() == lines(&[HELLO, OPEN, ASK, OPEN])).await;
     assert_eq!(first.look(|seen| seen.text()), lines(&[HELLO]), "after `ask` nothing begins a session");
 
@@ -78,9 +78,9 @@ async fn a_session_that_begins_at_once_loses_nothing_of_the_one_before() {
     let (first, second) = (connection.begun().await.unwrap(), connection.begun().await.unwrap());
     let (early, late) = (Script::echo(), Script::echo());
     // Whichever starts first.
-    tokio::spawn(second.run(late.endpoint()));
+    test_support::spawn(second.run(late.endpoint()));
     peer.until(|seen| seen.text() == lines(&[OPEN, HELLO])).await;
-    tokio::spawn(first.run(early.endpoint()));
+    test_support::spawn(first.run(early.endpoint()));
     peer.until(|seen| seen.text() == lines(&[OPEN, HELLO, HELLO])).await;
     assert!(matches!(early.until_terminated().await, Outcome::Closed));
     peer.finish();
@@ -93,7 +93,7 @@ async fn this_side_begins_sessions_and_the_one_before_is_silent() {
     let peer = speak(far);
     let mut connection = Successive::new(near);
     let first = Script::new();
-    tokio::spawn(connection.begin().run(first.endpoint()));
+    test_support::spawn(connection.begin().run(first.endpoint()));
     first.send(HELLO);
     peer.until(|seen| seen.text() == lines(&[HELLO])).await;
 
@@ -104,7 +104,7 @@ async fn this_side_begins_sessions_and_the_one_before_is_silent() {
     assert!(matches!(first.until_terminated().await, Outcome::Closed));
     let second = Script::new();
     peer.send(ASK);
-    tokio::spawn(part.run(second.endpoint()));
+    test_support::spawn(part.run(second.endpoint()));
     second.send(OPEN);
     peer.until(|seen| seen.text() == lines(&[HELLO, OPEN])).await;
     second.until(|seen| seen.text() == lines(&[ASK])).await;
@@ -152,7 +152,7 @@ async fn what_waits_for_a_session_is_limited() {
     let (near, far) = tokio::io::duplex(4096);
     let mut connection = divided(ByteStream::new(near));
     let (mut reader, mut writer) = tokio::io::split(far);
-    let written = tokio::spawn(async move {
+    let written = test_support::spawn(async move {
         let line = format!("\"{}\"\n", "x".repeat(1024 * 1024));
         while writer.write_all(line.as_bytes()).await.is_ok() {}
     });

@@ -65,7 +65,7 @@ fn is_session(path: &str, side: &str) -> bool {
 async fn exchanges_are_spans_within_the_span_of_their_session() {
     let recorder = Recorder::here();
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(Telling));
+    test_support::spawn(clerk.incoming().serve(Telling));
     assert_eq!(visitor.ask("fine".into()).await.unwrap(), "fine");
     visitor.ask("refuse".into()).await.unwrap_err();
     let late = visitor.ask("never".into()).timeout(Duration::from_millis(1)).await;
@@ -228,7 +228,7 @@ async fn a_subscriber_may_use_the_session() {
 async fn a_subscriber_gets_only_its_level() {
     let recorder = Recorder::at(tracing::Level::INFO);
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(Telling));
+    test_support::spawn(clerk.incoming().serve(Telling));
     visitor.ask("fine".into()).await.unwrap();
     let spans = recorder.spans(|_| true);
     assert!(spans.iter().all(|span| span.name == "session"), "{spans:?}");

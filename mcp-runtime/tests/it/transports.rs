@@ -14,8 +14,8 @@ const FRAMINGS: [Framing; 2] = [Framing::Lines, Framing::ContentLength];
 /// A session of each side says something, and both come to their end in order.
 async fn converse(near: impl Transport, far: impl Transport) {
     let (client, server) = (Script::new(), Script::echo());
-    tokio::spawn(near.run(client.endpoint()));
-    tokio::spawn(far.run(server.endpoint()));
+    test_support::spawn(near.run(client.endpoint()));
+    test_support::spawn(far.run(server.endpoint()));
     client.send("one");
     client.send("zw\u{f6}lf");
     client.until(|seen| seen.text() == "one\nzw\u{f6}lf\n").await;
@@ -72,7 +72,7 @@ async fn a_child_is_spoken_to_in_its_framing() {
     guarded(async {
         let child = Child::builder(Command::new("cat")).framing(Framing::ContentLength).spawn().unwrap();
         let script = Script::new();
-        tokio::spawn(child.run(script.endpoint()));
+        test_support::spawn(child.run(script.endpoint()));
         script.send("hello");
         script.until(|seen| seen.input == b"hello\n").await;
         script.finish();
@@ -90,7 +90,7 @@ async fn a_child_is_spoken_to_in_its_framing() {
             .spawn()
             .unwrap();
         let script = Script::new();
-        tokio::spawn(child.run(script.endpoint()));
+        test_support::spawn(child.run(script.endpoint()));
         script.send("hi");
         script.until(|seen| seen.input == b"ok\n").await;
         script.finish();
@@ -112,7 +112,7 @@ async fn the_standard_streams_are_spoken_to_in_their_framing() {
         let (output, screen) = UnixStream::pair().unwrap();
         let stdio = Stdio::from_files(input.into(), output.into()).framing(Framing::ContentLength);
         let script = Script::echo();
-        tokio::spawn(stdio.run(script.endpoint()));
+        test_support::spawn(stdio.run(script.endpoint()));
         std::io::Write::write_all(&mut keyboard, b"Content-Length: 2\r\n\r\n{}").unwrap();
         script.until(|seen| seen.input == b"{}\n").await;
         drop(keyboard);
@@ -130,7 +130,7 @@ async fn fed(pieces: impl IntoIterator<Item = &[u8]>, ends: bool) -> (Script, to
     let (near, mut peer) = duplex(1 << 16);
     let script = Script::new();
     let stream = ByteStream::new(near).framing(Framing::ContentLength).limits(Limits::NONE);
-    tokio::spawn(stream.run(script.endpoint()));
+    test_support::spawn(stream.run(script.endpoint()));
     for piece in pieces {
         peer.write_all(piece).await.unwrap();
         tokio::task::yield_now().await;
@@ -241,7 +241,7 @@ async fn a_session_without_jsonrpc_looks_on_the_wire_as_its_peers_expect() {
 
     guarded(async {
         let (near, far) = duplex(4096);
-        let peer = tokio::spawn(async move {
+        let peer = test_support::spawn(async move {
             let (reader, mut writer) = tokio::io::split(far);
             let mut lines = tokio::io::AsyncBufReadExt::lines(tokio::io::BufReader::new(reader));
             let mut said = Vec::new();

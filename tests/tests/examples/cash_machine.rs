@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 /// A customer in front of a machine that runs in a task of its own: the PIN is 1234, the balance 100.
 fn machine() -> (Customer<Start>, JoinHandle<Result<u64, CashMachineError>>) {
     let (near, far) = duplex();
-    (Customer::new(near), tokio::spawn(run(Machine::new(far), "1234", 100)))
+    (Customer::new(near), test_support::spawn(run(Machine::new(far), "1234", 100)))
 }
 
 fn pin(pin: &str) -> Pin {

@@ -11,7 +11,7 @@ use mcp_runtime::transport::duplex;
 /// What the console shows for these lines, each line behind its prompt.
 async fn talk(lines: &[&str]) -> String {
     let (near, far) = duplex();
-    let server = tokio::spawn(serve(McpServer::new(far)));
+    let server = test_support::spawn(serve(McpServer::new(far)));
     let mut console = Console::new(near);
     let mut shown = Vec::new();
     for line in lines {

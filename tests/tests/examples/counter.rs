@@ -14,7 +14,7 @@ use tokio::task::JoinHandle;
 /// A teller whose counter runs in a task of its own.
 fn teller() -> (Teller<Start>, JoinHandle<Result<u64, CountingError>>) {
     let (near, far) = duplex();
-    (Teller::new(near), tokio::spawn(keep(Counter::new(far))))
+    (Teller::new(near), test_support::spawn(keep(Counter::new(far))))
 }
 
 fn apples() -> Opening {
@@ -48,7 +48,7 @@ async fn a_total_is_what_was_added_before_it() {
 #[tokio::test]
 async fn the_teller_opens_adds_twice_asks_and_stops() {
     let (near, far) = duplex();
-    let teller = tokio::spawn(count(Teller::new(near)));
+    let teller = test_support::spawn(count(Teller::new(near)));
     let (opening, counter) = Counter::new(far).recv_open().await.unwrap();
     assert_eq!(opening.name, "apples");
     let counter = counter.send_opened(Count::new(100)).await.unwrap();

@@ -24,7 +24,7 @@ struct Served {
 
 fn served(tool: Tool<Start>) -> Served {
     let (seen, closed) = unbounded_channel();
-    Served { exit: tokio::spawn(serve(tool, seen)), closed }
+    Served { exit: test_support::spawn(serve(tool, seen)), closed }
 }
 
 fn both() -> (Editor<Start>, Served) {

@@ -38,11 +38,11 @@ async fn started() -> Started {
     let seen = Arc::clone(&reports);
     let options =
         Options::default().on_report(move |report: &Report| seen.lock().unwrap().push(report.to_string()));
-    let exit = tokio::spawn(serve(LspServer::with_options(far, options)));
+    let exit = test_support::spawn(serve(LspServer::with_options(far, options)));
     let (_, editor) = LspClient::new(near).initialize(InitializeParams::default()).await.unwrap();
     let editor = editor.send_initialized(InitializedParams {}).await.unwrap();
     let (sender, shown) = unbounded_channel();
-    tokio::spawn(editor.incoming().serve(Screen(sender)));
+    test_support::spawn(editor.incoming().serve(Screen(sender)));
     Started { editor, shown, exit, reports }
 }
 

@@ -95,7 +95,7 @@ async fn a_thousand_calls_complete_once_each_while_a_process_is_replaced() {
         axum::Router::new().route("/mcp", axum::routing::post(Proxy::forward)).with_state(proxy.clone());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+    let serving = test_support::spawn(async move { axum::serve(listener, router).await });
 
     let program = Implementation::new("caller", "1");
     let connector = Connector::new(program, ClientCapabilities::new(), Nobody).era(Era::Requests);
@@ -105,7 +105,7 @@ async fn a_thousand_calls_complete_once_each_while_a_process_is_replaced() {
     let lanes: Vec<_> = (0..LANES)
         .map(|_| {
             let (client, middle) = (Arc::clone(&client), Arc::clone(&middle));
-            tokio::spawn(async move {
+            test_support::spawn(async move {
                 for call in 0..CALLS {
                     if call == CALLS / 3 {
                         middle.wait().await;

@@ -156,8 +156,8 @@ fn connect(desk: impl server::Handler) -> McpClient<Start> {
     let options = || Options::new().judge_payloads(true);
     let (near, far) = duplex();
     let server = McpServer::with_options(far, options());
-    tokio::spawn(server.incoming().serve(desk));
-    tokio::spawn(async move { server.ended().await });
+    test_support::spawn(server.incoming().serve(desk));
+    test_support::spawn(async move { server.ended().await });
     McpClient::with_options(near, options())
 }
 

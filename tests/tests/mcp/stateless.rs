@@ -128,14 +128,14 @@ fn connected() -> (McpClient<Start>, mpsc::UnboundedReceiver<LoggingMessageParam
     };
     let (near, far) = duplex();
     let server = McpServer::with_options(far, options());
-    tokio::spawn(async move {
-        let serving = tokio::spawn(server.incoming().serve(Desk));
+    test_support::spawn(async move {
+        let serving = test_support::spawn(server.incoming().serve(Desk));
         server.ended().await;
         serving.await.unwrap();
     });
     let client = McpClient::with_options(near, options());
     let (told, heard) = mpsc::unbounded_channel();
-    tokio::spawn(client.incoming().serve(Log(told)));
+    test_support::spawn(client.incoming().serve(Log(told)));
     (client, heard, reports)
 }
 
@@ -206,7 +206,7 @@ async fn a_subscription_is_one_long_request() {
 #[tokio::test]
 async fn a_request_of_another_revision_does_not_reach_a_handler() {
     let (wire, mut raw) = raw();
-    tokio::spawn(async move { McpServer::new(wire).incoming().serve(Desk).await });
+    test_support::spawn(async move { McpServer::new(wire).incoming().serve(Desk).await });
     for (method, version) in [("server/discover", "2025-11-25"), ("tools/call", "2027-01-01")] {
         let meta = json!({
             "io.modelcontextprotocol/protocolVersion": version,
@@ -230,7 +230,7 @@ async fn a_request_of_another_revision_does_not_reach_a_handler() {
 async fn a_request_that_does_not_declare_what_is_required_does_not_reach_a_handler() {
     let (wire, mut raw) = raw();
     let options = Options::new().require(["elicitation", "elicitation.url", "sampling"]);
-    tokio::spawn(async move { McpServer::with_options(wire, options).incoming().serve(Desk).await });
+    test_support::spawn(async move { McpServer::with_options(wire, options).incoming().serve(Desk).await });
     for (method, can, missing) in [
         ("server/discover", json!({}), json!({ "elicitation": { "url": {} }, "sampling": {} })),
         ("tools/call", json!({ "elicitation": {} }), json!({ "elicitation": { "url": {} }, "sampling": {} })),

@@ -122,7 +122,7 @@ fn meta(extensions: bool) -> RequestMeta {
 fn connect() -> McpClient<Start> {
     let (near, far) = duplex();
     let desk = Desk { name: Arc::default(), changed: Arc::default() };
-    tokio::spawn(async move { McpServer::new(far).incoming().serve(desk).await });
+    test_support::spawn(async move { McpServer::new(far).incoming().serve(desk).await });
     McpClient::new(near)
 }
 

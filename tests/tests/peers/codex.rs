@@ -91,7 +91,7 @@ async fn two_threads_with_two_turns_each() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let router = Router::new().route("/v1/responses", post(model));
-    let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    let serving = test_support::spawn(async move { axum::serve(listener, router).await.unwrap() });
 
     let home = Path::new(env!("CARGO_TARGET_TMPDIR")).join("codex");
     std::fs::create_dir_all(&home).unwrap();
@@ -116,7 +116,7 @@ async fn two_threads_with_two_turns_each() {
         let (_, client) = client.initialize(info).await.unwrap();
         let client = client.send_initialized().await.unwrap();
         let incoming = client.incoming();
-        tokio::spawn(async move { while incoming.next().await.is_some() {} });
+        test_support::spawn(async move { while incoming.next().await.is_some() {} });
         let conversation = async || {
             let (started, mut thread) = client.thread_start(json!({ "cwd": home })).await.unwrap();
             let id = &started["thread"]["id"];

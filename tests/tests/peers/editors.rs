@@ -205,7 +205,7 @@ pub(crate) async fn started(name: &str, language: &Language) -> Option<Running> 
     let (_, editor) = editor.initialize(params).await.unwrap();
     let editor = editor.send_initialized(InitializedParams {}).await.unwrap();
     let handler = Asked::default();
-    tokio::spawn(editor.incoming().serve(handler.clone()));
+    test_support::spawn(editor.incoming().serve(handler.clone()));
     Some(Running { editor, folder, reports, handler, pid })
 }
 

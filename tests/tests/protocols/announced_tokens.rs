@@ -94,7 +94,7 @@ async fn a_typed_tool_reports_and_says_the_same_alone() {
     let (near, far) = duplex();
     let (editor, tool) = (Editor::new(near), Tool::new(far));
     let queue = editor.incoming();
-    let serving = tokio::spawn(tool.incoming().serve(Finder));
+    let serving = test_support::spawn(tool.incoming().serve(Finder));
     let heard = Arc::new(Mutex::new(Vec::new()));
     let told = Arc::clone(&heard);
     let call = editor

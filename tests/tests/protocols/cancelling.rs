@@ -197,7 +197,7 @@ async fn a_handler_is_notified_of_the_cancel_and_replies() {
     let reports = Reports::default();
     let language = editing::Language::with_options(wire, reports.options());
     let started = Arc::new(Notify::new());
-    tokio::spawn(language.incoming().serve(Hovers(Arc::clone(&started))));
+    test_support::spawn(language.incoming().serve(Hovers(Arc::clone(&started))));
     for id in [1, 2] {
         editor.say(hover(id)).await;
         started.notified().await;

@@ -73,7 +73,7 @@ async fn so_are_those_of_the_side_that_ends_it_with_a_reply() {
     let questions = open.incoming();
     let mut ask = theirs.handle().ask(sheet()).send().await.unwrap();
     let Some(sheets::client::SheetIncoming::Ask(_, owed)) = in_time(questions.next()).await else { panic!() };
-    let releasing = tokio::spawn(open.release(sheet()).into_future());
+    let releasing = test_support::spawn(open.release(sheet()).into_future());
     let OpenNext::Release(_, theirs) = in_time(theirs.next()).await.unwrap() else { panic!() };
     theirs.send_released(json!("gone")).await.unwrap();
     assert!(matches!(in_time(&mut ask).await.unwrap_err(), Error::Closed));

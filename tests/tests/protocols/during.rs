@@ -88,7 +88,7 @@ async fn both_sides_agree_on_when_a_message_may_be_sent() {
     let (reports, patient) = (Reports::default(), Arc::new(Patient::default()));
     let guest: Guest<Start> = Guest::with_options(ours, reports.options());
     let waiter: Waiter<Start> = Waiter::with_options(theirs, reports.options());
-    let serving = tokio::spawn(waiter.incoming().serve(Arc::clone(&patient)));
+    let serving = test_support::spawn(waiter.incoming().serve(Arc::clone(&patient)));
     let queue = guest.incoming();
     let heard = async || match queue.next().await {
         Some(Incoming::LogMessage(params)) => params["data"].clone(),
@@ -99,20 +99,20 @@ async fn both_sides_agree_on_when_a_message_may_be_sent() {
     assert!(matches!(waiter.ask(json!({})).await, Err(Error::NotPermitted(_))));
 
     // A request that does not ask for log messages permits none, and one that does permits them next to it.
-    let plain = tokio::spawn(guest.handle().search(json!({"query": "tea"})));
+    let plain = test_support::spawn(guest.handle().search(json!({"query": "tea"})));
     patient.came.notified().await;
     assert_eq!(refused(waiter.send_log_message(log("not wanted")).await), OUTSIDE);
-    let first = tokio::spawn(guest.handle().search(logged()));
+    let first = test_support::spawn(guest.handle().search(logged()));
     patient.came.notified().await;
     waiter.send_log_message(log("one")).await.unwrap();
     assert_eq!(heard().await, "one");
-    let second = tokio::spawn(guest.handle().order(logged()));
+    let second = test_support::spawn(guest.handle().order(logged()));
     patient.came.notified().await;
     waiter.send_log_message(log("two")).await.unwrap();
     assert_eq!(heard().await, "two");
 
     // A request can be permitted in this way, too.
-    let asking = tokio::spawn(waiter.handle().ask(json!({})));
+    let asking = test_support::spawn(waiter.handle().ask(json!({})));
     let Some(Incoming::Ask(_, responder)) = queue.next().await else { panic!("nothing is asked") };
     responder.respond(&json!({})).unwrap();
     asking.await.unwrap().unwrap();
@@ -147,7 +147,7 @@ async fn a_message_at_a_wrong_time_is_reported_and_dropped() {
     let guest: Guest<Start> = Guest::with_options(wire, reports.options());
     let queue = guest.incoming();
     waiter.say(notification("notifications/message", &log("early"))).await;
-    let plain = tokio::spawn(guest.handle().order(json!({})));
+    let plain = test_support::spawn(guest.handle().order(json!({})));
     let id = next(&mut waiter, "shop/order").await;
     waiter.say(notification("notifications/message", &log("not wanted"))).await;
     // A request at a wrong time is refused.
@@ -157,7 +157,7 @@ async fn a_message_at_a_wrong_time_is_reported_and_dropped() {
     let answer = waiter.hear().await.unwrap();
     assert_eq!(answer["error"]["code"], -32600, "{answer}");
 
-    let call = tokio::spawn(guest.handle().search(logged()));
+    let call = test_support::spawn(guest.handle().search(logged()));
     let id = next(&mut waiter, "shop/search").await;
     waiter.say(notification("notifications/message", &log("in time"))).await;
     waiter.say(result(&id)).await;
@@ -233,7 +233,7 @@ async fn a_side_that_has_received_the_cancel_sends_no_more() {
     let waiter: Waiter<Start> = Waiter::new(wire);
     let seen = Arc::<Mutex<Vec<String>>>::default();
     let handler = Cancelled { waiter: waiter.handle(), seen: Arc::clone(&seen) };
-    let serving = tokio::spawn(waiter.incoming().serve(handler));
+    let serving = test_support::spawn(waiter.incoming().serve(handler));
     guest.say(request(1, "shop/search", &logged())).await;
     assert_eq!(guest.hear().await.unwrap()["params"], log("while it runs"));
     guest.say(notification("notifications/cancelled", &json!({"requestId": 1}))).await;

@@ -70,21 +70,21 @@ async fn one_task_receives_while_another_one_sends_on_both_sides() {
     let (_reader, own, _press, theirs) = following(near, far).await;
     let (stopping, telling) = (own.handle(), theirs.handle());
     // What crosses the step would be late, so everything is heard first.
-    let hearing = tokio::spawn(async move {
+    let hearing = test_support::spawn(async move {
         let mut own = own;
         for number in 0..100 {
             assert_eq!(own.recv_news().await.unwrap(), news(number));
         }
         own
     });
-    let asked = tokio::spawn(async move {
+    let asked = test_support::spawn(async move {
         let (_, theirs) = theirs.recv_forget().await.unwrap();
         theirs.send_forgotten().await.unwrap();
     });
     for number in 0..100 {
         telling.send_news(news(number)).await.unwrap();
     }
-    let hearing = tokio::spawn(heard(in_time(hearing).await.unwrap()));
+    let hearing = test_support::spawn(heard(in_time(hearing).await.unwrap()));
     tokio::task::yield_now().await;
     assert_eq!(stopping.permitted(), [messages::FORGET]);
     in_time(stopping.forget(place())).await.unwrap();
@@ -126,12 +126,12 @@ async fn what_crosses_a_step_is_late_and_the_value_learns_of_the_end() {
     let (wire, mut raw) = raw();
     let (options, mut reports) = reported();
     let reader = Reader::with_options(wire, options);
-    let watching = tokio::spawn(async move { (reader.watch(place()).await.unwrap().1, reader) });
+    let watching = test_support::spawn(async move { (reader.watch(place()).await.unwrap().1, reader) });
     let asked = in_time(raw.hear()).await.unwrap();
     raw.say(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} })).await;
     let (own, _reader) = in_time(watching).await.unwrap();
     let stopping = own.handle();
-    let hearing = tokio::spawn(heard(own));
+    let hearing = test_support::spawn(heard(own));
     let mut forgetting = stopping.forget(place());
     assert!(polled(&mut forgetting).is_pending());
     let asked = in_time(raw.hear()).await.unwrap();
@@ -154,12 +154,12 @@ async fn what_crosses_a_step_is_late_and_the_value_learns_of_the_end() {
 async fn a_step_that_no_task_waits_for_any_more_still_ends_the_sub_session() {
     let (wire, mut raw) = raw();
     let reader = Reader::new(wire);
-    let watching = tokio::spawn(async move { (reader.watch(place()).await.unwrap().1, reader) });
+    let watching = test_support::spawn(async move { (reader.watch(place()).await.unwrap().1, reader) });
     let asked = in_time(raw.hear()).await.unwrap();
     raw.say(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} })).await;
     let (own, reader) = in_time(watching).await.unwrap();
     let stopping = own.handle();
-    let hearing = tokio::spawn(heard(own));
+    let hearing = test_support::spawn(heard(own));
     let mut forgetting = stopping.forget(place());
     assert!(polled(&mut forgetting).is_pending());
     drop(forgetting);
@@ -168,7 +168,7 @@ async fn a_step_that_no_task_waits_for_any_more_still_ends_the_sub_session() {
     let (heard, over) = in_time(hearing).await.unwrap();
     assert!(heard.is_empty() && matches!(over, Error::Closed), "{heard:?} {over:?}");
     // The key is free again.
-    let watching = tokio::spawn(async move { reader.watch(place()).await.map(drop) });
+    let watching = test_support::spawn(async move { reader.watch(place()).await.map(drop) });
     let asked = in_time(raw.hear()).await.unwrap();
     raw.say(json!({ "jsonrpc": "2.0", "id": asked["id"], "result": {} })).await;
     in_time(watching).await.unwrap().unwrap();
@@ -178,7 +178,7 @@ async fn a_step_that_no_task_waits_for_any_more_still_ends_the_sub_session() {
 async fn a_notification_is_sent_while_the_value_waits_for_the_request_that_ends_it() {
     let (near, far) = duplex();
     let (editor, agent) = (turns::Editor::new(near), turns::Agent::new(far));
-    let working = tokio::spawn(async move {
+    let working = test_support::spawn(async move {
         let Some(turns::server::Incoming::Prompt(_, turn)) = agent.incoming().next().await else { panic!() };
         let (_, mut terminal) = turn.create(json!({ "sessionId": "a" })).await.unwrap();
         let releasing = terminal.handle();
@@ -186,7 +186,7 @@ async fn a_notification_is_sent_while_the_value_waits_for_the_request_that_ends_
         while output.len() < 100 {
             output.push(terminal.recv_output().await.unwrap()["text"].clone());
         }
-        let hearing = tokio::spawn(async move { terminal.recv_output().await.map(drop).unwrap_err() });
+        let hearing = test_support::spawn(async move { terminal.recv_output().await.map(drop).unwrap_err() });
         releasing.release(json!({ "sessionId": "a", "terminalId": "t" })).await.unwrap();
         assert!(matches!(in_time(hearing).await.unwrap(), Error::Closed));
         turn.send_stopped(json!("done")).await.unwrap();
@@ -198,7 +198,7 @@ async fn a_notification_is_sent_while_the_value_waits_for_the_request_that_ends_
     };
     let terminal = terminal.send_created(json!({ "terminalId": "t" })).await.unwrap();
     let printing = terminal.handle();
-    let released = tokio::spawn(async move {
+    let released = test_support::spawn(async move {
         let (_, terminal) = terminal.recv_release().await.unwrap();
         terminal.send_released().await.unwrap();
     });

@@ -46,7 +46,7 @@ async fn check(mut text: texts::server::Text<texts::Open>, mut now: Value) -> Va
 async fn an_answer_comes_from_the_text_that_precedes_the_question_on_the_wire() {
     let (wire, mut raw) = raw();
     let server = texts::Checker::new(wire);
-    let checking = tokio::spawn(async move {
+    let checking = test_support::spawn(async move {
         let Some(Incoming::Opened(opened, text)) = server.incoming().next().await else { panic!() };
         (check(text, opened["text"].clone()).await, server)
     });
@@ -67,7 +67,7 @@ async fn an_answer_comes_from_the_text_that_precedes_the_question_on_the_wire() 
 async fn questions_of_a_sub_session_run_side_by_side() {
     let (near, far) = duplex();
     let (editor, agent) = (turns::Editor::new(near), turns::Agent::new(far));
-    let working = tokio::spawn(async move {
+    let working = test_support::spawn(async move {
         let Some(turns::server::Incoming::Prompt(_, turn)) = agent.incoming().next().await else { panic!() };
         let asking = turn.handle();
         let (one, two) = tokio::join!(
@@ -106,7 +106,7 @@ async fn questions_of_a_sub_session_run_side_by_side() {
 async fn a_sub_session_of_a_sub_session_ends_with_it() {
     let (near, far) = duplex();
     let (editor, agent) = (turns::Editor::new(near), turns::Agent::new(far));
-    let working = tokio::spawn(async move {
+    let working = test_support::spawn(async move {
         let Some(turns::server::Incoming::Prompt(_, turn)) = agent.incoming().next().await else { panic!() };
         let (created, mut terminal) = turn.create(json!({ "sessionId": "a" })).await.unwrap();
         assert_eq!(created, json!({ "terminalId": "t" }));
@@ -226,7 +226,7 @@ async fn a_session_without_types_has_them_too() {
     text = not.session;
     let Event::Reply { id, result, .. } = in_time(text.next()).await.unwrap() else { panic!() };
     assert_eq!((id, result.as_str()), (asked, "\"what it is\""));
-    let formatted = tokio::spawn(async move { (format(&mut session).await, session) });
+    let formatted = test_support::spawn(async move { (format(&mut session).await, session) });
     let Event::Request { id, .. } = in_time(text.next()).await.unwrap() else { panic!() };
     text.respond(&id, &json!("edits")).await.unwrap();
     let (formatted, session) = in_time(formatted).await.unwrap();

@@ -73,7 +73,7 @@ async fn a_handler_starts_before_the_value_takes_what_came_later() {
     let (version, started, may_end) =
         (Arc::new(AtomicU64::new(0)), Arc::new(AtomicU64::new(0)), Arc::new(Notify::new()));
     let handler = Versions { version: version.clone(), started: started.clone(), may_end: may_end.clone() };
-    let serving = tokio::spawn(text.incoming().serve(handler));
+    let serving = test_support::spawn(text.incoming().serve(handler));
     for number in 1..=20 {
         raw.say(request(number, "text/hover", json!({ "uri": "a" }))).await;
         raw.say(notification("text/changed", json!({ "uri": "a", "version": number }))).await;
@@ -108,7 +108,7 @@ async fn what_waits_for_a_handler_at_the_end_of_the_sub_session_is_still_handled
     let text = opened(&server, &mut raw).await;
     let may_end = Arc::new(Notify::new());
     let handler = Versions { version: Arc::default(), started: Arc::default(), may_end: may_end.clone() };
-    let serving = tokio::spawn(text.incoming().serve(handler));
+    let serving = test_support::spawn(text.incoming().serve(handler));
     for id in 1..=3 {
         raw.say(request(id, "text/hover", json!({ "uri": "a" }))).await;
     }
@@ -185,7 +185,7 @@ async fn a_queue_ends_with_its_sub_session_and_other_texts_have_their_own() {
     their_first.send_problems(json!({ "uri": "a" })).await.unwrap();
     let Some(TextIncoming::Problems(problems)) = in_time(first_queue.next()).await else { panic!() };
     assert_eq!(problems["uri"], "a");
-    let waiting = tokio::spawn(async move { first_queue.next().await.is_none() });
+    let waiting = test_support::spawn(async move { first_queue.next().await.is_none() });
     first.send_closed(json!({ "uri": "a" })).await.unwrap();
     assert!(in_time(waiting).await.unwrap());
     let Some(TextIncoming::Problems(problems)) = in_time(second_queue.next()).await else { panic!() };
@@ -203,7 +203,7 @@ async fn a_request_that_no_handler_implements_is_not_found_and_one_without_a_que
     let (options, mut reports) = reported();
     let server = texts::Checker::with_options(wire, options);
     let text = opened(&server, &mut raw).await;
-    let serving = tokio::spawn(text.incoming().serve(Nothing));
+    let serving = test_support::spawn(text.incoming().serve(Nothing));
     let refused = in_time(raw.ask(request(1, "text/hover", json!({ "uri": "a" })))).await;
     assert_eq!(refused["error"]["code"], RpcError::METHOD_NOT_FOUND);
     serving.abort();
@@ -243,7 +243,7 @@ async fn a_handler_of_a_turn_runs_terminals_within_it() {
 
     let (near, far) = duplex();
     let (editor, agent) = (turns::Editor::new(near), turns::Agent::new(far));
-    let working = tokio::spawn(async move {
+    let working = test_support::spawn(async move {
         let Some(turns::server::Incoming::Prompt(_, turn)) = agent.incoming().next().await else { panic!() };
         let (_, mut terminal) = turn.create(json!({ "sessionId": "a" })).await.unwrap();
         terminal.recv_output().await.unwrap();
@@ -254,7 +254,7 @@ async fn a_handler_of_a_turn_runs_terminals_within_it() {
     });
     let turn = editor.send_prompt(json!({ "sessionId": "a" })).await.unwrap();
     let (ended, has_ended) = oneshot::channel();
-    let serving = tokio::spawn(turn.incoming().serve(Terminals { ended: Mutex::new(Some(ended)) }));
+    let serving = test_support::spawn(turn.incoming().serve(Terminals { ended: Mutex::new(Some(ended)) }));
     assert_eq!(in_time(turn.recv_stopped()).await.unwrap(), json!(1));
     in_time(has_ended).await.unwrap();
     in_time(serving).await.unwrap();
@@ -269,12 +269,12 @@ async fn what_a_handler_still_works_on_is_answered_before_the_session_closes() {
     let may_end = Arc::new(Notify::new());
     let started = Arc::new(AtomicU64::new(0));
     let handler = Versions { version: Arc::default(), started: started.clone(), may_end: may_end.clone() };
-    let serving = tokio::spawn(text.incoming().serve(handler));
+    let serving = test_support::spawn(text.incoming().serve(handler));
     raw.say(request(1, "text/hover", json!({ "uri": "a" }))).await;
     while started.load(Ordering::SeqCst) == 0 {
         tokio::task::yield_now().await;
     }
-    let closing = tokio::spawn(server.close());
+    let closing = test_support::spawn(server.close());
     may_end.notify_one();
     assert_eq!(in_time(raw.hear()).await.unwrap()["result"], 0);
     drop(raw);
@@ -308,9 +308,9 @@ async fn what_was_announced_and_no_handler_of_a_sub_session_implements_is_report
     for uri in ["a", "b"] {
         texts.push(editor.send_opened(json!({ "uri": uri })).await.unwrap());
         let Some(Incoming::Opened(_, text)) = in_time(incoming.next()).await else { panic!() };
-        tokio::spawn(text.incoming().serve(Hints));
+        test_support::spawn(text.incoming().serve(Hints));
         // The text stays open as long as its value.
-        tokio::spawn(async move { text.recv_closed().await });
+        test_support::spawn(async move { text.recv_closed().await });
     }
     // `format` was not announced, and something of `complete` is implemented.
     let report = in_time(reports.recv()).await.unwrap();

@@ -86,8 +86,8 @@ async fn both(capabilities: Value) -> Both {
         client.send_initialized(InitializedParams {}).await.unwrap()
     };
     let (server, client) = tokio::join!(server, client);
-    tokio::spawn(server.incoming().serve(Hovering));
-    tokio::spawn(client.incoming().serve(Agreeing));
+    test_support::spawn(server.incoming().serve(Hovering));
+    test_support::spawn(client.incoming().serve(Agreeing));
     Both { client, server, reports }
 }
 

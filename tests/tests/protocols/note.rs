@@ -64,9 +64,9 @@ async fn the_second_proposal_runs_in_two_tasks() {
     let (requests, mut notifications) = McpSession::new(near).split();
     let (answers, mut news) = McpServer::new(far).split();
 
-    let hearing = tokio::spawn(async move { notifications.recv_tools_list_changed().await });
-    let telling = tokio::spawn(async move { news.send_tools_list_changed().await.map(|()| news) });
-    let answering = tokio::spawn(async move {
+    let hearing = test_support::spawn(async move { notifications.recv_tools_list_changed().await });
+    let telling = test_support::spawn(async move { news.send_tools_list_changed().await.map(|()| news) });
+    let answering = test_support::spawn(async move {
         let answers = answers.recv_initialize().await?.send_initialize_result().await?;
         let answers = answers.recv_initialized().await?;
         let answers = answers.recv_tools_call().await?;

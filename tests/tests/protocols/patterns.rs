@@ -82,7 +82,7 @@ impl server::Handler for Echo {
 async fn a_handler_learns_the_method_and_the_peer_may_ask_too() {
     let (editor, tool) = active().await;
     let (told, mut heard) = mpsc::unbounded_channel();
-    let serving = tokio::spawn(tool.incoming().serve(Echo(told)));
+    let serving = test_support::spawn(tool.incoming().serve(Echo(told)));
     let asked = editor.incoming();
     editor.send_extension(WithMethod::new("$/a", None)).await.unwrap();
     assert_eq!(heard.recv().await.unwrap(), "$/a");

@@ -52,15 +52,15 @@ async fn each_channel_of_a_sub_session_is_a_value_for_a_task_of_its_own() {
     let (editor, builder) = active(near, far).await;
     let (own, theirs) = started(&editor, &builder, "a").await;
     let (mut logging, steering) = theirs.split();
-    let saying = tokio::spawn(async move {
+    let saying = test_support::spawn(async move {
         for number in 0..100 {
             logging.send_line(json!({ "build": "a", "line": number })).await.unwrap();
         }
         logging.send_finished(build("a")).await.unwrap();
     });
-    let steered = tokio::spawn(steered(steering));
+    let steered = test_support::spawn(steered(steering));
     let (mut logging, mut steering) = own.split();
-    let hearing = tokio::spawn(async move {
+    let hearing = test_support::spawn(async move {
         let mut lines = 0;
         loop {
             match logging.next().await.unwrap() {
@@ -142,7 +142,7 @@ async fn dropping_one_channel_abandons_the_sub_session_unless_it_can_go_on_witho
     // The value of the channel that has ended is gone with its last step.
     in_time(logging.recv_finished()).await.unwrap();
     steering.send_priority(build("a")).await.unwrap();
-    let detaching = tokio::spawn(steering.detach(build("a")));
+    let detaching = test_support::spawn(steering.detach(build("a")));
     let server::SteeringNext::Priority(_, their_steering) = in_time(their_steering.next()).await.unwrap()
     else {
         panic!()
@@ -169,7 +169,7 @@ async fn an_exchange_waits_for_whichever_channel_takes_it() {
     let (editor, builder) = active(near, far).await;
     let (own, theirs) = started(&editor, &builder, "a").await;
     let asking = theirs.handle();
-    let asked = tokio::spawn(asking.ask(build("a")));
+    let asked = test_support::spawn(asking.ask(build("a")));
     let (their_logging, their_steering) = theirs.split();
     let (logging, mut steering) = own.split();
     in_time(logging.readable()).await;
@@ -186,7 +186,7 @@ async fn an_exchange_waits_for_whichever_channel_takes_it() {
 async fn what_is_left_behind_in_one_channel_is_dropped_there() {
     let (wire, mut raw) = raw();
     let (options, mut reports) = reported();
-    let opening = tokio::spawn(Editor::with_options(wire, options).open());
+    let opening = test_support::spawn(Editor::with_options(wire, options).open());
     let opened = raw.hear().await.unwrap();
     raw.say(json!({ "jsonrpc": "2.0", "id": opened["id"], "result": {} })).await;
     let editor = in_time(opening).await.unwrap().unwrap();
@@ -242,7 +242,7 @@ async fn a_sub_session_that_starts_with_channels_is_opened_by_any_of_them() {
 #[tokio::test]
 async fn sides_that_open_one_sub_session_at_once_are_in_the_same_one() {
     let (wire, mut raw) = raw();
-    let opening = tokio::spawn(Editor::new(wire).open());
+    let opening = test_support::spawn(Editor::new(wire).open());
     let opened = raw.hear().await.unwrap();
     raw.say(json!({ "jsonrpc": "2.0", "id": opened["id"], "result": {} })).await;
     let editor = in_time(opening).await.unwrap().unwrap();

@@ -176,7 +176,7 @@ impl server::Handler for Counter {
 async fn a_session_carries_shapes() {
     let (near, far) = duplex();
     let shop = Shop::new(far);
-    let serving = tokio::spawn(async move { shop.incoming().serve(Counter).await });
+    let serving = test_support::spawn(async move { shop.incoming().serve(Counter).await });
     let buyer = Buyer::new(near);
     let mut pages = buyer.list_pages(None);
     let mut names = Vec::new();

@@ -21,7 +21,7 @@ async fn a_running_sub_session_finishes_after_its_choice_was_left() {
     let questions = answerer.incoming();
 
     let asking = asker.handle();
-    let first = tokio::spawn(async move { asking.ask(json!("before")).await });
+    let first = test_support::spawn(async move { asking.ask(json!("before")).await });
     let Some(serving::server::Incoming::Ask(question, owed)) = questions.next().await else { panic!() };
     assert_eq!(question, json!("before"));
 

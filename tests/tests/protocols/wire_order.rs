@@ -156,7 +156,7 @@ async fn what_is_there_goes_before_what_is_over() {
 async fn values_of_several_sessions_are_waited_for_together() {
     let ((wire, _silent), (other, mut raw)) = (raw(), raw());
     let (fan, mut other) = (Fan::new(wire), Fan::new(other));
-    let waiting = tokio::spawn(async move {
+    let waiting = test_support::spawn(async move {
         let readables: [&dyn Readable; 2] = [&fan, &other];
         let first = first_readable(&readables).await;
         (first, other.recv_news().await.unwrap())

@@ -75,7 +75,7 @@ fn attend(mut session: CheckedSession) -> Pin<Box<dyn Future<Output = ()> + Send
                 }
                 Event::Opened { id: Some(id), session: mut sub_session, .. } => {
                     sub_session.respond(&id, &json!(0)).await.unwrap();
-                    tokio::spawn(attend(sub_session));
+                    test_support::spawn(attend(sub_session));
                 }
                 _ => {}
             }
@@ -133,7 +133,7 @@ async fn no_chain_of_restrictions_conversions_and_sub_sessions_ever_widens() {
     let mut random = Random(42);
     for _ in 0..40 {
         let (mut caller, service) = connected().await;
-        let serving = tokio::spawn(attend(service));
+        let serving = test_support::spawn(attend(service));
         let mut left: Left = [true; NAMES.len()];
         for step in 0..6 {
             let topic = json!({ "topic": step });
@@ -244,7 +244,7 @@ async fn handlers_call_back_and_report_with_what_is_left() {
 async fn a_step_that_is_refused_gives_the_value_back() {
     let (mut caller, service) = connected().await;
     caller.restrict(&Capabilities::none());
-    let serving = tokio::spawn(attend(service));
+    let serving = test_support::spawn(attend(service));
     let caller: Caller<Active> = caller.try_into_typed().unwrap();
     let refused = caller.send_count(1).await;
     let Err(StepError::NotSent { error: Error::NotPermitted(_), session }) = refused else { panic!() };

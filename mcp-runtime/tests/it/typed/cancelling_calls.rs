@@ -12,7 +12,7 @@ use super::open;
 async fn calls_run_side_by_side_and_end_in_any_order() {
     let (visitor, clerk) = open().await;
     let incoming = clerk.incoming();
-    let answering = tokio::spawn(async move {
+    let answering = test_support::spawn(async move {
         let mut asked = Vec::new();
         while asked.len() < 3 {
             let Some(server::Incoming::Ask(question, responder)) = incoming.next().await else { panic!() };
@@ -78,7 +78,7 @@ async fn dropping_a_running_call_cancels_it() {
 #[tokio::test]
 async fn progress_comes_to_the_call_that_asked_for_it() {
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(Reporting));
+    test_support::spawn(clerk.incoming().serve(Reporting));
     let seen = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&seen);
     let look = visitor.look(Some(json!({"_meta": {"other": 1}}))).on_progress(move |progress| {

@@ -63,7 +63,7 @@ impl server::Handler for Maker {
 #[tokio::test]
 async fn a_call_gives_whichever_reply_came() {
     let (customer, workshop) = open(json!({})).await;
-    tokio::spawn(workshop.incoming().serve(Maker));
+    test_support::spawn(workshop.incoming().serve(Maker));
     let made = customer.make(Some(json!({"result": {"thing": 1}}))).await.unwrap();
     assert!(matches!(made, client::MakeReply::Made(thing) if thing == json!({"thing": 1})));
     let order = json!({"reply": "ticket", "result": {"ticket": "t1"}});
@@ -79,7 +79,7 @@ async fn a_call_gives_whichever_reply_came() {
 #[tokio::test]
 async fn two_requests_of_one_method_arrive_as_what_they_are() {
     let (customer, workshop) = open(json!({})).await;
-    tokio::spawn(workshop.incoming().serve(Maker));
+    test_support::spawn(workshop.incoming().serve(Maker));
     assert_eq!(customer.make_by_mould(json!({"mould": "round"})).await.unwrap(), "round");
     let error = customer.make_by_mould(json!({"result": 1})).await.unwrap_err();
     assert!(
@@ -141,7 +141,7 @@ async fn a_reply_that_would_be_read_as_another_becomes_an_error() {
 #[tokio::test]
 async fn a_gate_with_a_condition_is_for_the_payloads_that_fit_it() {
     let (customer, workshop) = open(json!({})).await;
-    tokio::spawn(workshop.incoming().serve(Maker));
+    test_support::spawn(workshop.incoming().serve(Maker));
     let made = customer.make(Some(json!({"mode": "calm"}))).await;
     assert!(matches!(made, Ok(client::MakeReply::Made(_))));
     let error = customer.make(Some(json!({"mode": "rush"}))).await.unwrap_err();
@@ -156,7 +156,7 @@ async fn a_gate_with_a_condition_is_for_the_payloads_that_fit_it() {
     );
 
     let (customer, workshop) = open(json!({"rush": {}})).await;
-    tokio::spawn(workshop.incoming().serve(Maker));
+    test_support::spawn(workshop.incoming().serve(Maker));
     let made = customer.make(Some(json!({"mode": "rush"}))).await;
     assert!(matches!(made, Ok(client::MakeReply::Made(_))));
 }
@@ -193,7 +193,7 @@ async fn a_capability_with_nothing_in_it_stands_for_its_default() {
         (json!({"approval": {"urgent": false}}), [false, false]),
     ] {
         let (customer, workshop) = open_as(can.clone(), json!({})).await;
-        tokio::spawn(customer.incoming().serve(Approver));
+        test_support::spawn(customer.incoming().serve(Approver));
         let none = can["approval"].is_null() || can["approval"] == false;
         for (mode, capability, may) in [("calm", calm, may[0]), ("urgent", urgent, may[1])] {
             match workshop.approve(json!({"mode": mode})).await {
@@ -229,7 +229,7 @@ async fn what_is_required_may_be_announced_by_default() {
     ] {
         let (here, there) = duplex();
         let options = Options::new().require([capabilities::APPROVAL_CALM]);
-        let workshop = tokio::spawn(async {
+        let workshop = test_support::spawn(async {
             let (_, workshop) = Workshop::with_options(there, options).recv_hello().await.unwrap();
             workshop.send_welcome(json!({WELCOME: {}})).await.unwrap()
         });
@@ -322,7 +322,7 @@ async fn against_raw() -> (Workshop<Door>, Raw, Arc<Mutex<Vec<String>>>) {
 #[tokio::test]
 async fn the_gate_of_what_comes_in_is_judged_by_its_payload() {
     let (workshop, mut raw, reports) = against_raw().await;
-    tokio::spawn(workshop.incoming().serve(Maker));
+    test_support::spawn(workshop.incoming().serve(Maker));
     let make =
         |id: u32, params: Value| json!({"jsonrpc": "2.0", "id": id, "method": "make", "params": params});
     assert_eq!(raw.ask(make(1, json!({"mode": "calm", "result": 3}))).await["result"], 3);

@@ -19,7 +19,7 @@ use super::raw::{raw, raw_with_room};
 async fn closing_fails_what_a_handle_still_runs() {
     let (visitor, _clerk) = open().await;
     let handle = visitor.handle();
-    let running = tokio::spawn(handle.ask("?".into()));
+    let running = test_support::spawn(handle.ask("?".into()));
     tokio::task::yield_now().await;
     drop(visitor.close());
     assert!(matches!(running.await.unwrap(), Err(Error::Closed)));
@@ -30,7 +30,7 @@ async fn closing_fails_what_a_handle_still_runs() {
 #[tokio::test]
 async fn closing_says_how_the_transport_ended() {
     let (visitor, clerk) = open().await;
-    let ended = tokio::spawn(async move {
+    let ended = test_support::spawn(async move {
         clerk.incoming().serve(Deaf).await;
         clerk.next().await
     });
@@ -73,7 +73,7 @@ async fn the_close_of_the_peer_is_returned_after_the_last_answer() {
     peer.hush().await;
     let (_, clerk) = clerk.recv_hello().await.unwrap();
     let clerk = clerk.send_welcome(json!({"long": "w".repeat(1000)})).await.unwrap();
-    let waiting = tokio::spawn(clerk.recv_ready());
+    let waiting = test_support::spawn(clerk.recv_ready());
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
@@ -109,7 +109,7 @@ async fn a_vanishing_peer_fails_every_call() {
 async fn a_peer_that_asks_and_closes_gets_its_answers_before_serve_returns() {
     let (wire, mut peer) = raw();
     let clerk = Clerk::new(wire);
-    let serving = tokio::spawn(async move {
+    let serving = test_support::spawn(async move {
         let queue = clerk.incoming();
         let (_, clerk) = clerk.recv_hello().await.unwrap();
         let clerk = clerk.send_welcome(json!({"capabilities":{"questions":1}})).await.unwrap();
@@ -156,7 +156,7 @@ impl server::Handler for PaginationError {
 #[tokio::test]
 async fn a_peer_that_is_gone_for_good_is_worked_for_no_longer() {
     let (visitor, clerk) = open().await;
-    let serving = tokio::spawn(clerk.incoming().serve(PaginationError));
+    let serving = test_support::spawn(clerk.incoming().serve(PaginationError));
     let mut call = std::pin::pin!(visitor.handle().look(None));
     let mut asking = std::pin::pin!(visitor.handle().ask("?".into()));
     tokio::select! {
@@ -174,7 +174,7 @@ async fn a_peer_that_has_said_everything_is_worked_for_as_long_as_the_settings_s
     let (wire, mut peer) = raw();
     let options = mcp_runtime::Options::new().answer_grace(std::time::Duration::from_secs(5));
     let clerk = Clerk::with_options(wire, options);
-    let serving = tokio::spawn(clerk.incoming().serve(PaginationError));
+    let serving = test_support::spawn(clerk.incoming().serve(PaginationError));
     let shaking = async {
         peer.ask(json!({"jsonrpc":"2.0","id":"a","method":"hello","params":{}})).await;
     };

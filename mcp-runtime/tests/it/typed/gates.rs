@@ -67,7 +67,7 @@ fn waiter() -> (Waiter<Start>, Raw, Reports) {
 #[tokio::test]
 async fn what_crosses_the_announcement_is_late_until_the_fence() {
     let (waiter, mut guest, reports) = waiter();
-    let serving = tokio::spawn(waiter.incoming().serve(Cellar));
+    let serving = test_support::spawn(waiter.incoming().serve(Cellar));
     guest.say(request(1, "shop/wine", json!({}))).await;
     assert_eq!(guest.hear().await.unwrap()["result"], "the last bottle");
     guest.say(request(2, "shop/offers", json!({}))).await;
@@ -102,7 +102,7 @@ async fn an_unannounced_capability_is_not_reported_as_unhandled() {
     let (waiter, mut guest, reports) = waiter();
     struct Nothing;
     impl server::Handler for Nothing {}
-    let _serving = tokio::spawn(waiter.incoming().serve(Nothing));
+    let _serving = test_support::spawn(waiter.incoming().serve(Nothing));
     guest.say(request(1, "shop/wine", json!({}))).await;
     assert_eq!(guest.hear().await.unwrap()["error"]["code"], -32601);
     assert_eq!(*reports.lock().unwrap(), [""; 0]);

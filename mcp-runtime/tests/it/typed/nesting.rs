@@ -73,8 +73,10 @@ async fn calls_nest_deeper_than_handlers_may_run_side_by_side() {
         let there = Deeper::new(own_handles.then(|| clerk.handle()));
         let here = Deeper::new(own_handles.then(|| visitor.handle()));
         let most = Arc::clone(&there.most);
-        let (serving_there, serving_here) =
-            (tokio::spawn(clerk.incoming().serve(there)), tokio::spawn(visitor.incoming().serve(here)));
+        let (serving_there, serving_here) = (
+            test_support::spawn(clerk.incoming().serve(there)),
+            test_support::spawn(visitor.incoming().serve(here)),
+        );
         // Where something waits for itself nothing can move but the clock, which then ends the test.
         let patient = Duration::from_secs(9);
         assert_eq!(visitor.ask("10".into()).timeout(patient).await.unwrap(), "true");
@@ -98,8 +100,8 @@ async fn calls_nest_deeper_than_handlers_may_run_side_by_side() {
 async fn calls_that_nest_without_end_are_refused_and_unwind() {
     let options = || Options::default().max_handlers(2).max_requests(20);
     let (visitor, clerk) = open_with(options(), options()).await;
-    tokio::spawn(clerk.incoming().serve(Deeper::<server::Handle>::new(None)));
-    tokio::spawn(visitor.incoming().serve(Deeper::<client::Handle>::new(None)));
+    test_support::spawn(clerk.incoming().serve(Deeper::<server::Handle>::new(None)));
+    test_support::spawn(visitor.incoming().serve(Deeper::<client::Handle>::new(None)));
     let error = visitor.ask("1000".into()).await.unwrap_err();
     assert!(matches!(&error, Error::Refused(error) if error.code == RpcError::BUSY), "{error}");
     assert_eq!(visitor.ask("5".into()).await.unwrap(), "true", "the session lives on");
@@ -131,9 +133,9 @@ impl client::Handler for Waiting {
 #[tokio::test(start_paused = true)]
 async fn what_waits_for_room_already_gets_it_when_a_handler_calls_back() {
     let (visitor, clerk) = open_with(Options::default(), Options::default().max_handlers(1)).await;
-    tokio::spawn(clerk.incoming().serve(Careful));
+    test_support::spawn(clerk.incoming().serve(Careful));
     let answered = Arc::new(Notify::new());
-    tokio::spawn(visitor.incoming().serve(Waiting(Arc::clone(&answered))));
+    test_support::spawn(visitor.incoming().serve(Waiting(Arc::clone(&answered))));
     // The second one is queued before the handler of the first one has called back.
     let first = visitor.ask("first".into()).timeout(Duration::from_secs(9)).send().await.unwrap();
     let second = visitor.ask("second".into()).timeout(Duration::from_secs(9)).send().await.unwrap();
@@ -173,7 +175,7 @@ async fn a_panic_is_an_error_reply_and_a_report_and_tells_no_secrets() {
             .reveal_panics(revealed)
             .on_report(move |report: &Report| seen.lock().unwrap().push(report.to_string()));
         let (visitor, clerk) = open_with(Options::default(), options).await;
-        tokio::spawn(clerk.incoming().serve(Panicking));
+        test_support::spawn(clerk.incoming().serve(Panicking));
         let Error::Refused(error) = visitor.ask("7".into()).await.unwrap_err() else { panic!() };
         let told = if revealed { ": the secret is 7" } else { "" };
         assert_eq!(error, RpcError::new(-32603, format!("the handler of the request panicked{told}")));
@@ -220,8 +222,8 @@ async fn a_client_that_closes_lets_its_handlers_finish() {
         let (visitor, clerk) = open_with(options, Options::default()).await;
         let (begun, go_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
         let handler = Patient { begun: Arc::clone(&begun), go_on: Arc::clone(&go_on) };
-        let serving = tokio::spawn(visitor.incoming().serve(handler));
-        let approving = tokio::spawn(clerk.handle().approve("?".into()));
+        let serving = test_support::spawn(visitor.incoming().serve(handler));
+        let approving = test_support::spawn(clerk.handle().approve("?".into()));
         begun.notified().await;
         let started = tokio::time::Instant::now();
         let closing = visitor.close();

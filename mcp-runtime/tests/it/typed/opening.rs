@@ -155,7 +155,7 @@ impl server::Handler for Digging {
 async fn it_hears_of_its_progress() {
     let (owner, gardener) = garden(Options::default());
     let (told, mut wanted) = mpsc::unbounded_channel();
-    tokio::spawn(gardener.incoming().serve(Digging(told)));
+    test_support::spawn(gardener.incoming().serve(Digging(told)));
     let seen = Arc::new(Mutex::new(Vec::new()));
     let notes = Arc::clone(&seen);
     let call = owner.dig(bed("a")).on_progress(move |progress| {

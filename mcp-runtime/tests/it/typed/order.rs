@@ -52,8 +52,8 @@ async fn a_call_returns_when_the_handlers_of_what_came_before_have_begun() {
         let (visitor, clerk) = open().await;
         let seen = Counts::default();
         // The task may be late, and counts from here on all the same.
-        let serving = tokio::spawn(visitor.incoming().serve(seen.clone()));
-        tokio::spawn(clerk.incoming().serve(Tells(200)));
+        let serving = test_support::spawn(visitor.incoming().serve(seen.clone()));
+        test_support::spawn(clerk.incoming().serve(Tells(200)));
         for round in 1..=3 {
             assert_eq!(visitor.ask("?".into()).await.unwrap(), "told");
             assert_eq!(seen.seen(), 200 * round);
@@ -96,7 +96,7 @@ async fn what_a_peer_said_before_it_went_away_is_handed_out() {
     for answered in [true, false].repeat(20) {
         let (visitor, mut raw) = against_raw(Options::default()).await;
         let seen = Counts::default();
-        tokio::spawn(visitor.incoming().serve(seen.clone()));
+        test_support::spawn(visitor.incoming().serve(seen.clone()));
         let question = visitor.ask("?".into());
         let says = async {
             if answered {
@@ -199,7 +199,7 @@ async fn a_dispatcher_that_nothing_polls_holds_replies_up_for_a_time_and_is_repo
 async fn a_handler_that_calls_has_its_reply_while_others_begin() {
     let (visitor, mut raw) = against_raw(Options::default()).await;
     let seen = Counts::default();
-    tokio::spawn(visitor.incoming().serve(Approves(seen.clone())));
+    test_support::spawn(visitor.incoming().serve(Approves(seen.clone())));
     raw.say(json!({"jsonrpc": "2.0", "id": 1, "method": "approve", "params": "?"})).await;
     // The reply to the handler's question stands behind changes, whose handlers ask as well.
     changes_and_answers(&mut raw, 3).await;
@@ -247,7 +247,7 @@ impl server::Handler for Text {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_question_is_answered_from_the_text_after_the_change_before_it() {
     let (visitor, clerk) = open_with(Options::default(), Options::default().max_incoming(10_000)).await;
-    tokio::spawn(clerk.incoming().serve(Text::default()));
+    test_support::spawn(clerk.incoming().serve(Text::default()));
     let mut questions = Vec::new();
     for version in 1..=1_000 {
         visitor.send_bell(version).await.unwrap();
@@ -263,7 +263,7 @@ async fn a_question_is_answered_from_the_text_after_the_change_before_it() {
 async fn a_step_is_taken_when_the_handlers_of_what_came_before_have_begun() {
     let (mut visitor, mut clerk) = open().await;
     let text = Text::default();
-    tokio::spawn(clerk.incoming().serve(text.clone()));
+    test_support::spawn(clerk.incoming().serve(text.clone()));
     let says = async {
         for version in 1..=300 {
             visitor.send_bell(version).await.unwrap();
@@ -302,7 +302,7 @@ async fn what_a_sub_session_was_sent_stands_in_its_queue_when_a_later_handler_st
     for round in 1..=50 {
         let (editor, mut agent, _) = editor();
         let document = opened(&editor, &mut agent).await;
-        tokio::spawn(editor.incoming().serve(Looks(Arc::new(Mutex::new(document)))));
+        test_support::spawn(editor.incoming().serve(Looks(Arc::new(Mutex::new(document)))));
         let mut lines = vec![notification("document/saved", uri()).to_string(); round];
         lines.push(request(7, "look", json!({})).to_string());
         agent.say_line(lines.join("\n").as_bytes()).await;
@@ -331,7 +331,7 @@ async fn of_a_child_that_tells_answers_and_exits_everything_is_handed_out() {
         let (_, visitor) = visitor.hello(json!({"capabilities": {"approval": {}}})).await.unwrap();
         let visitor = visitor.send_ready().await.unwrap();
         let seen = Counts::default();
-        tokio::spawn(visitor.incoming().serve(seen.clone()));
+        test_support::spawn(visitor.incoming().serve(seen.clone()));
         match visitor.ask("?".into()).await {
             Ok(_) => assert_eq!(seen.seen(), 200),
             Err(error) => assert_eq!(answer, ":", "{error}"),

@@ -35,7 +35,7 @@ impl server::Handler for Odd {
 #[tokio::test]
 async fn a_handler_that_fails_fails_its_request_only() {
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(Odd(Arc::default())));
+    test_support::spawn(clerk.incoming().serve(Odd(Arc::default())));
     let error = visitor.ask("panic".into()).await.unwrap_err();
     assert!(
         matches!(&error, Error::Refused(error) if error.code == -32603 && error.message.contains("panicked"))
@@ -51,7 +51,7 @@ async fn a_handler_that_fails_fails_its_request_only() {
 async fn notifications_keep_their_order_even_past_a_panic() {
     let (visitor, clerk) = open().await;
     let seen = Arc::default();
-    let serving = tokio::spawn(clerk.incoming().serve(Odd(Arc::clone(&seen))));
+    let serving = test_support::spawn(clerk.incoming().serve(Odd(Arc::clone(&seen))));
     for number in 0..6 {
         visitor.send_bell(number).await.unwrap();
     }
@@ -124,8 +124,8 @@ impl client::Handler for Asking {
 async fn handlers_call_back_ten_deep() {
     let (visitor, clerk) = open().await;
     let depth = Arc::new(AtomicUsize::new(0));
-    tokio::spawn(clerk.incoming().serve(Echoing(Arc::clone(&depth))));
-    tokio::spawn(visitor.incoming().serve(Asking { peer: visitor.handle() }));
+    test_support::spawn(clerk.incoming().serve(Echoing(Arc::clone(&depth))));
+    test_support::spawn(visitor.incoming().serve(Asking { peer: visitor.handle() }));
     assert_eq!(visitor.ask("10".into()).await.unwrap(), "true");
     assert_eq!(depth.load(Ordering::Relaxed), 11);
 }
@@ -155,8 +155,8 @@ async fn handlers_are_dropped_when_the_session_has_been_over_for_the_grace_perio
         let options = Options::default().close_grace(Duration::from_secs(3)).keep_handlers(keep);
         let (visitor, clerk) = open_with(Options::default(), options).await;
         let held = Arc::default();
-        let serving = tokio::spawn(clerk.incoming().serve(Holding(Arc::clone(&held))));
-        let asking: Vec<_> = (0..5).map(|_| tokio::spawn(visitor.handle().ask("?".into()))).collect();
+        let serving = test_support::spawn(clerk.incoming().serve(Holding(Arc::clone(&held))));
+        let asking: Vec<_> = (0..5).map(|_| test_support::spawn(visitor.handle().ask("?".into()))).collect();
         while held.load(Ordering::SeqCst) < 5 {
             tokio::task::yield_now().await;
         }
@@ -193,8 +193,8 @@ async fn handlers_run_side_by_side_up_to_the_bound() {
     let (visitor, clerk) = open_with(Options::default(), Options::default().max_handlers(2)).await;
     let bounded =
         Arc::new(Bounded { now: AtomicUsize::new(0), most: AtomicUsize::new(0), two: Barrier::new(2) });
-    tokio::spawn(clerk.incoming().serve(Arc::clone(&bounded)));
-    let looks: Vec<_> = (0..8).map(|_| tokio::spawn(visitor.handle().look(None))).collect();
+    test_support::spawn(clerk.incoming().serve(Arc::clone(&bounded)));
+    let looks: Vec<_> = (0..8).map(|_| test_support::spawn(visitor.handle().look(None))).collect();
     for look in looks {
         look.await.unwrap().unwrap();
     }

@@ -26,7 +26,7 @@ async fn each_half_takes_its_own_inputs() {
     keeper_ticks.send_tick(2).await.unwrap();
     assert_eq!((ticks.recv_tick().await.unwrap(), ticks.recv_tick().await.unwrap()), (1, 2));
     assert_eq!((notes.recv_hint().await.unwrap(), notes.recv_hint().await.unwrap()), (1, 2));
-    let listening = tokio::spawn(async move { ticks.recv_tick().await });
+    let listening = test_support::spawn(async move { ticks.recv_tick().await });
     notes.send_note("one".into()).await.unwrap();
     let server::NotesNext::Note(note, _keeper_notes) = keeper_notes.next().await.unwrap() else { panic!() };
     assert_eq!(note, "one");

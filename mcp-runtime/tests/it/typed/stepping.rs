@@ -14,7 +14,7 @@ use super::raw::raw;
 async fn a_whole_session() {
     let (mut visitor, mut clerk) = open().await;
     visitor.send_note("one".to_owned()).await.unwrap();
-    let counting = tokio::spawn(async move {
+    let counting = test_support::spawn(async move {
         let mut seen = Vec::new();
         loop {
             clerk = match clerk.next().await.unwrap() {
@@ -38,7 +38,7 @@ async fn a_whole_session() {
 async fn a_refused_handshake_is_undone() {
     let (here, there) = duplex();
     let (visitor, clerk) = (Visitor::new(here), Clerk::new(there));
-    let clerk = tokio::spawn(async move {
+    let clerk = test_support::spawn(async move {
         let (_, clerk) = clerk.recv_hello().await.unwrap();
         let clerk = clerk.refuse(RpcError::new(-1, "another time")).await.unwrap();
         let (params, clerk) = clerk.recv_hello().await.unwrap();
@@ -56,7 +56,7 @@ async fn a_refused_handshake_is_undone() {
 #[tokio::test]
 async fn a_refused_call_in_a_loop_leaves_the_value_where_it_was() {
     let (mut visitor, clerk) = open().await;
-    let clerk = tokio::spawn(async move {
+    let clerk = test_support::spawn(async move {
         let (_, clerk) = clerk.recv_count().await.unwrap();
         let clerk = clerk.refuse(RpcError::new(-1, "no")).await.unwrap();
         let (number, clerk) = clerk.recv_count().await.unwrap();
@@ -74,7 +74,7 @@ async fn a_dropped_exchange_leaves_a_debt_that_is_paid_before_the_next_step() {
         let mut count = Box::pin(visitor.count(1));
         assert!(futures_poll(&mut count).await.is_none());
     }
-    let clerk = tokio::spawn(async move {
+    let clerk = test_support::spawn(async move {
         let (first, clerk) = clerk.recv_count().await.unwrap();
         let clerk = clerk.send_counted(first * 100).await.unwrap();
         let (second, clerk) = clerk.recv_count().await.unwrap();
@@ -102,7 +102,7 @@ async fn params_that_do_not_decode_are_refused_and_the_value_waits_on() {
     let seen = Arc::clone(&reports);
     let options = Options::default().on_report(move |report| seen.lock().unwrap().push(report.to_string()));
     let clerk = Clerk::with_options(wire, options);
-    let clerk = tokio::spawn(async move {
+    let clerk = test_support::spawn(async move {
         let (_, clerk) = clerk.recv_hello().await.unwrap();
         let clerk = clerk.send_welcome(json!({})).await.unwrap();
         let clerk = clerk.recv_ready().await.unwrap();
@@ -136,7 +136,7 @@ async fn params_that_do_not_decode_are_refused_and_the_value_waits_on() {
 async fn a_result_of_another_type_ends_the_step_with_the_reason() {
     let (wire, mut peer) = raw();
     let visitor = Visitor::new(wire);
-    let peer = tokio::spawn(async move {
+    let peer = test_support::spawn(async move {
         peer.hear().await.unwrap();
         peer.say(json!({"jsonrpc":"2.0","id":0,"result":{}})).await;
         peer.hear().await.unwrap();
@@ -157,11 +157,11 @@ async fn a_result_of_another_type_ends_the_step_with_the_reason() {
 #[tokio::test]
 async fn another_branch_than_the_one_waited_for_is_an_error_and_not_a_wrong_value() {
     let (mut visitor, clerk) = open().await;
-    let counting = tokio::spawn(async move { visitor.count(1).await });
+    let counting = test_support::spawn(async move { visitor.count(1).await });
     assert!(matches!(clerk.recv_count().await, Ok((1, _))));
     assert!(counting.await.unwrap().is_err(), "the clerk was dropped");
     let (mut visitor, mut clerk) = open().await;
-    let counting = tokio::spawn(async move { visitor.count(1).await });
+    let counting = test_support::spawn(async move { visitor.count(1).await });
     let error = clerk.recv_note().await.unwrap_err();
     assert!(
         matches!(&error, Error::Unexpected { expected, got } if expected == "Note" && got == "Count"),

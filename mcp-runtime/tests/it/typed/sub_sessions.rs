@@ -232,7 +232,7 @@ async fn a_handler_attends_to_sub_sessions_for_as_long_as_they_live() {
     // One handler at a time; sub-sessions do not count.
     let (watcher, watched) = active_with(Options::default(), Options::default().max_handlers(1)).await;
     let (told, mut said) = mpsc::unbounded_channel();
-    tokio::spawn(watched.incoming().serve(Resources(told)));
+    test_support::spawn(watched.incoming().serve(Resources(told)));
     let mut open = Vec::new();
     for name in ["x", "y"] {
         let (_, mut subscription) = watcher.subscribe(uri(name)).await.unwrap();
@@ -260,7 +260,7 @@ impl server::Handler for Nothing {}
 #[tokio::test]
 async fn a_sub_session_that_no_handler_is_written_for_is_declined() {
     let (watcher, watched) = active().await;
-    tokio::spawn(watched.incoming().serve(Nothing));
+    test_support::spawn(watched.incoming().serve(Nothing));
     let error = watcher.handle().subscribe(uri("a")).await.unwrap_err();
     assert!(matches!(error, Error::Refused(error) if error.code == -32601));
 }
@@ -270,7 +270,7 @@ async fn the_end_of_the_session_ends_its_sub_sessions() {
     let (watcher, watched) = active().await;
     let incoming = watched.incoming();
     let (mut a, a_served) = both(&watcher, &incoming, "a").await;
-    let waiting = tokio::spawn(async move { a_served.recv_unsubscribe().await.map(drop) });
+    let waiting = test_support::spawn(async move { a_served.recv_unsubscribe().await.map(drop) });
     watcher.close().await.unwrap();
     assert!(matches!(a.recv_updated().await.unwrap_err(), Error::Closed));
     assert!(matches!(waiting.await.unwrap().unwrap_err(), Error::Disconnected { .. }));

@@ -60,7 +60,7 @@ async fn the_session_can_have_a_limit_for_all_calls_and_each_call_its_own() {
 #[tokio::test(start_paused = true)]
 async fn reports_put_the_end_off_until_the_most_that_a_call_may_take() {
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(Ticking));
+    test_support::spawn(clerk.incoming().serve(Ticking));
     let started = tokio::time::Instant::now();
     let call = visitor.look(None).timeout(SECOND * 2).reset_on_progress().max_timeout(SECOND * 10);
     let error = call.await.unwrap_err();
@@ -113,7 +113,7 @@ async fn a_call_that_is_sent_has_its_place_its_id_and_its_time() {
 #[tokio::test]
 async fn reports_can_be_taken_one_by_one() {
     let (visitor, clerk) = open().await;
-    tokio::spawn(clerk.incoming().serve(super::cancelling_calls::Reporting));
+    test_support::spawn(clerk.incoming().serve(super::cancelling_calls::Reporting));
     let mut look = visitor.look(None).with_progress().send().await.unwrap();
     let mut steps = Vec::new();
     while let Some(report) = look.progress().await {
@@ -194,7 +194,7 @@ async fn a_step_that_waits_for_its_turn_can_be_cancelled() {
     let mut soup = guest.cook("soup".into());
     let canceller = soup.canceller();
     // In a task of its own, so that nothing but the canceller wakes the step, which waits by then.
-    tokio::spawn(async move {
+    test_support::spawn(async move {
         tokio::time::sleep(SECOND).await;
         canceller.cancel().unwrap();
     });
@@ -383,7 +383,7 @@ async fn a_select_can_wait_for_an_input_without_taking_it() {
     let (guest, mut chef) = tokio::join!(guest.table(json!({})), seating);
     let (mut guest, served) = (guest.unwrap().1, Arc::new(Mutex::new(0)));
     let count = Arc::clone(&served);
-    let cooking = tokio::spawn(async move {
+    let cooking = test_support::spawn(async move {
         let mut bells = tokio::sync::mpsc::unbounded_channel::<()>();
         bells.0.send(()).unwrap();
         loop {

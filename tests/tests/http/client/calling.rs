@@ -19,7 +19,7 @@ async fn a_whole_session() {
         let mut host = TestServer::listening().await;
         let (session, reports) = ready(transport(&host.url())).await.unwrap();
         let incoming = session.incoming();
-        let serving = tokio::spawn(incoming.serve(Roots));
+        let serving = test_support::spawn(incoming.serve(Roots));
         assert_eq!(session.list_tools(None).await.unwrap().tools[0].name, "echo");
         // Any number at once; and what the server asks in the course of a call is answered.
         let (echo, ask, list) = tokio::join!(
@@ -325,7 +325,7 @@ async fn the_last_notification_before_the_end_is_delivered() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
+        let running = test_support::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
         fake::until(&mut seen, "tools/call").await;
         running.abort();
         let _ = running.await;
@@ -351,7 +351,7 @@ async fn a_session_that_is_let_go_of_is_deleted() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
+        let running = test_support::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
         fake::until(&mut seen, "tools/call").await;
         session.abort();
         fake::until(&mut seen, "DELETE").await;

@@ -45,7 +45,7 @@ async fn the_reply_to_a_cancelled_request_comes_on_its_connection() {
         let router = axum::Router::new().route("/mcp", server.method_router());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { server.serve(listener, router, std::future::pending()).await });
+        test_support::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
         let reports = Arc::new(Mutex::new(Vec::new()));
         let client = HttpClient::new(&format!("http://{address}/mcp")).unwrap();

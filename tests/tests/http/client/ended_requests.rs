@@ -83,7 +83,7 @@ async fn the_connection_of_a_cancelled_call_is_released() {
             let (server, mut seen, mut answers, _known) = holding(form).await;
             let (session, _) = ready(transport(&server.url())).await.unwrap();
             let handle = session.handle();
-            let running = tokio::spawn(async move { handle.call_tool(call("hold")).await.map(drop) });
+            let running = test_support::spawn(async move { handle.call_tool(call("hold")).await.map(drop) });
             let answer = answers.recv().await.unwrap();
             running.abort();
             until(&mut seen, "notifications/cancelled").await;
@@ -109,7 +109,7 @@ async fn a_stream_that_goes_on_behind_the_reply_is_let_go_of() {
         let (server, mut seen, mut answers, _known) = holding(Form::Stream).await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("hold")).await });
+        let running = test_support::spawn(async move { handle.call_tool(call("hold")).await });
         let answer = answers.recv().await.unwrap();
         until(&mut seen, "tools/call").await;
         let id = server.seen.lock().unwrap().last().unwrap().body["id"].clone();
@@ -140,7 +140,7 @@ async fn what_is_said_just_behind_the_reply_is_still_heard() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("x")).await });
+        let running = test_support::spawn(async move { handle.call_tool(call("x")).await });
         until(&mut seen, "tools/call").await;
         let id = server.seen.lock().unwrap().last().unwrap().body["id"].clone();
         let reply = json!({ "jsonrpc": "2.0", "id": id, "result": { "content": [] } });
@@ -182,7 +182,7 @@ async fn a_call_of_a_lost_session_fails_however_far_its_answer_is() {
             let client = HttpClient::new(&server.url()).unwrap().options(options);
             let (session, _) = ready(client).await.unwrap();
             let handle = session.handle();
-            let running = tokio::spawn(async move { handle.call_tool(call("hold")).await });
+            let running = test_support::spawn(async move { handle.call_tool(call("hold")).await });
             let answer = answers.recv().await.unwrap();
             known.send_replace("s1");
             assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "fine");
@@ -228,7 +228,7 @@ async fn a_call_that_learns_late_of_the_loss_is_made_once_more() {
         let client = HttpClient::new(&server.url()).unwrap().options(options);
         let (session, _) = ready(client).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("late")).await });
+        let running = test_support::spawn(async move { handle.call_tool(call("late")).await });
         until(&mut seen, "tools/call").await;
         session.call_tool(call("echo")).await.unwrap();
         tell.send_replace(true);
@@ -258,7 +258,7 @@ async fn an_answer_to_a_question_of_a_lost_session_is_not_given_to_the_next() {
         })
         .await;
         let (session, reports) = ready(transport(&server.url())).await.unwrap();
-        let serving = tokio::spawn(session.incoming().serve(super::Roots));
+        let serving = test_support::spawn(session.incoming().serve(super::Roots));
         let question = json!({ "jsonrpc": "2.0", "id": 0, "method": "roots/list" });
         say.send(format!("data: {question}\n\n")).unwrap();
         until(&mut seen, "POST").await;

@@ -228,7 +228,7 @@ async fn a_call_whose_stream_is_silent_hears_that_its_session_is_lost() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("x")).await });
+        let running = test_support::spawn(async move { handle.call_tool(call("x")).await });
         fake::until(&mut seen, "tools/call").await;
         assert_eq!(said(&session.call_tool(call("y")).await.unwrap()), "fine");
         let error = running.await.unwrap().unwrap_err();
@@ -368,7 +368,7 @@ async fn a_slow_long_call_does_not_delay_others() {
         // More than a session lets lie about unwritten.
         let long = call("long").with_argument("message", "x".repeat(1_900_000));
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(long).await.map(drop) });
+        let running = test_support::spawn(async move { handle.call_tool(long).await.map(drop) });
         fake::until(&mut seen, "tools/call").await;
         for _ in 0..10 {
             assert_eq!(said(&session.call_tool(call("short")).await.unwrap()), "fine");
@@ -435,11 +435,11 @@ async fn the_session_is_not_deleted_before_its_last_message_is_taken() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
+        let running = test_support::spawn(async move { handle.call_tool(call("x")).await.map(drop) });
         fake::until(&mut seen, "tools/call").await;
         running.abort();
         let _ = running.await;
-        let closing = tokio::spawn(session.close());
+        let closing = test_support::spawn(session.close());
         fake::until(&mut seen, "notifications/cancelled").await;
         // Others are served meanwhile, so there would be time enough.
         for _ in 0..50 {

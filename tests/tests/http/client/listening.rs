@@ -45,7 +45,7 @@ async fn hesitant(listening: u16, moment: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let router = axum::Router::new().route("/mcp", endpoint);
-    tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+    test_support::spawn(async move { axum::serve(listener, router).await.unwrap() });
     url
 }
 

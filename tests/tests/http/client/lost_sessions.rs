@@ -51,7 +51,7 @@ async fn calls_that_notice_at_the_same_time_share_it() {
         forget(&host).await;
         let calls = (0..20).map(|_| {
             let handle = session.handle();
-            tokio::spawn(async move {
+            test_support::spawn(async move {
                 handle.call_tool(call("echo")).await.map(|result| said(&result).to_owned())
             })
         });
@@ -75,7 +75,7 @@ async fn a_call_that_was_running_fails_and_does_not_hang() {
         let host = TestServer::listening_with(options, ListenOptions::default()).await;
         let (session, _) = ready(transport(&host.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("hold")).await });
+        let running = test_support::spawn(async move { handle.call_tool(call("hold")).await });
         while host.gates.holding.load(std::sync::atomic::Ordering::SeqCst) == 0 {
             tokio::task::yield_now().await;
         }
@@ -255,7 +255,7 @@ async fn the_new_session_has_ids_of_its_own_and_answers_of_the_lost_one_are_drop
             (mpsc::unbounded_channel(), mpsc::unbounded_channel());
         let may = Arc::new(Semaphore::new(0));
         let slow = Slow { begun, may: Arc::clone(&may), done };
-        tokio::spawn(session.incoming().serve(slow));
+        test_support::spawn(session.incoming().serve(slow));
         let (_, session) = session.initialize(super::initialize()).await.unwrap();
         let session = session.send_initialized().await.unwrap();
         // Somebody works on what the first session has asked.

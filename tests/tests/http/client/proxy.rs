@@ -23,11 +23,11 @@ impl Proxy {
         let connections = Arc::new(AtomicUsize::new(0));
         let open = Arc::new(Mutex::new(Vec::new()));
         let (count, kept) = (Arc::clone(&connections), Arc::clone(&open));
-        let accepting = tokio::spawn(async move {
+        let accepting = test_support::spawn(async move {
             loop {
                 let (mut near, _) = listener.accept().await.unwrap();
                 count.fetch_add(1, Ordering::SeqCst);
-                let passing = tokio::spawn(async move {
+                let passing = test_support::spawn(async move {
                     let mut far = TcpStream::connect(server).await.unwrap();
                     let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
                 });

@@ -29,7 +29,7 @@ async fn one_that_does_not_answer_ends_the_session_for_all_tasks() {
         let (session, _) = ready(client).await.unwrap();
         let calls = (0..5).map(|_| {
             let handle = session.handle();
-            tokio::spawn(async move { handle.call_tool(call("echo")).await })
+            test_support::spawn(async move { handle.call_tool(call("echo")).await })
         });
         for call in calls.collect::<Vec<_>>() {
             let error: McpError = call.await.unwrap().unwrap_err();
@@ -97,7 +97,7 @@ async fn one_that_asks_first_gets_its_answer() {
         .await;
         let (session, _) = ready(transport(&server.url())).await.unwrap();
         let handle = session.handle();
-        let running = tokio::spawn(async move { handle.call_tool(call("echo")).await });
+        let running = test_support::spawn(async move { handle.call_tool(call("echo")).await });
         until(&mut seen, "tools/call").await;
         let ask = |id: i64, method: &str| {
             let question = json!({ "jsonrpc": "2.0", "id": id, "method": method });

@@ -32,7 +32,7 @@ async fn a_session_goes_through_the_proxy_of_a_client_of_one_s_own() {
         let own = HttpConnections::build(own).unwrap();
         let client = HttpClient::with_connections(own.clone(), "http://mcp.invalid/mcp").unwrap();
         let (session, reports) = ready(client).await.unwrap();
-        tokio::spawn(session.incoming().serve(Roots));
+        test_support::spawn(session.incoming().serve(Roots));
         assert_eq!(said(&session.call_tool(call("echo")).await.unwrap()), "hello");
         assert_eq!(said(&session.call_tool(call("ask")).await.unwrap()), "2 roots");
         // Another session may share the client, and with it the connections.
@@ -66,7 +66,7 @@ async fn the_end_of_a_session_waits_for_its_deletion_so_long_and_no_longer() {
         let session = McpClient::with_options(client, options);
         let (_, session) = session.initialize(initialize()).await.unwrap();
         let session = session.send_initialized().await.unwrap();
-        let closing = tokio::spawn(session.close());
+        let closing = test_support::spawn(session.close());
         fake::until(&mut seen, "DELETE").await;
         // From here on everybody waits, and the clock goes on to when somebody does not.
         tokio::time::pause();
@@ -129,7 +129,7 @@ async fn a_protocol_that_begins_in_other_words_is_served_once_they_are_set() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let serving = notebooks.clone();
-        tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
+        test_support::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
 
         // What begins other protocols begins none here.
         let mut wire = Wire::over(tokio::net::TcpStream::connect(address).await.unwrap());

@@ -50,7 +50,7 @@ async fn follow(editor: &Editor<Active>, number: usize) {
     let handle = running.handle();
     let (mut logging, mut steering) = running.split();
     let (tell, mut lines) = unbounded_channel();
-    let logged = tokio::spawn(async move {
+    let logged = test_support::spawn(async move {
         loop {
             match logging.next().await.unwrap() {
                 LoggingNext::Line(line, next) => {
@@ -81,13 +81,13 @@ async fn the_channels_of_a_sub_session_go_side_by_side() {
                 let incoming = builder.incoming();
                 while let Some(Incoming::Start(params, build)) = incoming.next().await {
                     let build = build.send_started(json!({})).await.unwrap();
-                    tokio::spawn(run(build, params));
+                    test_support::spawn(run(build, params));
                 }
             });
         let router = axum::Router::new().route("/mcp", server.method_router());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        tokio::spawn(async move { server.serve(listener, router, std::future::pending()).await });
+        test_support::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
         let reports = Arc::new(Mutex::new(Vec::new()));
         let client = HttpClient::new(&format!("http://{address}/mcp")).unwrap();

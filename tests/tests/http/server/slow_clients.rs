@@ -278,7 +278,7 @@ async fn a_server_that_stops_begins_nothing_and_stops_in_time() {
         held.send(&Ask::post(call(1, "hold")).session(&id).text()).await;
         settle().await;
         let server = host.server.clone();
-        let stopping = tokio::spawn(async move { server.shutdown(Duration::from_secs(2)).await });
+        let stopping = test_support::spawn(async move { server.shutdown(Duration::from_secs(2)).await });
         settle().await;
         let refused = host.ask(&Ask::post(initialize(0))).await;
         assert_eq!((refused.head.status, refused.head.get("retry-after")), (503, Some("1")));

@@ -43,7 +43,7 @@ fn connected(transport: HttpClient) -> Peer {
         .on_report(move |report| kept.lock().unwrap().push(report.clone()));
     let client = McpClient::with_options(transport, options);
     let (told, log) = mpsc::unbounded_channel();
-    tokio::spawn(client.incoming().serve(Log(told)));
+    test_support::spawn(client.incoming().serve(Log(told)));
     Peer { client, log, reports }
 }
 

@@ -216,8 +216,9 @@ impl Host {
         let router = axum::Router::new().route("/mcp", server.method_router());
         let (stop, stopped) = oneshot::channel::<()>();
         let handle = server.clone();
-        let serving =
-            tokio::spawn(async move { handle.serve(listener, router, async { drop(stopped.await) }).await });
+        let serving = test_support::spawn(async move {
+            handle.serve(listener, router, async { drop(stopped.await) }).await
+        });
         Host { server, address, signals, told: heard, stop: Some(stop), serving }
     }
 

@@ -265,7 +265,7 @@ async fn what_runs_is_answered_when_the_server_stops() {
     wire.send(&call(1, "hold").text()).await;
     assert_eq!(host.told().await, "holding");
     let hold = host.signals.hold.clone();
-    let stopping = tokio::spawn(host.stop());
+    let stopping = test_support::spawn(host.stop());
     hold.add_permits(1);
     assert_eq!(wire.answer().await.head.status, 200);
     stopping.await.unwrap();
@@ -321,7 +321,7 @@ async fn one_endpoint_serves_clients_with_and_without_sessions() {
             mcp_2026_07_28::McpServer::new(transport).incoming().serve(Modern).await;
         } else {
             let session = mcp_2025_03_26::McpServer::new(transport);
-            let serving = tokio::spawn(session.incoming().serve(Legacy));
+            let serving = test_support::spawn(session.incoming().serve(Legacy));
             let Ok((_, session)) = session.recv_initialize().await else { return };
             let hello =
                 InitializeResult::new("2025-03-26", ServerCapabilities::new(), Implementation::new("a", "1"));
@@ -333,7 +333,8 @@ async fn one_endpoint_serves_clients_with_and_without_sessions() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let router = axum::Router::new().route("/mcp", server.method_router());
-    let serving = tokio::spawn(async move { server.serve(listener, router, std::future::pending()).await });
+    let serving =
+        test_support::spawn(async move { server.serve(listener, router, std::future::pending()).await });
 
     let modern = mcp_2026_07_28::McpClient::new(HttpClient::new(&url).unwrap());
     let capabilities = mcp_2026_07_28::types::ClientCapabilities::new();

@@ -9,7 +9,7 @@ use super::server;
 /// A raw client of a server that has just started.
 fn client() -> Raw {
     let (wire, client) = raw();
-    tokio::spawn(async move { server::server().unwrap().serve(wire).await });
+    test_support::spawn(async move { server::server().unwrap().serve(wire).await });
     client
 }
 
@@ -161,7 +161,7 @@ async fn what_is_no_message_begins_nothing_that_would_last() {
 async fn a_subscription_ends_with_what_the_client_says() {
     guarded(async {
         let (wire, mut client) = raw();
-        let serving = tokio::spawn(async move { server::server().unwrap().serve(wire).await });
+        let serving = test_support::spawn(async move { server::server().unwrap().serve(wire).await });
         let params = json!({ "notifications": { "toolsListChanged": true }, "_meta": meta() });
         let listen =
             json!({ "jsonrpc": "2.0", "id": "l", "method": "subscriptions/listen", "params": params });

@@ -20,7 +20,7 @@ type Connected = Result<Client<Ada>, ConnectError>;
 /// A client that connects to a raw server.
 fn connecting(connector: Connector<Ada>) -> (Raw, tokio::task::JoinHandle<Connected>) {
     let (wire, server) = raw();
-    (server, tokio::spawn(async move { connector.connect(wire).await }))
+    (server, test_support::spawn(async move { connector.connect(wire).await }))
 }
 
 fn error(id: &Value, code: i64, data: Value) -> Value {
@@ -184,7 +184,7 @@ async fn which_era_a_server_speaks_is_remembered_by_its_name() {
         let connector = connector();
         let (wires, mut servers): (VecDeque<Wire>, VecDeque<Raw>) = (0..3).map(|_| raw()).unzip();
         let remembering = connector.clone();
-        let client = tokio::spawn(async move {
+        let client = test_support::spawn(async move {
             let (mut wires, mut opened) = (wires, 0);
             expect_session(remembering.connect_to("old", opening(&mut wires, &mut opened)).await);
             assert_eq!(opened, 2, "a connection for each attempt");
@@ -207,7 +207,7 @@ async fn which_era_a_server_speaks_is_remembered_by_its_name() {
             .connect_to("old", || {
                 opened += 1;
                 let (near, far) = duplex();
-                tokio::spawn(async move {
+                test_support::spawn(async move {
                     mcp_protocols::mcp_2026_07_28::McpServer::new(far).incoming().serve(Modern).await;
                 });
                 Ok::<Duplex, Infallible>(near)
@@ -251,7 +251,7 @@ async fn over_http_a_client_connects_to_servers_of_both_eras() {
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let router = axum::Router::new().route("/mcp", server.method_router());
-        let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+        let serving = test_support::spawn(async move { axum::serve(listener, router).await });
         for (connector, version) in [
             (connector(), "2026-07-28"),
             (connector().era(Era::Handshake), "2025-11-25"),
@@ -310,7 +310,7 @@ async fn closing_cancels_the_subscriptions_first() {
                 listen["id"].clone()
             };
             let (_listening, id) = tokio::join!(listening, answering);
-            let closing = tokio::spawn(client.close());
+            let closing = test_support::spawn(client.close());
             let cancel = server.hear().await.expect("the subscription is cancelled before the connection ends");
             assert_eq!((&cancel["method"], &cancel["params"]["requestId"]), (&"notifications/cancelled".into(), &id));
             assert_eq!(server.hear().await, None);

@@ -32,7 +32,7 @@ const TALK: [&str; 6] = [
 /// A client of a server that has just started, in memory.
 async fn connected(era: Option<Era>) -> Client<Ada> {
     let (near, far) = duplex();
-    tokio::spawn(async move { server::server().unwrap().serve(far).await });
+    test_support::spawn(async move { server::server().unwrap().serve(far).await });
     let connector = match era {
         Some(era) => connector().era(era),
         None => connector().probe_within(Duration::from_secs(60)),

@@ -75,7 +75,7 @@ impl Peer {
                 seen.lock().unwrap().push_back(report.to_string());
             }
         });
-        tokio::spawn(serve(ByteStream::new(far).limits(Limits::NONE), options));
+        test_support::spawn(serve(ByteStream::new(far).limits(Limits::NONE), options));
         let (reader, writer) = split(near);
         let mut peer = Peer::new(reader, writer);
         peer.reports = Some(reports);

@@ -64,7 +64,7 @@ impl Player {
             .accept_any_version()
             .on_report(move |report| noted.lock().unwrap().push(report.clone()));
         let session = McpClient::with_options(transport, options);
-        tokio::spawn(session.incoming().serve(Script(Mutex::new(answers.into()))));
+        test_support::spawn(session.incoming().serve(Script(Mutex::new(answers.into()))));
         let (handle, subscriptions) = (session.handle(), HashMap::new());
         Player { handle, subscriptions, stage: Some(Stage::Uninit(session)), reports }
     }
@@ -91,7 +91,7 @@ impl Player {
                     call = call.on_progress(|_| ());
                 }
                 let canceller = call.canceller();
-                Running::Call(tokio::spawn(async move { call.await.map(drop) }), canceller)
+                Running::Call(test_support::spawn(async move { call.await.map(drop) }), canceller)
             }};
         }
         let (asks, needed) = (&self.handle, || params.clone().unwrap());
@@ -106,13 +106,13 @@ impl Player {
                 let (asks, params) = (asks.clone(), read::<ResourceParams>(needed()));
                 Running::Subscribe(
                     params.uri.clone(),
-                    tokio::spawn(async move { asks.subscribe(params).await }),
+                    test_support::spawn(async move { asks.subscribe(params).await }),
                 )
             }
             "resources/unsubscribe" => {
                 let params: ResourceParams = read(needed());
                 match self.subscriptions.remove(&params.uri) {
-                    Some(subscription) => Running::Unsubscribe(tokio::spawn(async move {
+                    Some(subscription) => Running::Unsubscribe(test_support::spawn(async move {
                         Ok(subscription.unsubscribe(params).await?)
                     })),
                     None => call!(asks.unsubscribe(params)),

@@ -92,7 +92,7 @@ async fn the_revision_that_governs_says_whether_batches_go() {
     guarded(async {
         for version in VERSIONS {
             let (client, server, reports) = active_in(version, everything()).await;
-            tokio::spawn(server.incoming().serve(Echo));
+            test_support::spawn(server.incoming().serve(Echo));
             let calls = ["a", "b", "c"].map(|name| client.call_tool(call(name)));
             let sent = batch(Vec::from(calls)).await;
             if version == "2025-03-26" {
@@ -122,7 +122,7 @@ async fn a_batch_is_answered_with_a_batch() {
         let (near, window) = tap(near);
         let client = mcp_2025_11_25::McpClient::with_options(near, Options::new().revisions(REVISIONS));
         let server = mcp_2025_11_25::McpServer::with_options(far, Options::new().revisions(REVISIONS));
-        tokio::spawn(server.incoming().serve(Echo));
+        test_support::spawn(server.incoming().serve(Echo));
         let serving = async {
             let (_, server) = server.recv_initialize().await.unwrap();
             let result = welcome("2025-03-26", &json!({ "tools": {} }));

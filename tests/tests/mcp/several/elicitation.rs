@@ -54,7 +54,7 @@ async fn asked(
 ) {
     let (client, server, reports) = active_in("2025-11-25", (client_can, everything().1)).await;
     let (told, heard) = mpsc::unbounded_channel();
-    tokio::spawn(client.incoming().serve(User(told)));
+    test_support::spawn(client.incoming().serve(User(told)));
     (client, server, reports, heard)
 }
 
@@ -163,7 +163,7 @@ async fn what_a_server_asks_in_another_mode_is_refused() {
             };
             let (client, ()) = tokio::join!(opening, answering);
             let (told, _heard) = mpsc::unbounded_channel();
-            let _serving = tokio::spawn(client.incoming().serve(User(told)));
+            let _serving = test_support::spawn(client.incoming().serve(User(told)));
             let ask = json!({ "jsonrpc": "2.0", "id": 7, "method": "elicitation/create", "params": params });
             server.say(&ask).await;
             let answer = server.hear().await.unwrap();
@@ -184,7 +184,7 @@ async fn in_the_revision_before_there_are_no_modes() {
         let can = (json!({ "elicitation": { "url": {} } }), everything().1);
         let (client, server, reports) = active_in("2025-06-18", can).await;
         let (told, _heard) = mpsc::unbounded_channel();
-        tokio::spawn(client.incoming().serve(User(told)));
+        test_support::spawn(client.incoming().serve(User(told)));
         assert_eq!(server.elicit(form("who").into()).await.unwrap().action, ElicitAction::Accept);
         let both = [capabilities::ELICITATION, capabilities::ELICITATION_FORM].into_iter().collect();
         assert_eq!(

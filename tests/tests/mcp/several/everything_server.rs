@@ -46,7 +46,7 @@ async fn session(version: &str) -> (McpClient<latest::Active>, mpsc::UnboundedRe
     let reports = Reports::default();
     let client = McpClient::with_options(child, reports.options());
     let (asked, heard) = mpsc::unbounded_channel();
-    tokio::spawn(client.incoming().serve(User(asked)));
+    test_support::spawn(client.incoming().serve(User(asked)));
     let (result, client) = client.initialize(hello(version, &everything().0)).await.unwrap();
     assert_eq!(result.protocol_version, version);
     (client.send_initialized().await.unwrap(), heard, reports)

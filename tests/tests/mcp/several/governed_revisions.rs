@@ -50,8 +50,8 @@ async fn what_a_revision_has_goes_and_what_it_does_not_have_is_refused() {
     guarded(async {
         for version in VERSIONS {
             let (client, server, reports) = active_in(version, everything()).await;
-            tokio::spawn(server.incoming().serve(Any));
-            tokio::spawn(client.incoming().serve(Any));
+            test_support::spawn(server.incoming().serve(Any));
+            test_support::spawn(client.incoming().serve(Any));
             assert_eq!(client.call_tool(call("echo")).await.unwrap().first_text(), Some("echo"));
             let asked = server.elicit(form().into()).await;
             let told = server.send_elicitation_complete(ElicitationCompleteParams::new("e")).await;
@@ -93,7 +93,7 @@ async fn the_gates_are_those_of_the_revision() {
     guarded(async {
         for version in VERSIONS {
             let (client, server, reports) = active_in(version, (json!({}), json!({}))).await;
-            tokio::spawn(server.incoming().serve(Any));
+            test_support::spawn(server.incoming().serve(Any));
             let completed = client.complete(completion()).await;
             if version == "2024-11-05" {
                 // The first revision has no capability for completions.
@@ -113,8 +113,8 @@ async fn asked_in(version: &str, can: &Value) -> (test_support::raw::Raw, Report
     let reports = Reports::default();
     let server = McpServer::with_options(wire, reports.options());
     let can = can.clone();
-    tokio::spawn(async move {
-        let serving = tokio::spawn(server.incoming().serve(Any));
+    test_support::spawn(async move {
+        let serving = test_support::spawn(server.incoming().serve(Any));
         let (params, server) = server.recv_initialize().await.unwrap();
         let version = negotiate_version(&VERSIONS, &params.protocol_version);
         let server = server.send_initialize_result(welcome(version, &can)).await.unwrap();

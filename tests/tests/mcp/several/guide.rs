@@ -13,7 +13,7 @@ use super::{active_in, everything, guarded, hello, welcome};
 async fn a_server_and_a_client_of_several_revisions() {
     guarded(async {
         let (near, far) = duplex();
-        let serving = tokio::spawn(async move { serve(far).await.unwrap() });
+        let serving = test_support::spawn(async move { serve(far).await.unwrap() });
         let transport = near;
         let client = McpClient::with_options(transport, Options::new().revisions(REVISIONS));
         let (result, _client) = client.initialize(hello("2025-06-18", &json!({}))).await.unwrap();
@@ -70,7 +70,7 @@ async fn run(
 #[tokio::test]
 async fn a_task() -> Result<(), McpError> {
     let (client, server, _) = active_in("2025-11-25", everything()).await;
-    tokio::spawn(server.incoming().serve(Tools));
+    test_support::spawn(server.incoming().serve(Tools));
     let params = CallToolParams::new("slow").task(TaskMetadata::new());
     let (created, mut task): (_, client::ServerTask<_>) = client.call_tool_as_task(params).await?;
     let status = task.recv_task_status().await?;
@@ -86,7 +86,7 @@ async fn a_task() -> Result<(), McpError> {
 #[tokio::test]
 async fn a_task_that_is_reported_on() -> Result<(), McpError> {
     let (client, server, _) = active_in("2025-11-25", everything()).await;
-    tokio::spawn(server.incoming().serve(Tools));
+    test_support::spawn(server.incoming().serve(Tools));
     let params = CallToolParams::new("slow").task(TaskMetadata::new());
     let asked = client.call_tool_as_task(params).on_progress(|report| println!("{}", report.progress));
     let (created, _task) = asked.await?;
@@ -97,7 +97,7 @@ async fn a_task_that_is_reported_on() -> Result<(), McpError> {
 #[tokio::test]
 async fn a_batch() -> Result<(), McpError> {
     let (client, server, _) = active_in("2025-03-26", everything()).await;
-    tokio::spawn(server.incoming().serve(Tools));
+    test_support::spawn(server.incoming().serve(Tools));
     let [one, other] = ["one", "other"].map(CallToolParams::new);
     let (one, other) = batch((client.call_tool(one), client.call_tool(other))).await?;
     let (one, other) = (one.await?, other.await?);

@@ -82,7 +82,7 @@ impl Endpoint {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
         let serving = server.clone();
-        tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
+        test_support::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
         Endpoint { url, server, seen }
     }
 
@@ -98,7 +98,7 @@ impl Endpoint {
     ) -> McpClient<Active> {
         let transport = HttpClient::new(&self.url).unwrap();
         let client = McpClient::with_options(transport, options);
-        tokio::spawn(client.incoming().serve(user));
+        test_support::spawn(client.incoming().serve(user));
         let (result, client) = client.initialize(hello(version, &everything().0)).await.unwrap();
         assert_eq!(result.protocol_version, version);
         client.send_initialized().await.unwrap()
@@ -131,7 +131,7 @@ impl Endpoint {
 /// One session of the endpoint.
 async fn session(transport: HttpSession, handler: impl server::Handler) {
     let session = McpServer::with_options(transport, Options::new().revisions(REVISIONS));
-    let serving = tokio::spawn(session.incoming().serve(handler));
+    let serving = test_support::spawn(session.incoming().serve(handler));
     let (params, session) = session.recv_initialize().await.unwrap();
     let version = negotiate_version(&VERSIONS, &params.protocol_version);
     let session = session.send_initialize_result(welcome(version, &everything().1)).await.unwrap();
@@ -329,7 +329,9 @@ async fn calls_of_a_batch_that_is_lost_fail_one_by_one() {
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        tokio::spawn(async move { axum::serve(listener, axum::Router::new().route("/mcp", endpoint)).await });
+        test_support::spawn(async move {
+            axum::serve(listener, axum::Router::new().route("/mcp", endpoint)).await
+        });
         let transport = HttpClient::new(&url).unwrap();
         let client = McpClient::with_options(transport, Options::new().revisions(REVISIONS));
         let (_, client) = client.initialize(hello("2025-03-26", &json!({}))).await.unwrap();

@@ -108,7 +108,7 @@ async fn scene() -> Scene {
     let (client, server, reports) = active_in("2025-11-25", everything()).await;
     let (said, heard) = mpsc::unbounded_channel();
     let runner = Runner { done: watch::channel(false).0, cancelled: watch::channel(false).0, said };
-    tokio::spawn(server.incoming().serve(runner.clone()));
+    test_support::spawn(server.incoming().serve(runner.clone()));
     Scene { client, server, reports, runner, said: heard }
 }
 
@@ -152,7 +152,7 @@ async fn tasks_are_distinguished_by_their_ids() {
         }
         let fetching: Vec<_> = tasks
             .into_iter()
-            .map(|(id, task)| tokio::spawn(async move { task.task_result(named(id)).await.unwrap() }))
+            .map(|(id, task)| test_support::spawn(async move { task.task_result(named(id)).await.unwrap() }))
             .collect();
         runner.done.send_replace(true);
         for (id, fetched) in ["a", "b", "c"].into_iter().zip(fetching) {
@@ -174,7 +174,7 @@ async fn a_task_is_cancelled_while_its_result_is_waited_for() {
     guarded(async {
         let Scene { client, server: _server, reports, runner: _runner, said: _said } = scene().await;
         let (_, task) = client.call_tool_as_task(call_as_task("slow")).await.unwrap();
-        let fetching = tokio::spawn(task.task_result(named("slow")).into_future());
+        let fetching = test_support::spawn(task.task_result(named("slow")).into_future());
         // Any number of requests may run in parallel with the one that waits.
         assert_eq!(client.get_task(named("slow")).await.unwrap().status, TaskStatus::Working);
         let ended = client.cancel_task(named("slow")).await.unwrap();
@@ -237,7 +237,7 @@ async fn the_client_runs_tasks_too() {
     guarded(async {
         let Scene { client, server, reports, .. } = scene().await;
         let (told, mut heard) = mpsc::unbounded_channel();
-        tokio::spawn(client.incoming().serve(Asking(Arc::new(told))));
+        test_support::spawn(client.incoming().serve(Asking(Arc::new(told))));
         let params = form().task(TaskMetadata::new());
         let (created, mut task) = server.elicit_as_task(params.into()).await.unwrap();
         assert_eq!(created.task.task_id, "form");
@@ -307,7 +307,7 @@ impl server::Handler for Reporting {
 async fn reports_on_a_task_go_on_until_it_is_over() {
     guarded(async {
         let (client, server, reports) = active_in("2025-11-25", everything()).await;
-        tokio::spawn(server.incoming().serve(Reporting));
+        test_support::spawn(server.incoming().serve(Reporting));
         let (tell, mut told) = mpsc::unbounded_channel();
         let asked = client.call_tool_as_task(call_as_task("t")).on_progress(move |report: ProgressParams| {
             let _ = tell.send(report.progress);
@@ -394,7 +394,7 @@ const LONG: Duration = Duration::from_secs(60);
 async fn the_flow_of_the_guide_reports_nothing() {
     for reads in [false, true] {
         let (client, server, reports) = active_in("2025-11-25", everything()).await;
-        tokio::spawn(server.incoming().serve(Telling));
+        test_support::spawn(server.incoming().serve(Telling));
         assert_eq!(flow(&client, reads).await, [1.0, 2.0, 3.0]);
         tokio::time::sleep(LONG).await;
         assert_eq!(reports.take(), [""; 0], "reads: {reads}");
@@ -410,9 +410,9 @@ async fn statuses_that_a_value_leaves_unread_go_to_the_handler() {
         [(false, &[Working, InputRequired, Completed][..]), (true, &[InputRequired, Completed][..])]
     {
         let (client, server, reports) = active_in("2025-11-25", everything()).await;
-        tokio::spawn(server.incoming().serve(Telling));
+        test_support::spawn(server.incoming().serve(Telling));
         let (noted, mut notes) = mpsc::unbounded_channel();
-        tokio::spawn(client.incoming().serve(Noting(noted)));
+        test_support::spawn(client.incoming().serve(Noting(noted)));
         assert_eq!(flow(&client, reads).await, [1.0, 2.0, 3.0]);
         for status in left {
             assert_eq!(notes.recv().await.as_ref(), Some(status));
@@ -426,9 +426,9 @@ async fn statuses_that_a_value_leaves_unread_go_to_the_handler() {
 #[tokio::test(start_paused = true)]
 async fn statuses_of_a_value_that_was_dropped_are_for_the_handler() {
     let (client, server, reports) = active_in("2025-11-25", everything()).await;
-    tokio::spawn(server.incoming().serve(Telling));
+    test_support::spawn(server.incoming().serve(Telling));
     let (noted, mut notes) = mpsc::unbounded_channel();
-    tokio::spawn(client.incoming().serve(Noting(noted)));
+    test_support::spawn(client.incoming().serve(Noting(noted)));
     let (created, task): (_, client::ServerTask<Working>) =
         client.call_tool_as_task(call_as_task("t")).await.unwrap();
     drop(task);
@@ -441,7 +441,7 @@ async fn statuses_of_a_value_that_was_dropped_are_for_the_handler() {
 #[tokio::test(start_paused = true)]
 async fn a_status_is_dropped_where_neither_its_value_nor_incoming_is_there() {
     let (client, server, reports) = active_in("2025-11-25", everything()).await;
-    tokio::spawn(server.incoming().serve(Telling));
+    test_support::spawn(server.incoming().serve(Telling));
     let (_, task): (_, client::ServerTask<Working>) =
         client.call_tool_as_task(call_as_task("t")).await.unwrap();
     drop(task);

@@ -127,7 +127,7 @@ async fn a_task_is_played_over_several_connections() {
                     let TaskPayload::CallTool(result) = payload else { panic!("{payload:?}") };
                     assert_eq!(result.first_text(), Some("fast is done"));
                 } else {
-                    let fetching = tokio::spawn(task.task_result(named(id)).into_future());
+                    let fetching = test_support::spawn(task.task_result(named(id)).into_future());
                     let ended = client.cancel_task(named(id)).await.unwrap();
                     assert_eq!(ended.status, TaskStatus::Cancelled);
                     match fetching.await.unwrap().map_err(Error::from) {
@@ -242,12 +242,12 @@ async fn a_status_that_overtakes_the_word_that_there_is_a_task_stands_alone() {
         let reports = Reports::default();
         let client = McpClient::with_options(HttpClient::new(&server.url()).unwrap(), reports.options());
         let (tell, mut alone) = mpsc::unbounded_channel();
-        tokio::spawn(client.incoming().serve(Listening(tell)));
+        test_support::spawn(client.incoming().serve(Listening(tell)));
         let (_, client) = client.initialize(hello(VERSION, &everything().0)).await.unwrap();
         let client = client.send_initialized().await.unwrap();
         let handle = client.handle();
         let params = call_as_task("t");
-        let calling = tokio::spawn(async move { handle.call_tool_as_task(params).await.unwrap() });
+        let calling = test_support::spawn(async move { handle.call_tool_as_task(params).await.unwrap() });
         fake::until(&mut seen, "tools/call").await;
         unasked.send(status(TaskStatus::InputRequired)).unwrap();
         assert_eq!(alone.recv().await, Some(TaskStatus::InputRequired));

@@ -149,7 +149,7 @@ async fn a_handler_that_is_served_before_the_announcement_is_judged_by_that() {
     guarded(async {
         let found = Unhandled::default();
         let can = (json!({}), json!({ "tools": {} }));
-        let serve = |server: &McpServer<_>| drop(tokio::spawn(server.incoming().serve(Nothing)));
+        let serve = |server: &McpServer<_>| drop(test_support::spawn(server.incoming().serve(Nothing)));
         let (_client, _server) = begun(&can, &found, serve).await;
         assert_eq!(take(&found), [lacks("tools", &["tools/list", "tools/call"])]);
     })

@@ -71,8 +71,8 @@ async fn the_server_asks_inside_of_a_pending_call() {
             [(Some("because"), CallToolResult::text("because")), (None, CallToolResult::error(refused))]
         {
             let (client, server, watch) = active().await;
-            tokio::spawn(client.incoming().serve(Model::saying(says)));
-            tokio::spawn(server.incoming().serve(Tools));
+            test_support::spawn(client.incoming().serve(Model::saying(says)));
+            test_support::spawn(server.incoming().serve(Tools));
             let before = watch.brief().len();
             let result = client.call_tool(call("ask")).await.unwrap();
             assert_eq!(result, said);
@@ -98,7 +98,7 @@ async fn the_server_asks_inside_of_a_pending_call() {
 async fn progress_comes_before_the_result_and_only_on_request() {
     guarded(async {
         let (client, server, watch) = active().await;
-        tokio::spawn(server.incoming().serve(Tools));
+        test_support::spawn(server.incoming().serve(Tools));
         let seen = Arc::new(Mutex::new(Vec::new()));
         let notes = Arc::clone(&seen);
         let reported = client
@@ -198,7 +198,7 @@ async fn a_dropped_call_is_cancelled() {
 async fn what_the_server_refuses_is_an_error_of_that_call_alone() {
     guarded(async {
         let (client, server, watch) = active().await;
-        tokio::spawn(server.incoming().serve(Tools));
+        test_support::spawn(server.incoming().serve(Tools));
         let (refused, served) = tokio::join!(
             client.call_tool(call("none")),
             client.call_tool(call("echo").with_argument("message", "hi")),

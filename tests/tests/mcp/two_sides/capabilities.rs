@@ -25,7 +25,7 @@ fn missing<T: std::fmt::Debug>(outcome: Result<T, Error>) -> (Side, String) {
 async fn each_method_names_the_capability_that_it_needs() {
     guarded(async {
         let (client, server, watch) = active_with(json!({}), json!({ "tools": {}, "resources": {} })).await;
-        tokio::spawn(server.incoming().serve(Tools));
+        test_support::spawn(server.incoming().serve(Tools));
         let before = watch.brief();
         let uri = || ResourceParams::new("a:b");
         let prompt = GetPromptParams::new("p");

@@ -12,8 +12,8 @@ async fn the_client_closes() {
     guarded(async {
         let (client, server, watch) = active().await;
         let handle = client.handle();
-        let serving = tokio::spawn(server.incoming().serve(Tools));
-        let gone = tokio::spawn(async move {
+        let serving = test_support::spawn(server.incoming().serve(Tools));
+        let gone = test_support::spawn(async move {
             server.ended().await;
             server.close().await
         });
@@ -31,7 +31,7 @@ async fn the_client_closes() {
 async fn the_server_closes() {
     guarded(async {
         let (client, server, watch) = active().await;
-        let serving = tokio::spawn(client.incoming().serve(Model::saying(None)));
+        let serving = test_support::spawn(client.incoming().serve(Model::saying(None)));
         let (closed, ()) = tokio::join!(server.close(), async {
             client.ended().await;
             let late = client.ping().await;
@@ -113,8 +113,8 @@ async fn a_peer_that_vanishes_fails_every_call_with_the_reason() {
         let (client, server, watch) = active().await;
         let incoming = server.incoming();
         let handle = client.handle();
-        let elsewhere = tokio::spawn(handle.call_tool(call("elsewhere")));
-        let serving = tokio::spawn(client.incoming().serve(Model::saying(None)));
+        let elsewhere = test_support::spawn(handle.call_tool(call("elsewhere")));
+        let serving = test_support::spawn(client.incoming().serve(Model::saying(None)));
         let calls = async {
             tokio::join!(
                 client.call_tool(call("slow")),

@@ -116,7 +116,7 @@ async fn a_handle_is_judged_by_the_state_it_is_used_in() {
             other => panic!("{other:?}"),
         }
         assert_eq!(watch.brief(), [""; 0], "nothing was written");
-        let serving = tokio::spawn(async move {
+        let serving = test_support::spawn(async move {
             let (_, server) = server.recv_initialize().await.unwrap();
             let server = server.send_initialize_result(welcome(everything().1)).await.unwrap();
             let server = server.recv_initialized().await.unwrap();
@@ -142,7 +142,7 @@ async fn a_handle_is_judged_by_the_state_it_is_used_in() {
 async fn a_refused_handshake_is_tried_again() {
     guarded(async {
         let (client, server, watch) = pair();
-        let serving = tokio::spawn(async move {
+        let serving = test_support::spawn(async move {
             let (_, server) = server.recv_initialize().await.unwrap();
             let server: McpServer<Uninit> =
                 server.refuse(RpcError::new(-32602, "unsupported protocol version")).await.unwrap();
@@ -204,7 +204,7 @@ async fn the_log_comes_before_initialized_and_changes_right_after_it() {
         let (client, server, watch) = pair();
         let (tell, mut told) = mpsc::unbounded_channel();
         let model = Model { says: None, told: Mutex::new(Some(tell)) };
-        tokio::spawn(client.incoming().serve(model));
+        test_support::spawn(client.incoming().serve(model));
         let log = |text: &str| LoggingMessageParams::new(LoggingLevel::Info, text);
 
         let (offers, has) = everything();

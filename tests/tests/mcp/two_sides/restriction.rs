@@ -64,7 +64,7 @@ async fn no_chain_of_restrictions_ever_widens() {
         let offers = some(&mut random);
         guarded(async {
             let (client, server, watch) = active_with(json!({ "roots": {} }), offers.clone()).await;
-            let _serving = tokio::spawn(server.incoming().serve(Tools));
+            let _serving = test_support::spawn(server.incoming().serve(Tools));
             let mut handle = client.handle();
             let mut left = Capabilities::unknown();
             let full = handle.permitted();

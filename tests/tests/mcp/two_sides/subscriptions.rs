@@ -76,7 +76,7 @@ async fn a_subscription_is_a_value_of_its_own() {
         let (client, server, watched) = active_with(offers, can).await;
         let (changes, _) = watch::channel(0);
         let (told, mut said) = mpsc::unbounded_channel();
-        tokio::spawn(server.incoming().serve(Resources { changes: changes.clone(), told }));
+        test_support::spawn(server.incoming().serve(Resources { changes: changes.clone(), told }));
 
         let (mut a, mut b): (client::Subscription<Watched>, _) =
             (client.subscribe(uri("a")).await.unwrap(), client.subscribe(uri("b")).await.unwrap());
@@ -114,7 +114,7 @@ async fn what_no_subscription_names_stands_alone() {
         let (client, server, watched) = active_with(offers, can).await;
         let (told, mut said) = mpsc::unbounded_channel();
         let (changes, _) = watch::channel(0);
-        tokio::spawn(server.incoming().serve(Resources { changes, told }));
+        test_support::spawn(server.incoming().serve(Resources { changes, told }));
         let incoming = client.incoming();
         let subscription = client.subscribe(uri("folder")).await.unwrap();
         // A part of what is under watch has an address of its own.
@@ -144,7 +144,7 @@ async fn a_subscription_that_is_refused_or_dropped_is_over() {
         let (client, server, watched) = active_with(offers, can).await;
         let (told, mut said) = mpsc::unbounded_channel();
         let (changes, _) = watch::channel(0);
-        tokio::spawn(server.incoming().serve(Resources { changes: changes.clone(), told }));
+        test_support::spawn(server.incoming().serve(Resources { changes: changes.clone(), told }));
         let refused = client.subscribe(uri("secret")).await.unwrap_err();
         assert!(matches!(refused, Error::Refused(error) if error.code == -32002));
         drop(client.subscribe(uri("a")).await.unwrap());

@@ -33,7 +33,7 @@ impl Handler for Agent {
         // The client does not know this id before it has the reply.
         context.peer().send_update(SessionNotification::new(id.clone(), says("early"))).await.unwrap();
         let idle = conversation.send_new_session_response(NewSessionResponse::new(id.clone())).await.unwrap();
-        tokio::spawn(converse(id, idle));
+        test_support::spawn(converse(id, idle));
     }
 
     async fn load_session(&self, _: Context, params: LoadSessionRequest, mut loading: Conversation<Loading>) {
@@ -42,7 +42,7 @@ impl Handler for Agent {
             loading.send_update(SessionNotification::new(id.clone(), says(text))).await.unwrap();
         }
         let idle = loading.send_load_session_response(LoadSessionResponse::new()).await.unwrap();
-        tokio::spawn(converse(id, idle));
+        test_support::spawn(converse(id, idle));
     }
 
     async fn list_sessions(

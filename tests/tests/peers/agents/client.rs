@@ -34,7 +34,7 @@ async fn started(script: &str, reports: &Reports) -> (AcpClient<Initialized>, Ea
     let (welcome, client) = client.initialize(hello).await.unwrap();
     assert_eq!(welcome.protocol_version, ProtocolVersion::V1);
     let early = Early::default();
-    tokio::spawn(client.incoming().serve(early.clone()));
+    test_support::spawn(client.incoming().serve(early.clone()));
     (client, early)
 }
 
@@ -95,7 +95,7 @@ async fn finished(mut turn: Conversation<Turn>, option: &str) -> (Seen, Conversa
             }
             TurnNext::CreateTerminal(command, terminal, turn) => {
                 let id = format!("terminal-{}", seen.terminals.len());
-                seen.terminals.push(tokio::spawn(run(id, command, terminal)));
+                seen.terminals.push(test_support::spawn(run(id, command, terminal)));
                 turn
             }
             TurnNext::PromptResponse(response, idle) => {

@@ -43,7 +43,7 @@ async fn a_whole_session() {
     guarded(async {
         let (session, window, reports) = everything::start();
         let handler = ClientHandler::new();
-        let serving = tokio::spawn(session.incoming().serve(handler.clone()));
+        let serving = test_support::spawn(session.incoming().serve(handler.clone()));
 
         session.ping().await.unwrap();
         assert!(session.permits(messages::TOOLS_LIST).is_err());
@@ -104,7 +104,7 @@ async fn a_client_that_offers_nothing() {
     guarded(async {
         let (session, _window, reports) = everything::start();
         let handler = ClientHandler::new();
-        tokio::spawn(session.incoming().serve(handler.clone()));
+        test_support::spawn(session.incoming().serve(handler.clone()));
         let (_, session) = session.initialize(hello("2025-03-26", ClientCapabilities::new())).await.unwrap();
         let session = session.send_initialized().await.unwrap();
         handler.diary.until(1, |entry| *entry == Entry::ToolsChanged).await;

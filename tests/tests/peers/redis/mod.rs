@@ -80,7 +80,7 @@ impl TestServer {
         let router = axum::Router::new().route("/mcp", server.method_router()).layer(note);
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/mcp", listener.local_addr().unwrap());
-        let serving = tokio::spawn(async move { axum::serve(listener, router).await.unwrap() });
+        let serving = test_support::spawn(async move { axum::serve(listener, router).await.unwrap() });
         TestServer { server, url, seen, begun, serving }
     }
 

@@ -81,7 +81,7 @@ async fn serve(folder: &std::path::Path) -> Child {
     while !log.next_line().await.unwrap().expect("the server starts").contains("ready to accept connections")
     {
     }
-    tokio::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
+    test_support::spawn(async move { while let Ok(Some(_)) = log.next_line().await {} });
     server
 }
 

@@ -139,7 +139,8 @@ async fn over_http(clients: &[Client], between: Option<Cutter>) {
     });
     let router = axum::Router::new().route("/mcp", server.method_router()).layer(count);
     let serving = server.clone();
-    let serving = tokio::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
+    let serving =
+        test_support::spawn(async move { serving.serve(listener, router, std::future::pending()).await });
 
     let mut running = JoinSet::new();
     for client in clients.iter().copied() {
@@ -186,9 +187,13 @@ impl Cutter {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let cut = Arc::clone(&self.0);
-        tokio::spawn(async move {
+        test_support::spawn(async move {
             while let Ok((client, _)) = listener.accept().await {
-                tokio::spawn(carry(client, TcpStream::connect(server).await.unwrap(), Arc::clone(&cut)));
+                test_support::spawn(carry(
+                    client,
+                    TcpStream::connect(server).await.unwrap(),
+                    Arc::clone(&cut),
+                ));
             }
         });
         address
@@ -200,7 +205,7 @@ async fn carry(client: TcpStream, server: TcpStream, cut: Arc<AtomicBool>) {
     const REPORT: &[u8] = br#""progress":2"#;
     let (mut from_client, mut to_client) = client.into_split();
     let (mut from_server, mut to_server) = server.into_split();
-    let asking = tokio::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
+    let asking = test_support::spawn(async move { tokio::io::copy(&mut from_client, &mut to_server).await });
     let (mut said, mut carried) = (Vec::new(), 0);
     while from_server.read_buf(&mut said).await.is_ok_and(|read| read > 0) {
         let report = said.windows(REPORT.len()).position(|bytes| bytes == REPORT);

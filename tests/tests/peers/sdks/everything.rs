@@ -25,11 +25,12 @@ async fn a_session_in_each_revision() {
         let mut server = command.stderr(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut errors = BufReader::new(server.stderr.take().unwrap()).lines();
         while !errors.next_line().await.unwrap().expect("the server starts").contains("listening") {}
-        let draining = tokio::spawn(async move { while let Ok(Some(_)) = errors.next_line().await {} });
+        let draining =
+            test_support::spawn(async move { while let Ok(Some(_)) = errors.next_line().await {} });
         // What it says on the second stream, it says without end; the ends of sessions are what matters.
         let mut log = BufReader::new(server.stdout.take().unwrap()).lines();
         let (tell, mut closed) = tokio::sync::mpsc::unbounded_channel();
-        let watching = tokio::spawn(async move {
+        let watching = test_support::spawn(async move {
             while let Ok(Some(line)) = log.next_line().await {
                 if line.starts_with("Transport closed for session") && tell.send(()).is_err() {
                     return;

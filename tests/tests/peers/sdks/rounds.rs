@@ -83,7 +83,7 @@ async fn clients_of_other_sdks_and_our_server_over_http() {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let url = format!("http://{}/mcp", listener.local_addr().unwrap());
             let router = axum::Router::new().route("/mcp", server.method_router());
-            let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+            let serving = test_support::spawn(async move { axum::serve(listener, router).await });
             client.arg("http").arg(url);
             assert_eq!(seen_by(&mut client).await, all_of_it());
             serving.abort();

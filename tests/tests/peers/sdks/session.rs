@@ -54,7 +54,7 @@ pub(crate) async fn begin(
     let options: Options = reports.options().revisions(REVISIONS);
     let client = McpClient::with_options(transport, options);
     let (logs, logged) = mpsc::unbounded_channel();
-    tokio::spawn(client.incoming().serve(Human { logs }));
+    test_support::spawn(client.incoming().serve(Human { logs }));
     let can = ClientCapabilities::new()
         .sampling(SamplingCapability::new())
         .elicitation(ElicitationCapability::new());
