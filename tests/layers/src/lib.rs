@@ -7,6 +7,7 @@ use std::path::Path;
 
 use crate::graph::Graph;
 
+pub mod files;
 mod graph;
 mod source;
 #[cfg(test)]

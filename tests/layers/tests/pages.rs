@@ -1,22 +1,8 @@
 //! The files that the pages name are there.
 
 use std::fs;
-use std::path::{Path, PathBuf};
 
-/// The files of a folder, without what is built.
-fn files(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a folder of the project") {
-        let path = entry.expect("an entry of a folder").path();
-        let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default().to_owned();
-        if path.is_dir() {
-            if !name.starts_with('.') && !["target", "node_modules"].contains(&name.as_str()) {
-                files(&path, found);
-            }
-        } else {
-            found.push(path);
-        }
-    }
-}
+use layers::files;
 
 /// What stands between backticks and looks like the path of a source file; `NAME.session` stands for any.
 fn named(page: &str) -> impl Iterator<Item = &str> {
@@ -32,9 +18,7 @@ fn named(page: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn every_source_file_that_a_page_names_is_there() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let mut all = Vec::new();
-    files(&root, &mut all);
+    let all = files::of_the_project();
     let pages: Vec<_> = all.iter().filter(|file| file.extension().is_some_and(|end| end == "md")).collect();
     let mut count = 0;
     let mut missing = Vec::new();
