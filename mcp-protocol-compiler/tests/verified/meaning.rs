@@ -36,10 +36,13 @@ pub(crate) struct Asked {
     pub(crate) has_channels: bool,
     /// Sub-sessions can be opened within sub-sessions.
     pub(crate) nests: bool,
+    /// The oracle gets channels of sub-sessions as one group that are several in one of the bodies. It gets the groups of
+    /// all bodies together, for all of their states. So it does not see where a role leaves out one of these channels.
+    pub(crate) is_coarse: bool,
 }
 
 impl Asked {
-    fn new(parts: Vec<String>, whole: Option<String>, graphs: &[Graph; 2]) -> Asked {
+    fn new(parts: Vec<String>, whole: Option<String>, graphs: &[Graph; 2], is_coarse: bool) -> Asked {
         let has_cancels = parts.iter().any(|line| line.split(' ').nth(1) != Some("0"));
         let opens = |graph: &Graph| !graph.openings.is_empty();
         let nests = |graph: &Graph| graph.openings.iter().any(|(from, _, _)| *from >= graph.session);
@@ -51,6 +54,7 @@ impl Asked {
             has_sub_sessions: graphs.iter().any(opens),
             has_channels: graphs.iter().any(has_channels),
             nests: graphs.iter().any(nests),
+            is_coarse,
         }
     }
 
@@ -80,34 +84,55 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
         let (client, of_client) = client.table(of_client.clone(), closes, &mut messages);
         let (server, of_server) = server.table(of_server.clone(), closes, &mut messages);
         let settling = settling(&resolution, &messages);
-        // What opens sub-sessions in every state of a channel could as well run next to it, and belongs to none.
-        let apart = |event: &Event| {
-            let [client, server] = [&of_client.always, &of_server.always];
-            let is_so = |opened: &Opened| opened.get(event).copied();
-            is_so(client).or(is_so(server)).is_some()
-                && is_so(client) != Some(false)
-                && is_so(server) != Some(false)
-        };
-        let both = |ours: &Channels, others: &Channels| {
-            let mut channels: Channels = ours.iter().chain(others).cloned().collect();
-            channels.iter_mut().for_each(|channel| channel.retain(|event| !apart(event)));
-            together(channels)
-        };
-        let groups =
-            [both(&of_client.session, &of_server.session), both(&of_client.bodies, &of_server.bodies)];
+        let opened = [&of_client.opened, &of_server.opened];
+        let apart = Apart { opened, ever: false };
+        let groups = [
+            apart.groups(&of_client.session, &of_server.session),
+            apart.groups(&of_client.bodies, &of_server.bodies),
+        ];
+        let is_coarse = of_client.each_body.iter().any(|(opener, channels)| {
+            let of_server = of_server.each_body.get(opener);
+            let own = Apart { opened, ever: true }.groups(channels, of_server.unwrap_or(&Channels::new()));
+            // Together they are one group, and here they are several.
+            groups[1].iter().any(|group| own.iter().filter(|own| !own.is_disjoint(group)).count() > 1)
+        });
         let groups = groups.map(|groups| numbered(&groups, 1, &messages)).concat();
-        format!("{} {settling}{groups} {client} {server}", u8::from(wanted == Wanted::Dual))
+        (format!("{} {settling}{groups} {client} {server}", u8::from(wanted == Wanted::Dual)), is_coarse)
     };
     if is_one {
-        return Asked::new(vec![line(&whole, Closes::AsWritten)], None, &graphs);
+        let (line, is_coarse) = line(&whole, Closes::AsWritten);
+        return Asked::new(vec![line], None, &graphs, is_coarse);
     }
     let groups = groups(&client, &server);
     let is_unused = |group: &[Program; 2]| group.iter().any(|role| role.threads.is_empty());
     // Where both may close, neither has to send.
     let closes = |group| if is_unused(group) { Closes::Always } else { Closes::Never };
-    let parts = groups.iter().map(|group| line(group, closes(group))).collect();
-    let whole = groups.iter().any(is_unused).then(|| line(&whole, Closes::Never));
-    Asked::new(parts, whole, &graphs)
+    let parts = groups.iter().map(|group| line(group, closes(group)).0).collect();
+    let whole = groups.iter().any(is_unused).then(|| line(&whole, Closes::Never).0);
+    Asked::new(parts, whole, &graphs, false)
+}
+
+/// What opens sub-sessions in every state of a channel could as well run next to it, and belongs to none.
+struct Apart<'a> {
+    opened: [&'a Opened; 2],
+    /// Whether it is enough that it does from some state on.
+    ever: bool,
+}
+
+impl Apart<'_> {
+    fn is_so(&self, event: &Event) -> bool {
+        let is_so =
+            |opened: &Opened| opened.get(event).map(|(all, ever)| if self.ever { *ever } else { *all });
+        let [client, server] = self.opened.map(is_so);
+        client.or(server).is_some() && client != Some(false) && server != Some(false)
+    }
+
+    /// The channels of both roles, those as one that share messages.
+    fn groups(&self, ours: &Channels, others: &Channels) -> Channels {
+        let mut channels: Channels = ours.iter().chain(others).cloned().collect();
+        channels.iter_mut().for_each(|channel| channel.retain(|event| !self.is_so(event)));
+        together(channels)
+    }
 }
 
 /// Who may close.
@@ -277,8 +302,9 @@ impl Role<'_> {
         together(alone.filter(|said: &HashSet<Event>| !said.is_empty()).collect())
     }
 
-    /// What is opened in each state of each channel that has it, and always the same; and what is not.
-    fn always<'b>(&self, programs: impl Iterator<Item = &'b Program>) -> Opened {
+    /// What channels open: whether each that does so does it in each of its states, and always the same; and whether one
+    /// does.
+    fn opened<'b>(&self, programs: impl Iterator<Item = &'b Program>) -> Opened {
         let threads: HashSet<&Thread> = programs.flat_map(|program| &program.threads).collect();
         let mut opened = Opened::new();
         for thread in threads {
@@ -290,7 +316,10 @@ impl Role<'_> {
                 to_all.insert(to);
             }
             for (event, (from, to)) in places {
-                *opened.entry(event).or_insert(true) &= from.len() == graph.session && to.len() == 1;
+                let always = from.len() == graph.session && to.len() == 1;
+                let (all, ever) = opened.entry(event).or_insert((true, false));
+                *all &= always;
+                *ever |= always;
             }
         }
         opened
@@ -327,33 +356,64 @@ impl Role<'_> {
         let several =
             several.iter().fold(format!(" {}", several.len()), |text, number| format!("{text} {number}"));
         table = format!("{table}{steps}{of_session}{openings}{of_bodies}{both}{of_body}{several}");
-        // What is said before channels start side by side, and where there is one alone, belongs together.
-        let with_rest = |mut channels: Channels, in_body: bool| {
-            let openings = graph.openings.iter().filter(|(from, _, _)| (*from >= graph.session) == in_body);
-            let said = if in_body { &graph.bodies } else { &graph.edges };
-            let said = said.iter().chain(openings).map(|(_, event, _)| *event);
-            let rest = said.filter(|event| !channels.iter().any(|channel| channel.contains(event))).collect();
-            channels.push(rest);
-            channels
-        };
         let [session, bodies] = channels;
-        let (session, bodies) = (with_rest(session, false), with_rest(bodies, true));
-        let channels = RoleChannels { session, bodies, always: self.always(graph.states.iter()) };
+        let of_session: HashSet<usize> = (0..graph.session).collect();
+        let of_bodies: HashSet<usize> = (graph.session..graph.states.len()).collect();
+        let openers: HashSet<Event> = graph.openings.iter().map(|(_, event, _)| *event).collect();
+        let each_body = openers.into_iter().map(|opener| {
+            let states = graph.body(opener);
+            let programs = states.iter().map(|number| &graph.states[*number]);
+            (opener, graph.with_rest(self.channels(programs), &states))
+        });
+        let channels = RoleChannels {
+            session: graph.with_rest(session, &of_session),
+            bodies: graph.with_rest(bodies, &of_bodies),
+            each_body: each_body.collect(),
+            opened: self.opened(graph.states.iter()),
+        };
         (table, channels)
+    }
+}
+
+impl Graph {
+    /// The states of the sub-sessions that a message opens.
+    fn body(&self, opener: Event) -> HashSet<usize> {
+        let starts = self.openings.iter().filter(|(_, event, _)| *event == opener);
+        let mut waiting: Vec<usize> = starts.map(|(_, _, to)| *to).collect();
+        let mut states = HashSet::new();
+        while let Some(at) = waiting.pop() {
+            if states.insert(at) {
+                waiting.extend(self.bodies.iter().filter(|(from, _, _)| *from == at).map(|(_, _, to)| *to));
+            }
+        }
+        states
+    }
+
+    /// The channels that run in these states, and what is said before channels start side by side, and where there is one
+    /// alone: that belongs together.
+    fn with_rest(&self, mut channels: Channels, states: &HashSet<usize>) -> Channels {
+        let said = self.edges.iter().chain(&self.bodies).chain(&self.openings);
+        let said = said.filter(|(from, _, _)| states.contains(from)).map(|(_, event, _)| *event);
+        let rest = said.filter(|event| !channels.iter().any(|channel| channel.contains(event))).collect();
+        channels.push(rest);
+        channels
     }
 }
 
 /// What is said in each channel.
 type Channels = Vec<HashSet<Event>>;
 
-/// What the channels of a role open, and whether a channel does so in each of its states, and always the same.
-type Opened = HashMap<Event, bool>;
+/// What the channels of a role open: whether all of them that do so do it in each of their states, and always the same;
+/// and whether one does, perhaps from some state on.
+type Opened = HashMap<Event, (bool, bool)>;
 
 /// The channels of a role.
 struct RoleChannels {
     session: Channels,
     bodies: Channels,
-    always: Opened,
+    /// Those of the sub-sessions that each message opens.
+    each_body: HashMap<Event, Channels>,
+    opened: Opened,
 }
 
 /// The channels, those as one that share messages.
