@@ -22,7 +22,7 @@ fn every_protocol_of_the_project_means_what_its_text_says() {
             continue;
         }
         walked += 1;
-        for seed in budget("CHECKER_WALKS", 4) {
+        for seed in budget("CHECKER_WALKS", 2) {
             let mut random = Random::new(seed);
             // Long enough that some come behind the handshake.
             if let Err(what) = judge(&source, &mut random, &mut counts, 1, 120) {
@@ -32,5 +32,5 @@ fn every_protocol_of_the_project_means_what_its_text_says() {
     }
     println!("{walked} protocols, {counts:?}");
     assert!(walked >= 8, "only {walked} protocols were found");
-    assert!(counts.mistaken > 100 && counts.late > 5, "{counts:?}");
+    assert!(counts.mistaken > 50 && counts.late > 2, "{counts:?}");
 }

@@ -130,7 +130,7 @@ fn has_values(protocol: &Protocol) -> Result<(), TestCaseError> {
 
 #[test]
 fn what_is_accepted_has_values_and_becomes_code() {
-    let config = ProptestConfig { failure_persistence: None, cases: 600, ..ProptestConfig::default() };
+    let config = ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() };
     let accepted = Cell::new(0);
     let ran = TestRunner::new(config).run(&files(), |(base, text)| {
         let mut read = |path: &Path| -> io::Result<Vec<u8>> {

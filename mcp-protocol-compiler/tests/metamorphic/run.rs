@@ -109,7 +109,7 @@ fn protocols_of_the_project_mean_what_they_meant() {
     let mut counts = Counts::default();
     for (place, source) in (0..).zip(texts::shipped()) {
         let entry = source.entry.clone();
-        for seed in seeds(6).take(12) {
+        for seed in seeds(3).take(12) {
             let mut random = Random::new(seed * 1_000 + place);
             let source = Source { entry: entry.clone(), files: source.files.clone(), origin: source.origin };
             if let Err(what) = compare(source, &mut random, &mut counts) {
@@ -118,5 +118,5 @@ fn protocols_of_the_project_mean_what_they_meant() {
         }
     }
     println!("{counts:?}");
-    assert!(counts.texts[&Origin::Project].1 > 60 && counts.messages > 500, "{counts:?}");
+    assert!(counts.texts[&Origin::Project].1 > 30 && counts.messages > 250, "{counts:?}");
 }

@@ -17,14 +17,21 @@ impl Collected {
     /// # Errors
     /// If its sender breaks off.
     pub(super) async fn read(body: Body, limit: usize) -> Result<Collected, axum::Error> {
-        let (mut rest, mut read) = (body.into_data_stream(), Vec::new());
-        while let Some(piece) = rest.next().await {
-            read.extend_from_slice(&piece?);
-            if read.len() > limit {
-                return Ok(Collected::Long(read.into(), rest));
-            }
+        let mut rest = body.into_data_stream();
+        let Some(first) = rest.next().await.transpose()? else { return Ok(Collected::Whole(Bytes::new())) };
+        if first.len() > limit {
+            return Ok(Collected::Long(first, rest));
         }
-        Ok(Collected::Whole(read.into()))
+        // Most bodies come in one piece.
+        let Some(second) = rest.next().await.transpose()? else { return Ok(Collected::Whole(first)) };
+        let mut read = [first, second].concat();
+        while read.len() <= limit {
+            let Some(piece) = rest.next().await.transpose()? else {
+                return Ok(Collected::Whole(read.into()));
+            };
+            read.extend_from_slice(&piece);
+        }
+        Ok(Collected::Long(read.into(), rest))
     }
 
     /// What was read.

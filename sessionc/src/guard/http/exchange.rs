@@ -33,29 +33,24 @@ enum ContentKind {
 /// Answers a request of a client.
 pub(super) async fn handle(State(guarded): State<Arc<Guarded>>, request: Request<Body>) -> Response<Body> {
     let is_endpoint = guarded.upstream.is_endpoint(request.uri().path());
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     match parts.method {
         Method::POST if is_endpoint => post(guarded, parts, body).await,
         Method::GET if is_endpoint => get(guarded, parts, body).await,
         Method::DELETE if is_endpoint => delete(&guarded, parts, body).await,
         _ => {
-            let headers = end_to_end(&parts.headers);
-            pass(&guarded, parts, headers, body).await.unwrap_or_else(unreachable)
+            parts.headers = end_to_end(parts.headers);
+            pass(&guarded, parts, body).await.unwrap_or_else(unreachable)
         }
     }
 }
 
 /// Passes a request on, and its answer back, without judging them.
-async fn pass(
-    guarded: &Guarded,
-    mut parts: Parts,
-    headers: HeaderMap,
-    body: Body,
-) -> Result<Response<Body>, String> {
-    parts.headers = headers;
-    let mut response = guarded.upstream.send(Request::from_parts(parts, body)).await?;
-    *response.headers_mut() = end_to_end(response.headers());
-    Ok(response)
+async fn pass(guarded: &Guarded, parts: Parts, body: Body) -> Result<Response<Body>, String> {
+    let response = guarded.upstream.send(Request::from_parts(parts, body)).await?;
+    let (mut parts, body) = response.into_parts();
+    parts.headers = end_to_end(parts.headers);
+    Ok(Response::from_parts(parts, body))
 }
 
 fn unreachable(problem: String) -> Response<Body> {
@@ -69,7 +64,7 @@ fn unknown() -> Response<Body> {
 }
 
 /// A message of the client.
-async fn post(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body> {
+async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Body> {
     let collected = match Collected::read(body, guarded.limit).await {
         Ok(collected) => collected,
         // The client is gone, most likely.
@@ -89,8 +84,8 @@ async fn post(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body>
         Belongs::To { session, opens, stands_alone } => (session, opens, stands_alone),
         Belongs::Unknown if guarded.enforces() => return unknown(),
         Belongs::Unknown => {
-            let headers = end_to_end(&parts.headers);
-            return pass(&guarded, parts, headers, collected.into_body()).await.unwrap_or_else(unreachable);
+            parts.headers = end_to_end(parts.headers);
+            return pass(&guarded, parts, collected.into_body()).await.unwrap_or_else(unreachable);
         }
     };
     let is_compressed = parts.headers.contains_key(CONTENT_ENCODING);
@@ -106,12 +101,12 @@ async fn post(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body>
     let opens = opens && judgement.remarks.is_empty();
     let opening = opens.then(|| collected.beginning().to_vec());
     let asked = requests_in(collected.beginning());
-    let mut headers = readable(&parts.headers);
+    parts.headers = readable(parts.headers);
     let body = match judgement.forward {
         Forward::Nothing => return refused(judgement, stands_alone, problem.is_some()),
         Forward::Whole => collected.into_body(),
         Forward::Part(batch) => {
-            headers = without_length(headers);
+            parts.headers = without_length(parts.headers);
             Body::from(batch)
         }
     };
@@ -122,9 +117,9 @@ async fn post(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body>
         opening,
         errors: judgement.answers,
         uri: parts.uri.clone(),
-        headers: without_length(headers.clone()),
+        headers: without_length(parts.headers.clone()),
     };
-    let response = match pass(&guarded, parts, headers, body).await {
+    let response = match pass(&guarded, parts, body).await {
         Ok(response) => response,
         Err(problem) => return json(StatusCode::BAD_GATEWAY, reply.fail(&problem)),
     };
@@ -193,7 +188,7 @@ fn unreadable(reply: Reply, response: Response<Body>, problem: &str) -> Response
 }
 
 /// A stream of messages that the server sends of its own accord, or a stream that is resumed.
-async fn get(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body> {
+async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Body> {
     let belongs = match parts.headers.get(SESSION) {
         Some(id) => guarded.sessions.find(id.as_bytes()),
         None => match guarded.sessions.begin(b"") {
@@ -201,15 +196,15 @@ async fn get(guarded: Arc<Guarded>, parts: Parts, body: Body) -> Response<Body> 
             Err(problem) => return unreachable(problem.to_string()),
         },
     };
-    let mut headers = readable(&parts.headers);
+    parts.headers = readable(parts.headers);
     let Belongs::To { session, .. } = belongs else {
         if guarded.enforces() {
             return unknown();
         }
-        return pass(&guarded, parts, headers, body).await.unwrap_or_else(unreachable);
+        return pass(&guarded, parts, body).await.unwrap_or_else(unreachable);
     };
-    let uri = parts.uri.clone();
-    let response = match pass(&guarded, parts, headers.clone(), body).await {
+    let (uri, mut headers) = (parts.uri.clone(), parts.headers.clone());
+    let response = match pass(&guarded, parts, body).await {
         Ok(response) => response,
         Err(problem) => return unreachable(problem),
     };
@@ -235,10 +230,10 @@ fn stream(reply: Reply, mut response: Response<Body>) -> Response<Body> {
 }
 
 /// The client ends its session.
-async fn delete(guarded: &Guarded, parts: Parts, body: Body) -> Response<Body> {
+async fn delete(guarded: &Guarded, mut parts: Parts, body: Body) -> Response<Body> {
     let id = parts.headers.get(SESSION).map(|id| id.as_bytes().to_vec());
-    let headers = end_to_end(&parts.headers);
-    let response = pass(guarded, parts, headers, body).await.unwrap_or_else(unreachable);
+    parts.headers = end_to_end(parts.headers);
+    let response = pass(guarded, parts, body).await.unwrap_or_else(unreachable);
     let is_gone = response.status().is_success() || response.status() == StatusCode::NOT_FOUND;
     if let Some(id) = id.filter(|_| is_gone) {
         guarded.sessions.remove(&id);

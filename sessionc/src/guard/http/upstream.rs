@@ -7,7 +7,7 @@ use axum::http::header::{
     ACCEPT_ENCODING, CONNECTION, CONTENT_LENGTH, HOST, ORIGIN, PROXY_AUTHENTICATE, PROXY_AUTHORIZATION, TE,
     TRAILER, TRANSFER_ENCODING, UPGRADE,
 };
-use axum::http::uri::{PathAndQuery, Scheme, Uri};
+use axum::http::uri::{self, Authority, PathAndQuery, Scheme, Uri};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Request, Response, Version};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -39,7 +39,7 @@ const OF_ONE_CONNECTION: [HeaderName; 8] = [
 pub(super) struct Upstream {
     client: Client<Connector, Body>,
     scheme: Scheme,
-    authority: String,
+    authority: Authority,
     /// The path of its endpoint; nothing, if every path may be one.
     endpoint: Option<String>,
     /// What the guard itself is called by clients.
@@ -61,7 +61,7 @@ impl Upstream {
             // The header `Host` is passed on.
             client: Client::builder(TokioExecutor::new()).set_host(false).build(connector()?),
             scheme: scheme.clone(),
-            authority: authority.to_string(),
+            authority: authority.clone(),
             endpoint: Some(normal(uri.path())).filter(|path| path != "/"),
             own: vec![
                 listen.to_string(),
@@ -83,11 +83,11 @@ impl Upstream {
     /// If the server cannot be reached, says why.
     pub(super) async fn send(&self, mut request: Request<Body>) -> Result<Response<Body>, String> {
         let path = request.uri().path_and_query().cloned().unwrap_or(PathAndQuery::from_static("/"));
-        let uri = Uri::builder()
-            .scheme(self.scheme.clone())
-            .authority(self.authority.as_str())
-            .path_and_query(path);
-        *request.uri_mut() = uri.build().map_err(|error| error.to_string())?;
+        let mut parts = uri::Parts::default();
+        parts.scheme = Some(self.scheme.clone());
+        parts.authority = Some(self.authority.clone());
+        parts.path_and_query = Some(path);
+        *request.uri_mut() = Uri::from_parts(parts).map_err(|error| error.to_string())?;
         *request.version_mut() = Version::HTTP_11;
         self.rename(request.headers_mut());
         let response = self.client.request(request).await;
@@ -109,11 +109,11 @@ impl Upstream {
     /// that the server can refuse it: the page of another site may have resolved its name to this machine.
     fn rename(&self, headers: &mut HeaderMap) {
         let is_own = |name: &str| self.own.iter().any(|own| own.eq_ignore_ascii_case(name));
-        let text = |headers: &HeaderMap, name: HeaderName| {
-            headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned)
-        };
-        if text(headers, HOST).is_none_or(|host| is_own(&host))
-            && let Ok(value) = HeaderValue::from_str(&self.authority)
+        fn text(headers: &HeaderMap, name: HeaderName) -> Option<&str> {
+            headers.get(name).and_then(|value| value.to_str().ok())
+        }
+        if text(headers, HOST).is_none_or(is_own)
+            && let Ok(value) = HeaderValue::from_str(self.authority.as_str())
         {
             headers.insert(HOST, value);
         }
@@ -148,19 +148,21 @@ fn tcp() -> HttpConnector {
 }
 
 /// The headers that are passed on.
-pub(super) fn end_to_end(headers: &HeaderMap) -> HeaderMap {
+pub(super) fn end_to_end(mut headers: HeaderMap) -> HeaderMap {
     let named = headers.get_all(CONNECTION).iter().filter_map(|value| value.to_str().ok());
     let named: Vec<String> =
-        named.flat_map(|value| value.split(',')).map(|name| name.trim().to_ascii_lowercase()).collect();
-    let is_passed = |name: &HeaderName| {
-        !OF_ONE_CONNECTION.contains(name) && !named.iter().any(|other| other == name.as_str())
-    };
-    let passed = headers.iter().filter(|(name, _)| is_passed(name));
-    passed.map(|(name, value)| (name.clone(), value.clone())).collect()
+        named.flat_map(|value| value.split(',')).map(|name| name.trim().to_owned()).collect();
+    for name in named {
+        headers.remove(name);
+    }
+    for name in OF_ONE_CONNECTION {
+        headers.remove(name);
+    }
+    headers
 }
 
 /// The headers of a request whose answer is to be read: it must not be compressed.
-pub(super) fn readable(headers: &HeaderMap) -> HeaderMap {
+pub(super) fn readable(headers: HeaderMap) -> HeaderMap {
     let mut headers = end_to_end(headers);
     headers.remove(ACCEPT_ENCODING);
     headers
@@ -230,7 +232,7 @@ mod tests {
         {
             headers.insert(HeaderName::from_static(name), value.parse().unwrap());
         }
-        let passed: Vec<_> = end_to_end(&headers).keys().map(ToString::to_string).collect();
+        let passed: Vec<_> = end_to_end(headers).keys().map(ToString::to_string).collect();
         assert_eq!(passed, ["x-other"]);
     }
 }
