@@ -22,7 +22,7 @@ use crate::report::Report;
 /// error, and a request is answered.
 ///
 /// A protocol has dozens of messages, and each handler of a program has a future of its own for each. So that a build
-/// does not take long, only [`Work`] is compiled for each of these; what watches over it, for none.
+/// does not take long, only its `Work` is compiled for each of these; what watches over it, for none.
 pub type Handling = Pin<Box<Watched<dyn Work + Send>>>;
 
 /// What is done for one message.
