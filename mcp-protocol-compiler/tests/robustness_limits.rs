@@ -268,10 +268,7 @@ fn a_file_larger_than_any() {
 
 /// What is small to write and large to build is refused before it is built.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "reaches a limit, which takes long unoptimised; `.ci/run` does it optimised"
-)]
+#[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn short_texts_that_stand_for_much() {
     let doubling = |depth: usize, end: &str| {
         let lines: String =
@@ -304,10 +301,7 @@ fn channels_that_stand_for_much() {
 
 /// What is said several times over is counted as often as it stands for something.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "reaches a limit, which takes long unoptimised; `.ci/run` does it optimised"
-)]
+#[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn names_channels_and_groups_without_end() {
     let lines = |count: usize, line: fn(usize) -> String| (0..count).map(line).collect::<String>();
     // Each of many states has each of many names.
@@ -395,10 +389,7 @@ fn code_grows_with_its_protocol() {
 }
 
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "reaches a limit, which takes long unoptimised; `.ci/run` does it optimised"
-)]
+#[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn channels_whose_product_explodes() {
     let names: Vec<String> = (0..18).map(|index| format!("A{index}")).collect();
     let client: String =
@@ -437,20 +428,14 @@ fn open_requests(name: &str) -> String {
 
 /// Sets of open requests are states, so a few requests that are answered in any order are too many.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "reaches a limit, which takes long unoptimised; `.ci/run` does it optimised"
-)]
+#[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn requests_that_are_open_in_any_order() {
     bounded("S0115", open_requests("open requests"));
 }
 
 /// The same in a sub-session.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "reaches a limit, which takes long unoptimised; `.ci/run` does it optimised"
-)]
+#[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn requests_that_are_open_in_any_order_within() {
     bounded("S0115", open_requests("open in an instance"));
 }
@@ -464,10 +449,7 @@ fn requests_that_are_open_by_mistake() {
 
 /// Messages that may come late in each of many states.
 #[test]
-#[cfg_attr(
-    debug_assertions,
-    ignore = "reaches a limit, which takes long unoptimised; `.ci/run` does it optimised"
-)]
+#[cfg_attr(debug_assertions, ignore = "goes to a limit, which takes long unoptimised")]
 fn late_messages_that_stand_for_much() {
     let chain = Shape::named("mixed chain").unwrap();
     bounded("S0115", chain.text(1_300, Variant::Dual).unwrap());

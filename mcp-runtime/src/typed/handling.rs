@@ -41,7 +41,7 @@ pub(super) struct Watch {
     pub(super) message: MessageIndex,
     pub(super) span: Span,
     /// What the message holds of the budgets, until its handler is done.
-    pub(super) permit: Permit,
+    pub(super) _permit: Permit,
 }
 
 impl Watch {

@@ -283,10 +283,12 @@ impl Arrival {
         self.arrived.as_ref().map_or(MessageIndex(u16::MAX), |arrived| arrived.message)
     }
 
-    /// What watches over its handler.
-    fn watch(&self) -> Watch {
+    /// What watches over its handler. It holds what the message holds of the budgets, unless a responder does.
+    fn watch(&mut self) -> Watch {
         let span = self.link.span_of(self.arrived.as_ref().and_then(|arrived| arrived.id.as_ref()));
-        Watch { link: self.link.clone(), message: self.message(), span, permit: Permit::default() }
+        let is_answered = self.is_request() && !self.opens();
+        let permit = if is_answered { Permit::default() } else { self.take_permit() };
+        Watch { link: self.link.clone(), message: self.message(), span, _permit: permit }
     }
 
     fn is_request(&self) -> bool {
@@ -377,7 +379,7 @@ impl Arrival {
     }
 
     /// Rejects an unknown message in the place of a handler.
-    pub fn reject(self) -> Handling {
+    pub fn reject(mut self) -> Handling {
         let watch = self.watch();
         drop(self.unexpected());
         watch.over_nothing()
@@ -425,11 +427,7 @@ impl Arrival {
 
     /// Reads it for a handler. Fails with what stands in the handler's place where it cannot be read.
     fn watched<T>(mut self, read: fn(Arrival) -> Result<T, Unread>) -> Result<(Watch, Context, T), Handling> {
-        let (mut watch, context) = (self.watch(), self.context());
-        // What a request holds, its responder holds.
-        if !self.is_request() || self.opens() {
-            watch.permit = self.take_permit();
-        }
+        let (watch, context) = (self.watch(), self.context());
         match read(self) {
             Ok(inputs) => Ok((watch, context, inputs)),
             Err(_) => Err(watch.over_nothing()),
