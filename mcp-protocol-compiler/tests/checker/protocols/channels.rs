@@ -109,7 +109,8 @@ impl Draft<'_> {
             let next = names.get(place + 1);
             if let Some(next) = next {
                 let way = self.random.percent(50);
-                branches.push((Some(way), format!("{}{} . {next}", sign(way), self.note(Some(key)))));
+                let step = format!("{}{}", sign(way), self.note(Some(key)));
+                branches.push((Some(way), format!("{step} . {}", self.next_to_an_end(vec![next.clone()]))));
             }
             if next.is_none() || self.random.percent(30) {
                 branches.push((Some(!send), format!("{back}reply . {rest}")));
@@ -120,7 +121,7 @@ impl Draft<'_> {
             }
             self.definitions.push(Definition { name: name.clone(), only: "", branches });
         }
-        format!("{out}{request} . {}", names[0])
+        format!("{out}{request} . {}", self.next_to_an_end(vec![names[0].clone()]))
     }
 
     fn state(&mut self, pool: &mut Pool, name: String) {

@@ -37,6 +37,8 @@ struct Draft<'r> {
     suspends: bool,
     /// Chooses the open keys, so that nothing else of a seed depends on them.
     keys_random: Random,
+    /// Chooses the channels of bodies that are at their end from the beginning.
+    ends_random: Random,
     cancels: Cancels,
     /// Whether a `*` may stand in the body of another one.
     nests: bool,
@@ -142,6 +144,7 @@ pub(crate) fn write(random: &mut Random) -> String {
     let keys_random = random.fork();
     let cancels = Cancels::new(keys_random.fork());
     let mut bodies_random = keys_random.fork();
+    let ends_random = bodies_random.fork().fork().fork();
     let nests = bodies_random.percent(NESTED);
     let forks = bodies_random.percent(FORKED);
     let mut gates_random = keys_random.fork().fork();
@@ -160,6 +163,7 @@ pub(crate) fn write(random: &mut Random) -> String {
         next: 0,
         suspends,
         keys_random,
+        ends_random,
         cancels,
         nests,
         forks,

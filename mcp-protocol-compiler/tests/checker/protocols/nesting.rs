@@ -90,11 +90,18 @@ impl Draft<'_> {
             branches.push((None, star.clone()));
         }
         self.definitions.push(Definition { name: name.clone(), only: "", branches });
-        if alongside {
-            format!("{out}{request} . ( {name}, {star} )")
-        } else {
-            format!("{out}{request} . {name}")
+        let mut parts = vec![name];
+        parts.extend(alongside.then_some(star));
+        format!("{out}{request} . {}", self.next_to_an_end(parts))
+    }
+
+    /// Parts of a body, at times next to a channel that is at its end from the beginning, which is as if it were not
+    /// there: a request may be open where it starts.
+    pub(super) fn next_to_an_end(&mut self, mut parts: Vec<String>) -> String {
+        if self.ends_random.percent(10) {
+            parts.insert(self.ends_random.below(parts.len() + 1), "End".to_owned());
         }
+        side_by_side(parts)
     }
 
     /// Every `*` that is to be a branch of choices in a body.

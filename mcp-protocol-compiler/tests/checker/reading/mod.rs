@@ -213,11 +213,16 @@ impl<'a> Reading<'a> {
         match &self.nodes[place] {
             Node::Parallel(parts) => {
                 let is_linear = |part: &Place| !matches!(self.nodes[self.settle(*part)], Node::Star(_));
-                let linear = parts.iter().filter(|part| is_linear(part)).count();
-                assert!(asked.is_empty() || linear == 1, "no request is open across a fork");
-                for part in parts {
+                let (linear, stars): (Vec<Place>, Vec<Place>) =
+                    parts.iter().partition(|part| is_linear(part));
+                let linear = if program.body.is_some() { self.without_ends(linear) } else { linear };
+                assert!(asked.is_empty() || linear.len() == 1, "no request is open across a fork");
+                for part in linear {
                     // What is open goes on in the one channel.
-                    self.land(*part, program, if is_linear(part) { asked.clone() } else { Vec::new() });
+                    self.land(part, program, asked.clone());
+                }
+                for star in stars {
+                    self.land(star, program, Vec::new());
                 }
             }
             Node::Star(body) => program.stars.push(self.settle(*body)),
@@ -226,6 +231,17 @@ impl<'a> Reading<'a> {
         program.threads.sort();
         program.stars.sort_unstable();
         program.stars.dedup();
+    }
+
+    /// The channels of a sub-session that are not at their end from the beginning; one of those if all are.
+    fn without_ends(&self, mut channels: Vec<Place>) -> Vec<Place> {
+        let goes_on = |channel: &Place| !matches!(self.nodes[self.settle(*channel)], Node::End);
+        if channels.iter().any(goes_on) {
+            channels.retain(goes_on);
+        } else {
+            channels.truncate(1);
+        }
+        channels
     }
 
     /// Where the role starts.
