@@ -13,6 +13,8 @@ use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
+use crate::rules::alternatives;
+use crate::rules::shapes;
 
 mod message_text;
 mod observed;
@@ -290,7 +292,7 @@ impl Observer {
     ) -> Observed {
         let direction = direction(sender);
         let mut observed = Observed::new(sender, ObservedKind::Request, Some(id.clone()));
-        observed.message = self.rules.read_as(direction, true, method, params);
+        observed.message = alternatives::read_as(&self.rules, direction, true, method, params);
         observed.token = self.rules.token(params);
         let judged = match observed.message {
             None => self.rules.unnamed(direction, Some(&id), method),
@@ -304,7 +306,7 @@ impl Observer {
     fn notification(&mut self, sender: Side, method: &str, params: Option<impl RawPayload>) -> Observed {
         let direction = direction(sender);
         let mut observed = Observed::new(sender, ObservedKind::Notification, None);
-        observed.message = self.rules.read_as(direction, false, method, params);
+        observed.message = alternatives::read_as(&self.rules, direction, false, method, params);
         let judged = match observed.message {
             None => self.rules.unnamed(direction, None, method),
             Some(message) => {
@@ -355,7 +357,7 @@ impl Observer {
         if observed.kind == ObservedKind::Error {
             return Ok(());
         }
-        let Some(mismatch) = self.rules.misshapen(message, payload) else { return Ok(()) };
+        let Some(mismatch) = shapes::mismatch(&self.rules, message, payload) else { return Ok(()) };
         let id = observed.id.as_ref();
         if self.refuses_misshapen {
             return self.rules.checker_mut().misshapen(direction, message, id, mismatch).map(drop);

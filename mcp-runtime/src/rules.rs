@@ -12,18 +12,18 @@ use crate::jsonrpc::{Dialect, RawPayload};
 use crate::options::Options;
 use crate::report::Report;
 
-mod alternatives;
+pub(crate) mod alternatives;
 mod announcements;
-mod beginning;
-mod cancelling;
+pub(crate) mod beginning;
+pub(crate) mod cancelling;
 mod judge;
 pub(crate) mod method;
 pub(crate) mod names;
 mod negotiation;
-mod place;
+pub(crate) mod place;
 pub(crate) mod refusal;
 mod resume;
-mod shapes;
+pub(crate) mod shapes;
 mod version;
 
 use names::Names;
@@ -165,7 +165,7 @@ impl Rules {
 
     /// The message of this side that a method and a payload stand for.
     pub(crate) fn of_method(&self, kind: Kind, method: &str, params: Option<&str>) -> Option<MessageIndex> {
-        self.read_as(Direction::Send, kind == Kind::Request, method, params)
+        alternatives::read_as(self, Direction::Send, kind == Kind::Request, method, params)
     }
 
     /// Some message of a method, whatever its payload.

@@ -12,6 +12,7 @@ use super::session::CheckedSession;
 use crate::engine::{Answer, Arrived, Body, LinearInput, MailboxId, Notice, Sent, Turn, Verdict};
 use crate::error::{DisconnectReason, Error};
 use crate::jsonrpc::RpcError;
+use crate::rules::cancelling;
 use crate::rules::method::Opening;
 use crate::rules::names::to_be_read;
 use crate::typed::{Session, Wanted, checker_at};
@@ -410,7 +411,7 @@ impl CheckedSession {
 
     /// The peer has cancelled a request that was returned before.
     fn cancelled(&mut self, id: RequestId) -> Option<Event> {
-        if self.link.with(|engine| engine.rules().is_reply_awaited(&id)) {
+        if self.link.with(|engine| cancelling::is_reply_awaited(engine.rules(), &id)) {
             return Some(Event::Cancelled { id });
         }
         match self.linear_request(&id) {

@@ -14,6 +14,7 @@ use crate::clock::now;
 use crate::engine::{Caller, CancelOutcome, Engine, Moved};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
+use crate::rules::alternatives;
 use crate::rules::method::with_method;
 use crate::rules::names::id_at;
 use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, checker_at, permits, room, sub_sessions};
@@ -72,7 +73,7 @@ impl CheckedSession {
         room(&self.link, message).await?;
         let (timeouts, within) = (self.link.options().call_timeouts(), self.within.as_deref());
         let id = self.link.speak(|engine, caller| {
-            engine.rules().check_within(message, &written, within)?;
+            alternatives::check_within(engine.rules(), message, &written, within)?;
             let id = engine.request(caller, message, &written, false, true)?;
             if let Some(key) = key {
                 engine.calls().asked_by(id, key);
@@ -194,7 +195,7 @@ impl CheckedSession {
         let about = token.as_ref().map_or(About::Nothing, About::Token);
         let within = self.within.as_deref();
         self.link.speak(|engine, caller| {
-            engine.rules().check_within(message, &written, within)?;
+            alternatives::check_within(engine.rules(), message, &written, within)?;
             engine.notification(caller, message, &written, about).map(drop)
         })
     }

@@ -14,7 +14,10 @@ use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::Error;
 use crate::jsonrpc::{Dialect, RpcError, write};
+use crate::rules::alternatives;
 use crate::rules::names::{Names, on_the_wire};
+use crate::rules::place;
+use crate::rules::shapes;
 
 impl Engine {
     /// Answers a request of the peer with a result; which of its replies that is, the result says.
@@ -36,9 +39,9 @@ impl Engine {
         message: Option<MessageIndex>,
         written: &str,
     ) -> Result<(), Error> {
-        self.rules.check_reply_told_apart(id, message, written)?;
+        alternatives::check_reply(&self.rules, id, message, written)?;
         self.rules.check_version(id, written)?;
-        self.rules.check_reply_shape(id, message, written)?;
+        shapes::check_reply(&self.rules, id, message, written)?;
         self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
 
@@ -109,7 +112,7 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, Some(result), false);
         self.traces.over(Direction::Receive, id, Outcome::Result);
         if !step.kind.is_dropped() {
-            let kind = MessageKind::Result { place: self.rules.place(caller.is_bound(), step.kind) };
+            let kind = MessageKind::Result { place: place::of(&self.rules, caller.is_bound(), step.kind) };
             self.write_reply(to, kind, |into, dialect| write::result(into, dialect, id, result));
         }
         Ok(())

@@ -15,6 +15,7 @@ use super::owners::wakers::Waiter;
 use super::state::Engine;
 use crate::error::Error;
 use crate::jsonrpc::{RpcError, path, write};
+use crate::rules::cancelling;
 
 /// What has become of a request of this side that was to be cancelled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,14 +48,15 @@ impl Engine {
         error: Error,
     ) -> Result<CancelOutcome, Error> {
         let name = RequestId::Number(id);
-        if self.inbox.calls().is_complete(id) || self.rules.is_past_cancel(&name) {
+        if self.inbox.calls().is_complete(id) || cancelling::is_past_cancel(&self.rules, &name) {
             return Ok(CancelOutcome::TooLate);
         }
         let _protocol = self.rules.protocol().clone();
         let Some((message, cancels)) = self.rules.cancels() else { return Ok(CancelOutcome::TooLate) };
         let params = path::set(extra, &cancels.id, &write::id_text(&name))
             .map_err(|error| Error::payload(&self.rules.name(message), error))?;
-        if let Some(sub_session) = self.rules.ended_by_cancel(&name).filter(|_| cancels.reply_error.is_none())
+        if let Some(sub_session) =
+            cancelling::ended_by_cancel(&self.rules, &name).filter(|_| cancels.reply_error.is_none())
         {
             self.close_within(caller, sub_session, message);
         }
@@ -81,8 +83,8 @@ impl Engine {
         sub_session: Option<SubSessionNumber>,
         why: Option<&Error>,
     ) -> Option<i64> {
-        if self.rules.is_cancellable(request) {
-            let reason = why.and_then(|error| self.rules.cancel_reason(error));
+        if cancelling::is_cancellable(&self.rules, request) {
+            let reason = why.and_then(|error| cancelling::reason(&self.rules, error));
             if matches!(self.cancel(caller, id, reason.as_deref()), Ok(CancelOutcome::Ended)) {
                 return None;
             }
@@ -116,7 +118,12 @@ impl Engine {
 
     /// The caller has dropped its call.
     pub(crate) fn let_go(&mut self, caller: Caller, id: i64) {
-        if self.inbox.calls().running(id).is_some_and(|message| self.rules.is_cancellable(message)) {
+        if self
+            .inbox
+            .calls()
+            .running(id)
+            .is_some_and(|message| cancelling::is_cancellable(&self.rules, message))
+        {
             // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel(caller, id, None);
         }
@@ -146,8 +153,8 @@ impl Engine {
             after,
             what,
         };
-        if self.rules.is_cancellable(message) {
-            let reason = self.rules.cancel_reason(&error);
+        if cancelling::is_cancellable(&self.rules, message) {
+            let reason = cancelling::reason(&self.rules, &error);
             // If it can no longer be cancelled, its reply is dropped when it comes.
             let _ = self.cancel_with(Caller::ANY, id, reason.as_deref(), error.clone());
         }
@@ -182,7 +189,7 @@ impl Engine {
     fn cancel_with_reply_came(&mut self, id: &RequestId) {
         if let Some(removed) = self.inbox.take_request(id) {
             // No handler has begun to work on it, and none will.
-            let error = self.rules.cancelled_error();
+            let error = cancelling::error(&self.rules);
             let _ = self.reply_error(Caller::ANY, id, &error);
             if let Some((sub_session, _)) = removed.sub_session {
                 self.leave_sub_session(Caller::ANY, sub_session);
@@ -206,7 +213,7 @@ impl Engine {
     /// cancelled the request.
     pub(crate) fn reply_dropped(&mut self, caller: Caller, id: &RequestId) -> Result<(), Error> {
         let error = match self.owed.is_cancelled(id) {
-            Some(true) => self.rules.cancelled_error(),
+            Some(true) => cancelling::error(&self.rules),
             _ => RpcError::internal_error("the request was dropped unanswered"),
         };
         self.reply_error(caller, id, &error)

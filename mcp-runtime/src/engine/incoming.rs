@@ -22,7 +22,10 @@ use crate::driver::{Delivery, Frame, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Malformed, RpcError, batch, is_batch, parse};
 use crate::report::{DropReason, Report};
+use crate::rules::alternatives;
+use crate::rules::cancelling;
 use crate::rules::method;
+use crate::rules::shapes;
 
 impl Engine {
     /// Takes what the transport delivers.
@@ -118,7 +121,8 @@ impl Engine {
         method: &str,
         params: Option<&str>,
     ) -> Received {
-        let Some(message) = self.rules.read_as(Direction::Receive, true, method, params) else {
+        let Some(message) = alternatives::read_as(&self.rules, Direction::Receive, true, method, params)
+        else {
             return self.unnamed(inbound, Some(&id), method);
         };
         if let Some(refused) = self.refused_in_batch(inbound, message, &id) {
@@ -130,7 +134,7 @@ impl Engine {
         if self.inbox.early().is_early_request(&self.rules, inbound, message, &id) {
             return self.hold_early(inbound, message, Some(id), method, params);
         }
-        if let Some(mismatch) = self.rules.misshapen(message, params) {
+        if let Some(mismatch) = shapes::mismatch(&self.rules, message, params) {
             return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
         let token = self.rules.token(params);
@@ -175,7 +179,7 @@ impl Engine {
     fn is_reused_too_soon(&self, id: &RequestId) -> bool {
         self.rules.protocol().reuses_ids
             && self.owed.is_cancelled(id) == Some(true)
-            && !self.rules.is_reply_awaited(id)
+            && !cancelling::is_reply_awaited(&self.rules, id)
     }
 
     pub(super) fn notification_came(
@@ -184,14 +188,15 @@ impl Engine {
         method: &str,
         params: Option<&str>,
     ) -> Received {
-        let Some(message) = self.rules.read_as(Direction::Receive, false, method, params) else {
+        let Some(message) = alternatives::read_as(&self.rules, Direction::Receive, false, method, params)
+        else {
             return self.unnamed(inbound, None, method);
         };
         let named = self.rules.named(message, params);
         if self.inbox.early().is_early_notification(&self.rules, inbound, message, named.cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
         }
-        if let Some(mismatch) = self.rules.misshapen(message, params) {
+        if let Some(mismatch) = shapes::mismatch(&self.rules, message, params) {
             return self.misshapen_came(inbound, message, None, mismatch);
         }
         let checker = self.rules.checker();

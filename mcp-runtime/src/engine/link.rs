@@ -22,6 +22,7 @@ use crate::driver::{
 use crate::epoch::Epoch;
 use crate::options::Options;
 use crate::report::Report;
+use crate::rules::beginning;
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]
@@ -243,7 +244,7 @@ impl Endpoint for Link {
 
     fn read_aside(&self, message: &[u8]) -> Aside {
         self.with(|engine| Aside {
-            answer: engine.rules().answer_aside(message),
+            answer: beginning::answer_aside(engine.rules(), message),
             version: engine.rules().announced_version(message),
         })
     }

@@ -11,8 +11,11 @@ use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
 use crate::jsonrpc::{path, write};
 use crate::report::{DropReason, Report};
+use crate::rules::alternatives;
 use crate::rules::method::Opening;
 use crate::rules::names::{Names, applies, id_at};
+use crate::rules::place;
+use crate::rules::shapes;
 
 /// Whether what was judged is to be written. What is late while its sub-session goes on is for the peer to judge, which
 /// may be where it is a step again.
@@ -62,10 +65,10 @@ impl Engine {
             opening.params = Some(&with_token);
             token = Some(Token::Number(number));
         }
-        self.rules.check_told_apart(message, &opening)?;
+        alternatives::check(&self.rules, message, &opening)?;
         let Opening { method, params } = opening;
         self.rules.check_asked_version(message, params)?;
-        self.rules.check_shape(message, params)?;
+        shapes::check(&self.rules, message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
@@ -91,7 +94,7 @@ impl Engine {
         self.inbox.wake_room(&mut self.effects);
         self.said(
             caller,
-            MessageKind::Request { id: number, place: self.rules.place(caller.is_bound(), step.kind) },
+            MessageKind::Request { id: number, place: place::of(&self.rules, caller.is_bound(), step.kind) },
         );
         Ok((number, step))
     }
@@ -143,9 +146,9 @@ impl Engine {
         let protocol = self.rules.protocol().clone();
         let Some(table) = protocol.message(message) else { return Err(Error::Closed) };
         let opening = Opening::of(table, written)?;
-        self.rules.check_told_apart(message, &opening)?;
+        alternatives::check(&self.rules, message, &opening)?;
         let Opening { method, params } = opening;
-        self.rules.check_shape(message, params)?;
+        shapes::check(&self.rules, message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         // The peer reads the token, too.
         let reports = table.reports.as_ref().filter(|_| matches!(about, About::Nothing));
@@ -169,7 +172,7 @@ impl Engine {
         let Accepted { step, .. } = self.accepted(step, message, params, false);
         if is_written(&step) {
             write::notification(self.outbox.composing(), self.rules.dialect(), &method, params);
-            let place = self.rules.place(caller.is_bound(), step.kind);
+            let place = place::of(&self.rules, caller.is_bound(), step.kind);
             self.said(
                 caller,
                 match about {

@@ -14,6 +14,7 @@ use super::owners::trace::Outcome;
 use super::state::Engine;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::report::Report;
+use crate::rules::beginning;
 
 impl Engine {
     /// The peer has lost the session, and its beginning was said once more: this request, which got this result.
@@ -32,7 +33,7 @@ impl Engine {
             return self.end(DisconnectReason::SessionInvalid(ReconnectError::NotRepeatable));
         };
         self.lifecycle.reconnected();
-        for error in self.rules.announced_again(request, result) {
+        for error in beginning::announced_again(&mut self.rules, request, result) {
             // No message carries the error to the program; the report does.
             self.report(Report::NegotiationFailed { error });
         }

@@ -13,6 +13,7 @@ use crate::budget::Exhausted;
 use crate::driver::{MessageKind, Received};
 use crate::jsonrpc::{Malformed, RpcError, Seems, write};
 use crate::report::{DropReason, Report};
+use crate::rules::refusal;
 use crate::rules::refusal::refusal;
 
 impl Engine {
@@ -196,7 +197,7 @@ impl Engine {
 
     /// An input that was accepted will not be worked on.
     pub(crate) fn refuse_arrived(&mut self, caller: Caller, arrived: &Arrived, cause: DropReason) {
-        let error = self.rules.not_worked_on(arrived.message, cause);
+        let error = refusal::not_worked_on(&self.rules, arrived.message, cause);
         self.refuse_with(caller, arrived, cause, &error);
     }
 

@@ -12,6 +12,7 @@ use super::placing::SubSessionLeft;
 use super::state::Engine;
 use crate::error::Error;
 use crate::report::Report;
+use crate::rules::cancelling;
 
 impl Engine {
     /// Opens a sub-session: writes its first message, and gives the sub-session and the state that it is in.
@@ -157,7 +158,7 @@ impl Engine {
         }
         let lives = self.rules.checker().sub_session_state(sub_session).is_some() && self.lifecycle.is_open();
         if let Some(Opener { message, id }) = opener.filter(|_| lives)
-            && self.rules.is_cancellable(message)
+            && cancelling::is_cancellable(&self.rules, message)
         {
             let _ = self.cancel(caller, id, None);
         }
@@ -177,8 +178,8 @@ impl Engine {
                 continue;
             }
             if let Some(Opener { message, id }) = self.inbox.sub_sessions().opener(inner)
-                && self.rules.is_cancellable(message)
-                && self.rules.is_running(id)
+                && cancelling::is_cancellable(&self.rules, message)
+                && cancelling::is_running(&self.rules, id)
                 && matches!(self.cancel_with(caller, id, None, Error::Closed), Ok(CancelOutcome::Ended))
             {
                 self.inbox().end_sub_session(inner, Error::Closed);
@@ -190,7 +191,9 @@ impl Engine {
     fn running_within(&self, sub_session: SubSessionNumber) -> Vec<i64> {
         let checker = self.rules.checker();
         let mut running = self.inbox.calls().running_within(|within| checker.is_within(within, sub_session));
-        running.retain(|(id, message)| self.rules.is_cancellable(*message) && self.rules.is_running(*id));
+        running.retain(|(id, message)| {
+            cancelling::is_cancellable(&self.rules, *message) && cancelling::is_running(&self.rules, *id)
+        });
         running.into_iter().map(|(id, _)| id).collect()
     }
 

@@ -7,6 +7,7 @@ use mcp_protocol_machine::protocol::{
 
 use super::{MessageText, Observer, direction};
 use crate::jsonrpc::{Envelope, Malformed, RawPayload, parse, parse_value};
+use crate::rules::alternatives;
 
 /// A step that the session waits for: nothing else leads on from its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -92,7 +93,7 @@ impl Observer {
         message: Result<Envelope<'_, P>, Malformed>,
     ) -> Option<(MessageIndex, RequestId)> {
         let Ok(Envelope::Request { id, method, params }) = message else { return None };
-        Some((self.rules.read_as(direction(sender), true, &method, params)?, id))
+        Some((alternatives::read_as(&self.rules, direction(sender), true, &method, params)?, id))
     }
 
     /// Whether the receiver of a request may say more than its reply in what it opens.

@@ -7,54 +7,52 @@ use super::Rules;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
-impl Rules {
-    pub(crate) fn is_cancellable(&self, request: MessageIndex) -> bool {
-        self.message(request).is_some_and(|message| message.cancellable)
-    }
+pub(crate) fn is_cancellable(rules: &Rules, request: MessageIndex) -> bool {
+    rules.message(request).is_some_and(|message| message.cancellable)
+}
 
-    /// Whether a request of this side has its reply and may be cancelled only until then, although what it has opened
-    /// goes on.
-    pub(crate) fn is_past_cancel(&self, id: &RequestId) -> bool {
-        let answered = self.checker.answered_opener(Direction::Send, id);
-        answered.and_then(|request| self.message(request)).is_some_and(|message| message.until_reply)
-    }
+/// Whether a request of this side has its reply and may be cancelled only until then, although what it has opened
+/// goes on.
+pub(crate) fn is_past_cancel(rules: &Rules, id: &RequestId) -> bool {
+    let answered = rules.checker.answered_opener(Direction::Send, id);
+    answered.and_then(|request| rules.message(request)).is_some_and(|message| message.until_reply)
+}
 
-    /// The sub-session that a cancel of the request which opened it would end.
-    pub(crate) fn ended_by_cancel(&self, id: &RequestId) -> Option<SubSessionNumber> {
-        let checker = &self.checker;
-        let sub_session = checker.sub_session_of(Direction::Send, id)?;
-        let request = match checker.awaiting(Direction::Receive, id) {
-            Awaiting::Request(request) => Some(request),
-            _ => checker.answered_opener(Direction::Send, id),
-        };
-        let opener = request.is_some_and(|request| self.is_cancellable(request));
-        (opener && checker.sub_session_opener(sub_session) == Some(id)).then_some(sub_session)
-    }
+/// The sub-session that a cancel of the request which opened it would end.
+pub(crate) fn ended_by_cancel(rules: &Rules, id: &RequestId) -> Option<SubSessionNumber> {
+    let checker = &rules.checker;
+    let sub_session = checker.sub_session_of(Direction::Send, id)?;
+    let request = match checker.awaiting(Direction::Receive, id) {
+        Awaiting::Request(request) => Some(request),
+        _ => checker.answered_opener(Direction::Send, id),
+    };
+    let opener = request.is_some_and(|request| is_cancellable(rules, request));
+    (opener && checker.sub_session_opener(sub_session) == Some(id)).then_some(sub_session)
+}
 
-    /// Whether a request of this side still gets its reply, and was not cancelled.
-    pub(crate) fn is_running(&self, id: i64) -> bool {
-        let id = RequestId::Number(id);
-        matches!(self.checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
-            && !self.checker.is_cancelled(Direction::Send, &id)
-    }
+/// Whether a request of this side still gets its reply, and was not cancelled.
+pub(crate) fn is_running(rules: &Rules, id: i64) -> bool {
+    let id = RequestId::Number(id);
+    matches!(rules.checker.awaiting(Direction::Receive, &id), Awaiting::Request(_))
+        && !rules.checker.is_cancelled(Direction::Send, &id)
+}
 
-    /// Whether a request of the peer, cancelled or not, still gets its reply.
-    pub(crate) fn is_reply_awaited(&self, id: &RequestId) -> bool {
-        matches!(self.checker.awaiting(Direction::Send, id), Awaiting::Request(_))
-    }
+/// Whether a request of the peer, cancelled or not, still gets its reply.
+pub(crate) fn is_reply_awaited(rules: &Rules, id: &RequestId) -> bool {
+    matches!(rules.checker.awaiting(Direction::Send, id), Awaiting::Request(_))
+}
 
-    /// The error that says that a request was given up because the peer has cancelled it.
-    pub(crate) fn cancelled_error(&self) -> RpcError {
-        let code = self.cancels().and_then(|(_, cancels)| cancels.reply_error);
-        RpcError::new(code.unwrap_or(RpcError::INTERNAL_ERROR), "the request was cancelled")
-    }
+/// The error that says that a request was given up because the peer has cancelled it.
+pub(crate) fn error(rules: &Rules) -> RpcError {
+    let code = rules.cancels().and_then(|(_, cancels)| cancels.reply_error);
+    RpcError::new(code.unwrap_or(RpcError::INTERNAL_ERROR), "the request was cancelled")
+}
 
-    /// What a cancel says in addition to the id of the request.
-    pub(crate) fn cancel_reason(&self, error: &Error) -> Option<String> {
-        let field = self.options.cancel_reason?;
-        let (_, cancels) = self.cancels()?;
-        // The id may stand at the place that the reason would have.
-        let free = cancels.id.first().is_some_and(|first| **first != *field);
-        free.then(|| serde_json::json!({ field: error.to_string() }).to_string())
-    }
+/// What a cancel says in addition to the id of the request.
+pub(crate) fn reason(rules: &Rules, error: &Error) -> Option<String> {
+    let field = rules.options.cancel_reason?;
+    let (_, cancels) = rules.cancels()?;
+    // The id may stand at the place that the reason would have.
+    let free = cancels.id.first().is_some_and(|first| **first != *field);
+    free.then(|| serde_json::json!({ field: error.to_string() }).to_string())
 }

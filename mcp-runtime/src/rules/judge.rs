@@ -5,8 +5,8 @@ use mcp_protocol_machine::{
     About, Awaiting, Correlation, Meant, RequestId, Step, StepKind, Token, Violation,
 };
 
-use super::Rules;
 use super::names::{Names, applies, id_at};
+use super::{Rules, shapes};
 use crate::jsonrpc::RawPayload;
 
 /// What a notification names.
@@ -112,7 +112,7 @@ impl Rules {
             None => self.refusal_of(request),
         };
         let misshapen =
-            message.zip(result).and_then(|(message, result)| self.misshapen(message, Some(result)));
+            message.zip(result).and_then(|(message, result)| shapes::mismatch(self, message, Some(result)));
         let (step, message) = match (message, misshapen, self.any_reply_to(request)) {
             (Some(message), Some(mismatch), _) => {
                 (self.checker.misshapen(Direction::Receive, message, Some(id), mismatch), message)

@@ -58,27 +58,25 @@ pub(crate) fn with_method(method: &str, params: &str) -> String {
     format!(r#"{{"method":{},"params":{params}}}"#, serde_json::Value::from(method))
 }
 
-impl Rules {
-    /// Whether the peer will read a method as the message that this side means. Only one that is a pattern can be meant
-    /// with the wrong method.
-    pub(crate) fn check_method(&self, message: MessageIndex, method: &str) -> Result<(), Error> {
-        let Some(table) = self.message(message).filter(|table| table.pattern().is_some()) else {
-            return Ok(());
-        };
-        let own = |table: &Message| (table.kind, table.method.clone());
-        let read = self.protocol.by_method(method).find(|(_, read)| {
-            // A pattern of the other kind is none for this one.
-            read.pattern().is_none() || (read.kind == Kind::Request) == (table.kind == Kind::Request)
-        });
-        let read = read.map(|(_, read)| read);
-        if read.is_some_and(|read| own(read) == own(table)) {
-            return Ok(());
-        }
-        let problem = MismatchError::Method {
-            method: method.to_owned(),
-            pattern: table.method.clone(),
-            read_as: read.map(|read| read.name.clone()),
-        };
-        Err(Error::Mismatch { message: table.name.clone(), problem })
+/// Whether the peer will read a method as the message that this side means. Only one that is a pattern can be meant
+/// with the wrong method.
+pub(crate) fn check(rules: &Rules, message: MessageIndex, method: &str) -> Result<(), Error> {
+    let Some(table) = rules.message(message).filter(|table| table.pattern().is_some()) else {
+        return Ok(());
+    };
+    let own = |table: &Message| (table.kind, table.method.clone());
+    let read = rules.protocol.by_method(method).find(|(_, read)| {
+        // A pattern of the other kind is none for this one.
+        read.pattern().is_none() || (read.kind == Kind::Request) == (table.kind == Kind::Request)
+    });
+    let read = read.map(|(_, read)| read);
+    if read.is_some_and(|read| own(read) == own(table)) {
+        return Ok(());
     }
+    let problem = MismatchError::Method {
+        method: method.to_owned(),
+        pattern: table.method.clone(),
+        read_as: read.map(|read| read.name.clone()),
+    };
+    Err(Error::Mismatch { message: table.name.clone(), problem })
 }

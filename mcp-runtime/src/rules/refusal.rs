@@ -7,22 +7,20 @@ use super::Rules;
 use crate::jsonrpc::RpcError;
 use crate::report::DropReason;
 
-impl Rules {
-    /// The error that tells a peer that a request will not be worked on.
-    pub(crate) fn not_worked_on(&self, message: MessageIndex, cause: DropReason) -> RpcError {
-        match cause {
-            DropReason::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
-            DropReason::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
-            DropReason::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
-            DropReason::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
-            DropReason::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
-            DropReason::Unattended => RpcError::method_not_found(&self.method(message)),
-            DropReason::Abandoned
-            | DropReason::Closed
-            | DropReason::PassedOver
-            | DropReason::PeerClosed
-            | DropReason::IdInUse => RpcError::internal_error("the request was dropped unanswered"),
-        }
+/// The error that tells a peer that a request will not be worked on.
+pub(crate) fn not_worked_on(rules: &Rules, message: MessageIndex, cause: DropReason) -> RpcError {
+    match cause {
+        DropReason::QueueFull => RpcError::busy("too many requests are waiting: try again later"),
+        DropReason::TooMany => RpcError::busy("too many requests are unanswered: try again later"),
+        DropReason::TooFast => RpcError::busy("too many requests in too short a time: try again later"),
+        DropReason::TooManyBytes => RpcError::busy("too many bytes are waiting: try again later"),
+        DropReason::TooManyHandlers => RpcError::busy("too many handlers are running: try again later"),
+        DropReason::Unattended => RpcError::method_not_found(&rules.method(message)),
+        DropReason::Abandoned
+        | DropReason::Closed
+        | DropReason::PassedOver
+        | DropReason::PeerClosed
+        | DropReason::IdInUse => RpcError::internal_error("the request was dropped unanswered"),
     }
 }
 

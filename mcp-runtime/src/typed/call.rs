@@ -24,6 +24,7 @@ use crate::engine::{AlarmKey, Answer, Caller, Engine, Link, OnProgress, Sent, Wa
 use crate::error::{Error, TimeoutKind};
 use crate::options::CallTimeouts;
 use crate::report::Report;
+use crate::rules::alternatives;
 
 /// The type parameters of a call, without values of them.
 type Shape<T, C, G> = fn() -> (T, C, G);
@@ -284,7 +285,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
                     }
                 };
             }
-            engine.rules().check_within(message, written, within)?;
+            alternatives::check_within(engine.rules(), message, written, within)?;
             let id = opens.ask(engine, caller, message, written, progress)?;
             if let Some(waiting) = waiting {
                 engine.calls().limit_call(id, waiting.started, timeouts);
@@ -320,9 +321,7 @@ impl<'a, T, C, G> Call<'a, T, C, G> {
         let mut cancelling = self.cancelling.as_deref().map(locked);
         let asked = match cancelling.as_deref() {
             Some(Cancelling::Cancelled) => Err(Error::Cancelled),
-            _ => engine
-                .rules()
-                .check_within(self.message, written, self.within.as_deref())
+            _ => alternatives::check_within(engine.rules(), self.message, written, self.within.as_deref())
                 .map_err(Error::from)
                 .and_then(|()| self.opens.ask(engine, caller, self.message, written, self.progress)),
         };

@@ -16,6 +16,8 @@ use crate::driver::Extension;
 use crate::engine::{Engine, Link};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+use crate::rules::alternatives;
+use crate::rules::cancelling;
 
 /// The context of a handler: calls back to the peer, progress, and cancellation.
 #[derive(Clone)]
@@ -62,7 +64,7 @@ impl Context {
         let written = written(&self.link, message, params)?;
         room(&self.link, message).await?;
         self.link.speak_about(self.id.as_ref(), |engine, caller| {
-            match engine.rules().check_within(message, &written, self.within.as_deref()) {
+            match alternatives::check_within(engine.rules(), message, &written, self.within.as_deref()) {
                 Err(violation) if violation.missing_capability().is_some() => return Err(violation.into()),
                 // Whether there is anything left to report on is judged next.
                 _ => {}
@@ -107,7 +109,7 @@ impl Context {
     /// Returns the error with which a handler answers that has given up because the peer has cancelled the request: with
     /// the code that the protocol has for that, if the reply follows a cancel.
     pub fn cancelled_error(&self) -> RpcError {
-        self.link.with(|engine| engine.rules().cancelled_error())
+        self.link.with(|engine| cancelling::error(engine.rules()))
     }
 
     /// Returns whether the peer has cancelled the request, or the session has ended.

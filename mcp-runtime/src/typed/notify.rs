@@ -14,6 +14,7 @@ use super::timer::LazyTimer;
 use super::within::Within;
 use crate::engine::{Caller, Engine, Link, Waiter};
 use crate::error::{Error, TimeoutKind};
+use crate::rules::alternatives;
 
 /// A notification of a replicated channel, as a future. It is sent when it is first polled.
 ///
@@ -131,7 +132,7 @@ fn tell(
     within: Option<&Capabilities>,
     step: bool,
 ) -> Result<(), Error> {
-    engine.rules().check_within(message, written, within)?;
+    alternatives::check_within(engine.rules(), message, written, within)?;
     match step {
         true => engine.tell_step(caller, message, written),
         false => engine.notification(caller, message, written, About::Nothing).map(drop),

@@ -17,6 +17,7 @@ use super::timer::LazyTimer;
 use crate::engine::Moved;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+use crate::rules::alternatives;
 
 impl Session {
     /// Sends a linear notification, request or reply.
@@ -136,7 +137,9 @@ impl Session {
             return Err(error);
         }
         if let Some(within) = self.channel.within.as_deref() {
-            self.channel.link.with(|engine| engine.rules().check_within(message, written, Some(within)))?;
+            self.channel
+                .link
+                .with(|engine| alternatives::check_within(engine.rules(), message, written, Some(within)))?;
         }
         let kind = self.channel.link.protocol().message(message).map(|message| message.kind);
         let meant = self.channel.sub_session.map_or(Meant::Anything, Meant::SubSession);

@@ -18,6 +18,7 @@ use super::within::Within;
 use crate::engine::{Link, Moved, Waiter};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+use crate::rules::alternatives;
 
 /// Sends the first message of a sub-session.
 pub(crate) fn open<P: Serialize + ?Sized>(
@@ -40,7 +41,7 @@ pub(crate) async fn open_written(
     room(&link, message).await?;
     let request = link.protocol().message(message).is_some_and(|message| message.kind == Kind::Request);
     let (sub_session, state) = link.speak(|engine, caller| {
-        engine.rules().check_within(message, written, within.as_deref())?;
+        alternatives::check_within(engine.rules(), message, written, within.as_deref())?;
         engine.open_sub_session(caller, message, written, request)
     })?;
     Ok(Session::of_sub_session(link, within, sub_session, state, Vec::new()))

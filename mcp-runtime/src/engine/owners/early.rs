@@ -9,6 +9,7 @@ use super::context::Inbound;
 use crate::driver::{Extension, RequestTag};
 use crate::options::Options;
 use crate::rules::Rules;
+use crate::rules::alternatives;
 use crate::rules::names::id_at;
 
 /// What a held message takes in addition to its text.
@@ -84,7 +85,8 @@ impl EarlyMessages {
     pub(crate) fn is_early_still(&self, rules: &Rules, inbound: Inbound<'_>, early: &EarlyMessage) -> bool {
         let EarlyMessage { id, method, params, .. } = early;
         let params = params.as_deref();
-        let Some(message) = rules.read_as(Direction::Receive, id.is_some(), method, params) else {
+        let Some(message) = alternatives::read_as(rules, Direction::Receive, id.is_some(), method, params)
+        else {
             return false;
         };
         match id {
