@@ -13,8 +13,7 @@ use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::alternatives;
-use crate::rules::shapes;
+use crate::rules::{alternatives, announcements, judge, resume, shapes, version};
 
 mod message_text;
 mod observed;
@@ -117,7 +116,7 @@ impl Observer {
     /// If there is no such state.
     pub fn begin_in(&mut self, state: &str) -> Result<(), UnknownState> {
         let place = self.states().into_iter().find(|(_, name)| *name == state).map(|(index, _)| index);
-        match place.map(|index| self.rules.begin_in(index)) {
+        match place.map(|index| resume::begin_in(&mut self.rules, index)) {
             Some(Ok(())) => {
                 self.in_the_middle = true;
                 Ok(())
@@ -148,7 +147,7 @@ impl Observer {
 
     /// The version that the sides have agreed on.
     pub fn version(&self) -> Option<String> {
-        self.rules.agreed_version().map(String::from)
+        version::agreed(&self.rules).map(String::from)
     }
 
     /// The names of the states that the session is in: `Active`, or `RequestChannel and NotificationChannel`.
@@ -295,10 +294,10 @@ impl Observer {
         observed.message = alternatives::read_as(&self.rules, direction, true, method, params);
         observed.token = self.rules.token(params);
         let judged = match observed.message {
-            None => self.rules.unnamed(direction, Some(&id), method),
-            Some(message) => self
-                .shaped(&mut observed, direction, message, params)
-                .and_then(|()| self.rules.request(direction, message, &id, observed.token.clone(), params)),
+            None => judge::unnamed(&mut self.rules, direction, Some(&id), method),
+            Some(message) => self.shaped(&mut observed, direction, message, params).and_then(|()| {
+                judge::request(&mut self.rules, direction, message, &id, observed.token.clone(), params)
+            }),
         };
         self.judged(observed, judged, params)
     }
@@ -308,15 +307,15 @@ impl Observer {
         let mut observed = Observed::new(sender, ObservedKind::Notification, None);
         observed.message = alternatives::read_as(&self.rules, direction, false, method, params);
         let judged = match observed.message {
-            None => self.rules.unnamed(direction, None, method),
+            None => judge::unnamed(&mut self.rules, direction, None, method),
             Some(message) => {
-                let named = self.rules.named(message, params);
+                let named = judge::named(&self.rules, message, params);
                 let reported = named.token.as_ref();
                 let reported = reported.and_then(|token| self.rules.checker().reported(direction, token));
                 observed.about = named.cancelled.as_ref().or(reported).cloned();
                 observed.token.clone_from(&named.token);
                 self.shaped(&mut observed, direction, message, params)
-                    .and_then(|()| self.rules.notification(direction, message, &named, params))
+                    .and_then(|()| judge::notification(&mut self.rules, direction, message, &named, params))
             }
         };
         self.judged(observed, judged, params)
@@ -329,7 +328,7 @@ impl Observer {
         observed.about = Some(id.clone());
         let result = outcome.ok();
         let Awaiting::Request(request) = self.rules.checker().awaiting(direction, &id) else {
-            let judged = self.rules.stray_reply(direction, &id, result);
+            let judged = judge::stray_reply(&mut self.rules, direction, &id, result);
             return self.judged(observed, judged, result);
         };
         observed.message = match result {
@@ -339,9 +338,9 @@ impl Observer {
         let judged = match (observed.message, self.rules.any_reply_to(request)) {
             (Some(message), _) => self
                 .shaped(&mut observed, direction, message, result)
-                .and_then(|()| self.rules.reply(direction, &id, message, result)),
+                .and_then(|()| judge::reply(&mut self.rules, direction, &id, message, result)),
             (None, Some(any)) => self.rules.checker_mut().fits_none(direction, any, Some(&id)),
-            (None, None) => self.rules.stray_reply(direction, &id, result),
+            (None, None) => judge::stray_reply(&mut self.rules, direction, &id, result),
         };
         self.judged(observed, judged, result)
     }
@@ -383,7 +382,9 @@ impl Observer {
                 }
                 observed.reports.extend(step.advice.map(Report::Advice));
                 match observed.message {
-                    Some(message) if step.kind.is_dropped() => self.rules.note_capabilities(message, payload),
+                    Some(message) if step.kind.is_dropped() => {
+                        announcements::note_capabilities(&mut self.rules, message, payload)
+                    }
                     Some(message) => self.note_announcements(&mut observed, message, payload),
                     None => {}
                 }
@@ -406,11 +407,11 @@ impl Observer {
     ) {
         let protocol = self.rules.protocol().clone();
         if let Some(field) = protocol.announced_version() {
-            let unknown = self.rules.note_version(field, message, payload, true);
+            let unknown = version::note(&mut self.rules, field, message, payload, true);
             observed.reports.extend(unknown.map(|error| Report::NegotiationFailed { error }));
         }
         // The revision that governs now says which capabilities there are.
-        self.rules.note_capabilities(message, payload);
+        announcements::note_capabilities(&mut self.rules, message, payload);
     }
 }
 

@@ -13,18 +13,18 @@ use crate::options::Options;
 use crate::report::Report;
 
 pub(crate) mod alternatives;
-mod announcements;
+pub(crate) mod announcements;
 pub(crate) mod beginning;
 pub(crate) mod cancelling;
-mod judge;
+pub(crate) mod judge;
 pub(crate) mod method;
 pub(crate) mod names;
 mod negotiation;
 pub(crate) mod place;
 pub(crate) mod refusal;
-mod resume;
+pub(crate) mod resume;
 pub(crate) mod shapes;
-mod version;
+pub(crate) mod version;
 
 use names::Names;
 use negotiation::Negotiation;
@@ -116,6 +116,14 @@ impl Rules {
     /// The role of this side.
     pub(crate) fn role(&self) -> Option<&Role> {
         self.protocol.role(self.side)
+    }
+
+    /// The side that sends in a direction.
+    pub(crate) fn sender(&self, direction: Direction) -> Side {
+        match direction {
+            Direction::Send => self.side,
+            Direction::Receive => self.side.other(),
+        }
     }
 
     /// A message of the protocol.

@@ -14,9 +14,9 @@ use crate::clock::now;
 use crate::engine::{Caller, CancelOutcome, Engine, Moved};
 use crate::error::{Error, MismatchError, TimeoutKind};
 use crate::jsonrpc::{RpcError, write};
-use crate::rules::alternatives;
 use crate::rules::method::with_method;
 use crate::rules::names::id_at;
+use crate::rules::{alternatives, judge};
 use crate::typed::{Call, LazyTimer, Uncancellable, Wanted, checker_at, permits, room, sub_sessions};
 
 /// Where a message goes.
@@ -177,7 +177,7 @@ impl CheckedSession {
         }
         let token = table.reports.as_ref().and_then(|reports| id_at(Some(written.as_str()), &reports.token));
         // A report goes with its request, wherever the session stands.
-        if !self.link.with(|engine| engine.rules().is_report(message, token.as_ref(), &written)) {
+        if !self.link.with(|engine| judge::is_report(engine.rules(), message, token.as_ref(), &written)) {
             match self.way(message) {
                 Ok(SendTarget::Linear(place)) => {
                     return self.put(place, message, written, &mut LazyTimer::default()).await.map(drop);

@@ -11,6 +11,7 @@ use super::named::Name;
 use crate::driver::Transport;
 use crate::engine::{Link, MailboxId};
 use crate::options::Options;
+use crate::rules::announcements;
 use crate::typed::{Closing, Session, StateKind, checker_at, permits, permitted};
 
 /// A session whose steps are checked at run time.
@@ -153,14 +154,14 @@ impl CheckedSession {
     /// }
     /// ```
     pub fn grant_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
-        self.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), true))
+        self.link.with(|engine| announcements::change(engine.rules_mut(), side, capability.as_ref(), true))
     }
 
     /// Takes back what was granted while the session ran. What the side has announced stays announced. Messages of the
     /// peer that are on their way are late until the peer has answered a request that this side sends after this. Returns
     /// `false` if no message needs the capability.
     pub fn revoke_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
-        self.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), false))
+        self.link.with(|engine| announcements::change(engine.rules_mut(), side, capability.as_ref(), false))
     }
 
     /// Refuses from now on to send what needs other capabilities than these. A restriction cannot be undone; two

@@ -14,10 +14,8 @@ use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::Error;
 use crate::jsonrpc::{Dialect, RpcError, write};
-use crate::rules::alternatives;
 use crate::rules::names::{Names, on_the_wire};
-use crate::rules::place;
-use crate::rules::shapes;
+use crate::rules::{alternatives, judge, place, shapes, version};
 
 impl Engine {
     /// Answers a request of the peer with a result; which of its replies that is, the result says.
@@ -40,7 +38,7 @@ impl Engine {
         written: &str,
     ) -> Result<(), Error> {
         alternatives::check_reply(&self.rules, id, message, written)?;
-        self.rules.check_version(id, written)?;
+        version::check_reply(&self.rules, id, written)?;
         shapes::check_reply(&self.rules, id, message, written)?;
         self.answering(caller, id, |engine, to| engine.result_to(caller, to, id, message, written))
     }
@@ -161,7 +159,7 @@ impl Engine {
         if self.lifecycle.is_over() {
             return self.lifecycle.error().map_or(Ok(None), Err);
         }
-        self.rules.answered(id).map_err(Error::from)
+        judge::answered(&mut self.rules, id).map_err(Error::from)
     }
 
     /// Writes a reply, to the peer or into the batch of its request.

@@ -22,10 +22,7 @@ use crate::driver::{Delivery, Frame, Received};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, Malformed, RpcError, batch, is_batch, parse};
 use crate::report::{DropReason, Report};
-use crate::rules::alternatives;
-use crate::rules::cancelling;
-use crate::rules::method;
-use crate::rules::shapes;
+use crate::rules::{alternatives, cancelling, judge, method, shapes, version};
 
 impl Engine {
     /// Takes what the transport delivers.
@@ -138,10 +135,11 @@ impl Engine {
             return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
         let token = self.rules.token(params);
-        let step = match self.rules.request(Direction::Receive, message, &id, token.clone(), params) {
-            Ok(step) => step,
-            Err(violation) => return self.refused(inbound, Some(&id), violation),
-        };
+        let step =
+            match judge::request(&mut self.rules, Direction::Receive, message, &id, token.clone(), params) {
+                Ok(step) => step,
+                Err(violation) => return self.refused(inbound, Some(&id), violation),
+            };
         if let StepKind::Late(late) = step.kind {
             return self.late_came(inbound, message, late, Some(&id), params);
         }
@@ -161,7 +159,7 @@ impl Engine {
             self.refuse_early(&arrived, wait);
         } else if let (StepKind::Spawned { .. }, Some(error)) = (step.kind, negotiation.as_deref()) {
             // No value waits for it that could refuse it.
-            let answer = self.rules.answer_to(error);
+            let answer = version::answer_to(&self.rules, error);
             self.refuse_request(Caller::ANY, &arrived, &answer);
         } else if self.rules.message(message).is_some_and(|message| message.answered) {
             if let Some(id) = &arrived.id {
@@ -192,7 +190,7 @@ impl Engine {
         else {
             return self.unnamed(inbound, None, method);
         };
-        let named = self.rules.named(message, params);
+        let named = judge::named(&self.rules, message, params);
         if self.inbox.early().is_early_notification(&self.rules, inbound, message, named.cancelled.as_ref()) {
             return self.hold_early(inbound, message, None, method, params);
         }
@@ -202,7 +200,7 @@ impl Engine {
         let checker = self.rules.checker();
         let token = named.token.as_ref();
         let reported = token.and_then(|token| checker.reported(Direction::Receive, token)).cloned();
-        let step = match self.rules.notification(Direction::Receive, message, &named, params) {
+        let step = match judge::notification(&mut self.rules, Direction::Receive, message, &named, params) {
             Ok(step) => step,
             Err(violation) => return self.refused(inbound, None, violation),
         };

@@ -22,7 +22,7 @@ use crate::driver::{
 use crate::epoch::Epoch;
 use crate::options::Options;
 use crate::report::Report;
-use crate::rules::beginning;
+use crate::rules::{beginning, version};
 
 /// One session, shared by its values, calls, handlers and its transport.
 #[derive(Clone)]
@@ -236,7 +236,7 @@ impl Endpoint for Link {
     fn info(&self) -> SessionInfo {
         self.with(|engine| SessionInfo {
             resumed: engine.lifecycle().is_resumed(),
-            agreed_version: engine.rules().agreed_version().map(Into::into),
+            agreed_version: version::agreed(engine.rules()).map(Into::into),
             program_version: self.protocol().version.as_deref().map(str::to_owned),
             is_stateless: self.protocol().announces_in_each_request(Side::Client),
         })
@@ -245,7 +245,7 @@ impl Endpoint for Link {
     fn read_aside(&self, message: &[u8]) -> Aside {
         self.with(|engine| Aside {
             answer: beginning::answer_aside(engine.rules(), message),
-            version: engine.rules().announced_version(message),
+            version: version::of_reply(engine.rules(), message),
         })
     }
 }

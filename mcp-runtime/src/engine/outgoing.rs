@@ -11,11 +11,9 @@ use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
 use crate::jsonrpc::{path, write};
 use crate::report::{DropReason, Report};
-use crate::rules::alternatives;
 use crate::rules::method::Opening;
 use crate::rules::names::{Names, applies, id_at};
-use crate::rules::place;
-use crate::rules::shapes;
+use crate::rules::{alternatives, announcements, judge, place, shapes, version};
 
 /// Whether what was judged is to be written. What is late while its sub-session goes on is for the peer to judge, which
 /// may be where it is a step again.
@@ -67,13 +65,14 @@ impl Engine {
         }
         alternatives::check(&self.rules, message, &opening)?;
         let Opening { method, params } = opening;
-        self.rules.check_asked_version(message, params)?;
+        version::check_asked(&self.rules, message, params)?;
         shapes::check(&self.rules, message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;
         let token = token.or_else(|| self.rules.token(params));
         // A refused request has used its id up as far as the checker is concerned.
         self.inbox.calls_mut().use_id();
-        let step = self.rules.request_meant(Direction::Send, message, &id, token, meant, params)?;
+        let step =
+            judge::request_meant(&mut self.rules, Direction::Send, message, &id, token, meant, params)?;
         if step.kind.is_dropped() {
             // What it belongs to is over on the wire, so no answer would come.
             return Err(self.lifecycle.closed(caller).unwrap_or(Error::Cancelled));
@@ -155,7 +154,7 @@ impl Engine {
         let token = reports.and_then(|reports| id_at(params, &reports.token));
         let about = token.as_ref().map_or(about, About::Token);
         let keys = Names::keys(&protocol, message, None, params);
-        let (grants, revokes) = self.rules.changes(self.rules.side(), message, params);
+        let (grants, revokes) = announcements::changes(&self.rules, self.rules.side(), message, params);
         let correlation = Correlation::meant(&keys, meant).changing(grants.as_ref(), revokes.as_ref());
         if matches!(meant, Meant::SubSession(_))
             && let Some(sub_session) = self.rules.checker().would_end(message, correlation, applies(params))

@@ -18,6 +18,7 @@ use crate::driver::OutletNotice;
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::report::{DropReason, Report};
+use crate::rules::judge;
 
 /// How the program has left the value of a sub-session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +63,7 @@ impl Engine {
             return self.inbox().put_input(None, input);
         };
         let left_out = match &input.id {
-            Some(id) if self.rules.is_undone_by_refusal(input.message, kind) => {
+            Some(id) if judge::is_undone_by_refusal(&self.rules, input.message, kind) => {
                 let error = RpcError::busy("too many messages are waiting: try again later");
                 self.reply_error(Caller::ANY, id, &error).is_ok()
             }

@@ -13,8 +13,8 @@ use crate::budget::Exhausted;
 use crate::driver::{MessageKind, Received};
 use crate::jsonrpc::{Malformed, RpcError, Seems, write};
 use crate::report::{DropReason, Report};
-use crate::rules::refusal;
 use crate::rules::refusal::refusal;
+use crate::rules::{announcements, judge, refusal};
 
 impl Engine {
     pub(super) fn malformed_came(&mut self, inbound: Inbound<'_>, malformed: Malformed) -> Received {
@@ -52,7 +52,7 @@ impl Engine {
 
     /// Nothing is known by this method, or nothing that its payload fits.
     pub(super) fn unnamed(&mut self, inbound: Inbound<'_>, id: Option<&RequestId>, method: &str) -> Received {
-        match self.rules.unnamed(Direction::Receive, id, method) {
+        match judge::unnamed(&mut self.rules, Direction::Receive, id, method) {
             Ok(_) => Received::default(),
             Err(violation) => self.refused(inbound, id, violation),
         }
@@ -80,7 +80,7 @@ impl Engine {
         id: &RequestId,
     ) -> Option<Received> {
         inbound.batch?;
-        let state = self.rules.stepped_from(message)?;
+        let state = judge::stepped_from(&self.rules, message)?;
         let method = self.rules.method(message);
         let error = RpcError::invalid_request(format!(
             "`{method}` moves the session on from `{state}` and cannot stand in a batch: send it on its own"
@@ -114,7 +114,7 @@ impl Engine {
         id: Option<&RequestId>,
         params: Option<&str>,
     ) -> Received {
-        self.rules.note_capabilities(message, params);
+        announcements::note_capabilities(&mut self.rules, message, params);
         let crossed = late.crossed.map(|crossed| self.rules.name(crossed));
         let received = id.map(|id| {
             let error = RpcError::internal_error(match (&crossed, late.over) {

@@ -16,6 +16,7 @@ use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
 use crate::jsonrpc::{Fault, RpcError};
 use crate::rules::names::to_be_read;
+use crate::rules::{announcements, judge};
 
 impl Engine {
     /// Takes a reply of the peer.
@@ -27,13 +28,13 @@ impl Engine {
     ) -> Received {
         let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
             let result = outcome.as_ref().ok().copied();
-            return match self.rules.stray_reply(Direction::Receive, id, result) {
+            return match judge::stray_reply(&mut self.rules, Direction::Receive, id, result) {
                 Ok(_) => Received::default(),
                 Err(violation) => self.refused(inbound, None, violation),
             };
         };
         let result = outcome.as_ref().ok().copied();
-        let (step, message) = match self.rules.reply_to(id, request, result) {
+        let (step, message) = match judge::reply_to(&mut self.rules, id, request, result) {
             Ok(judged) => judged,
             Err(violation) => {
                 let received = self.refused(inbound, None, violation.clone());
@@ -97,8 +98,8 @@ impl Engine {
         };
         let reply =
             InvalidReply { message: self.rules.name(request), method: self.rules.method(request), problem };
-        let decides =
-            self.rules.checker().reply_decides(Direction::Receive, id) || self.rules.reply_announces(request);
+        let decides = self.rules.checker().reply_decides(Direction::Receive, id)
+            || announcements::reply_announces(&self.rules, request);
         self.exchange_failed(id, request, Error::InvalidReply(reply.clone()));
         if decides {
             self.end(DisconnectReason::InvalidReply(reply));

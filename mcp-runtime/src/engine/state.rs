@@ -26,6 +26,7 @@ use crate::options::{Options, Resumed};
 use crate::report::Report;
 use crate::rules::Rules;
 use crate::rules::names::applies;
+use crate::rules::{announcements, resume};
 
 /// One session, as one side sees it: the owners of its state, which the methods sequence. No method sets a field itself.
 #[derive(Debug)]
@@ -126,7 +127,7 @@ impl Engine {
     /// The session was begun elsewhere, and is in this state.
     pub(crate) fn resume(&mut self, state: StateIndex, resumed: &Resumed) -> Result<(), TableError> {
         // No message carries the error to the program; the report does.
-        if let Some(error) = self.rules.resume(state, resumed)? {
+        if let Some(error) = resume::resume(&mut self.rules, state, resumed)? {
             self.report(Report::NegotiationFailed { error });
         }
         self.inbox.calls_mut().start_ids_at(resumed.id());
@@ -219,7 +220,7 @@ impl Engine {
             // What its value has not taken came before the end, and still counts.
             self.inbox().end_sub_session(inner, Error::Closed);
         }
-        let failed = self.rules.announced(message, payload, incoming, |rules| {
+        let failed = announcements::note(&mut self.rules, message, payload, incoming, |rules| {
             self.unhandled.report(rules, &mut self.effects);
         });
         for error in &failed {

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::protocol::Direction;
 
 use super::names::announced;
-use super::{Rules, alternatives};
+use super::{Rules, alternatives, announcements};
 use crate::error::Error;
 use crate::jsonrpc::{Envelope, RpcError, parse, write};
 
@@ -43,7 +43,7 @@ pub(crate) fn announced_again(rules: &mut Rules, request: &[u8], result: &[u8]) 
     for announcement in protocol.announcements.iter().filter(|place| place.message == Some(reply)) {
         let capabilities = announced(&protocol, announcement, Some(result));
         let is_own = announcement.side == rules.side;
-        let missing = rules.missing_capabilities(announcement, Some(result), &capabilities);
+        let missing = announcements::missing(rules, announcement, Some(result), &capabilities);
         failed.extend(missing.filter(|_| !is_own));
         rules.checker.announce(announcement.side, capabilities);
     }

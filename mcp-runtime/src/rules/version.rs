@@ -12,175 +12,165 @@ use crate::error::{AnnouncedVersion, Error, MismatchError};
 use crate::jsonrpc::path::find;
 use crate::jsonrpc::{Envelope, RawPayload, RpcError, parse};
 
-impl Rules {
-    /// Notes which version is asked for, and looks at the one that the peer announces.
-    pub(crate) fn note_version(
-        &mut self,
-        field: &Field,
-        message: MessageIndex,
-        payload: Option<impl RawPayload>,
-        incoming: bool,
-    ) -> Option<Error> {
-        // A request whose reply announces the version says at the same place which one it asks for.
-        let reply = self.message(field.message);
-        if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
-            let asked = self.version_at(field, payload);
-            self.negotiation.ask(asked.as_deref());
-        }
-        if field.message != message {
-            return None;
-        }
-        let version = self.version_at(field, payload);
-        let requested = self.negotiation.take_requested();
-        let mut negotiation = None;
-        if incoming {
-            negotiation = self.look_at_version(version.clone(), requested);
-        }
-        if let Some(version) = version.as_deref() {
-            self.negotiation.agree(Some(Text::Owned(version.to_owned())));
-            self.govern(version);
-        }
-        negotiation
+/// Notes which version is asked for, and looks at the one that the peer announces.
+pub(crate) fn note(
+    rules: &mut Rules,
+    field: &Field,
+    message: MessageIndex,
+    payload: Option<impl RawPayload>,
+    incoming: bool,
+) -> Option<Error> {
+    // A request whose reply announces the version says at the same place which one it asks for.
+    let reply = rules.message(field.message);
+    if reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message }) {
+        let asked = at(rules, field, payload);
+        rules.negotiation.ask(asked.as_deref());
     }
-
-    /// The version that a payload announces or asks for.
-    pub(crate) fn version_at(&self, field: &Field, payload: Option<impl RawPayload>) -> AnnouncedVersion {
-        let found = payload.and_then(|payload| payload.find(&field.path));
-        AnnouncedVersion::read(found.as_ref().map(RawPayload::written), self.protocol.numeric_version)
+    if field.message != message {
+        return None;
     }
-
-    /// The version that was agreed on; in a session that began elsewhere, from the start.
-    pub(crate) fn agreed_version(&self) -> Option<Text> {
-        self.negotiation.agreed().cloned()
+    let version = at(rules, field, payload);
+    let requested = rules.negotiation.take_requested();
+    let mut negotiation = None;
+    if incoming {
+        negotiation = look_at(rules, version.clone(), requested);
     }
-
-    /// The version that a reply of the peer announces, if it announces one.
-    pub(crate) fn announced_version(&self, reply: &[u8]) -> Option<String> {
-        let Ok(Envelope::Result { result, .. }) = parse(reply, self.options.max_depth, self.dialect()) else {
-            return None;
-        };
-        let field = self.protocol.announced_version()?;
-        self.version_at(field, Some(result)).as_deref().map(str::to_owned)
+    if let Some(version) = version.as_deref() {
+        rules.negotiation.agree(Some(Text::Owned(version.to_owned())));
+        govern(rules, version);
     }
+    negotiation
+}
 
-    /// The peer has announced a version, or none: whether this side speaks it.
-    pub(crate) fn look_at_version(
-        &self,
-        offered: AnnouncedVersion,
-        requested: Option<String>,
-    ) -> Option<Error> {
-        let accepted = self.options.accepted_versions(&self.protocol)?;
-        if is_among(&accepted, offered.as_deref()) {
-            return None;
+/// The version that a payload announces or asks for.
+pub(crate) fn at(rules: &Rules, field: &Field, payload: Option<impl RawPayload>) -> AnnouncedVersion {
+    let found = payload.and_then(|payload| payload.find(&field.path));
+    AnnouncedVersion::read(found.as_ref().map(RawPayload::written), rules.protocol.numeric_version)
+}
+
+/// The version that was agreed on; in a session that began elsewhere, from the start.
+pub(crate) fn agreed(rules: &Rules) -> Option<Text> {
+    rules.negotiation.agreed().cloned()
+}
+
+/// The version that a reply of the peer announces, if it announces one.
+pub(crate) fn of_reply(rules: &Rules, reply: &[u8]) -> Option<String> {
+    let Ok(Envelope::Result { result, .. }) = parse(reply, rules.options.max_depth, rules.dialect()) else {
+        return None;
+    };
+    let field = rules.protocol.announced_version()?;
+    at(rules, field, Some(result)).as_deref().map(str::to_owned)
+}
+
+/// The peer has announced a version, or none: whether this side speaks it.
+pub(crate) fn look_at(rules: &Rules, offered: AnnouncedVersion, requested: Option<String>) -> Option<Error> {
+    let accepted = rules.options.accepted_versions(&rules.protocol)?;
+    if is_among(&accepted, offered.as_deref()) {
+        return None;
+    }
+    let accepted = accepted.iter().map(ToString::to_string).collect();
+    Some(Error::Version { requested, offered, accepted })
+}
+
+/// The error for a request of the peer that says a version which this side does not speak, where each request says its
+/// own. What says none has nothing to judge: whether it may, the type of its params says.
+pub(crate) fn other_in_request(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Option<Error> {
+    let offered = of_request(rules, message, params)?;
+    let accepted = rules.options.accepted_versions(&rules.protocol)?;
+    // The latest one is listed last, and a client should read it first.
+    let accepted = accepted.iter().rev().map(ToString::to_string).collect();
+    Some(Error::Version { requested: None, offered, accepted })
+}
+
+/// The version that a request says, if it says one, and this side does not speak it.
+fn of_request(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Option<AnnouncedVersion> {
+    let place = rules.protocol.version_of_each_request()?;
+    rules.message(message).filter(|table| table.kind == Kind::Request)?;
+    let said = find(params?, &place.path);
+    let version = AnnouncedVersion::read(Some(said?), rules.protocol.numeric_version);
+    let is_spoken = rules.options.speaks_by_request(&rules.protocol, version.as_deref());
+    (!is_spoken).then_some(version)
+}
+
+/// The error that answers a request whose announcement this side cannot work with.
+pub(crate) fn answer_to(rules: &Rules, unusable: &Error) -> RpcError {
+    let answer = unusable.as_answer();
+    let (answer, code) = match unusable {
+        // What is no version has invalid params.
+        Error::Version { offered: AnnouncedVersion::Named(_), .. } => {
+            (answer, rules.protocol.version_of_each_request().and_then(|place| place.error))
         }
+        Error::MissingCapabilities { side, missing } => {
+            match rules.protocol.announcement_of_each_request(*side) {
+                Some(place) => (answer.with_data(required_capabilities(missing)), place.error),
+                None => (answer, None),
+            }
+        }
+        _ => (answer, None),
+    };
+    RpcError { code: code.unwrap_or(answer.code), ..answer }
+}
+
+/// The revision of a version governs from here on, if it is another one that this side speaks.
+pub(crate) fn govern(rules: &mut Rules, version: &str) {
+    if rules.protocol.version.as_deref() == Some(version) {
+        return;
+    }
+    if let Some(protocol) = rules.options.governed(&rules.protocol, version) {
+        rules.names = NAMES.of(&protocol, Names::new);
+        rules.checker.govern(&protocol);
+        rules.protocol = protocol;
+    }
+}
+
+/// Whether this side may give the answer that announces a version: with the version that the request asked for, if
+/// this side speaks it, and else with one that it speaks.
+pub(crate) fn check_reply(rules: &Rules, id: &RequestId, written: &str) -> Result<(), Error> {
+    let Some(field) = rules.protocol.announced_version() else { return Ok(()) };
+    let requested = rules.negotiation.requested();
+    // Hardly any reply announces a version.
+    if requested.is_none() && rules.negotiation.agreed().is_some() {
+        return Ok(());
+    }
+    let asks = rules.message(field.message).map(|table| table.kind);
+    let Awaiting::Request(request) = rules.checker.awaiting(Direction::Send, id) else { return Ok(()) };
+    let versions = rules.options.accepted_versions(&rules.protocol);
+    let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
+    let announced = at(rules, field, Some(written));
+    let versions = match requested.filter(|_| is_among(&versions, requested)) {
+        Some(requested) => vec![requested.to_owned()],
+        None => versions.iter().map(ToString::to_string).collect(),
+    };
+    if announced.as_deref().is_some_and(|announced| versions.iter().any(|one| one == announced)) {
+        return Ok(());
+    }
+    let message = rules.name(field.message);
+    Err(Error::Mismatch { message, problem: MismatchError::Version { announced, versions } })
+}
+
+/// Whether a request may ask for the version that it asks for: the peer may agree to it.
+pub(crate) fn check_asked(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Result<(), Error> {
+    if let Some(version) = of_request(rules, message, params) {
+        let accepted = rules.options.accepted_versions(&rules.protocol).unwrap_or_default();
         let accepted = accepted.iter().map(ToString::to_string).collect();
-        Some(Error::Version { requested, offered, accepted })
+        // The type of the params says what else may stand there.
+        let AnnouncedVersion::Named(version) = version else { return Ok(()) };
+        let problem = MismatchError::Asks { version, accepted };
+        return Err(Error::Mismatch { message: rules.name(message), problem });
     }
-
-    /// The error for a request of the peer that says a version which this side does not speak, where each request says its
-    /// own. What says none has nothing to judge: whether it may, the type of its params says.
-    pub(crate) fn other_version(&self, message: MessageIndex, params: Option<&str>) -> Option<Error> {
-        let offered = self.version_of_request(message, params)?;
-        let accepted = self.options.accepted_versions(&self.protocol)?;
-        // The latest one is listed last, and a client should read it first.
-        let accepted = accepted.iter().rev().map(ToString::to_string).collect();
-        Some(Error::Version { requested: None, offered, accepted })
+    let Some(field) = rules.protocol.announced_version() else { return Ok(()) };
+    let announces = rules.message(field.message).map(|table| table.kind);
+    if announces != Some(Kind::Reply { request: message }) {
+        return Ok(());
     }
-
-    /// The version that a request says, if it says one, and this side does not speak it.
-    fn version_of_request(&self, message: MessageIndex, params: Option<&str>) -> Option<AnnouncedVersion> {
-        let place = self.protocol.version_of_each_request()?;
-        self.message(message).filter(|table| table.kind == Kind::Request)?;
-        let said = find(params?, &place.path);
-        let version = AnnouncedVersion::read(Some(said?), self.protocol.numeric_version);
-        let is_spoken = self.options.speaks_by_request(&self.protocol, version.as_deref());
-        (!is_spoken).then_some(version)
-    }
-
-    /// The error that answers a request whose announcement this side cannot work with.
-    pub(crate) fn answer_to(&self, unusable: &Error) -> RpcError {
-        let answer = unusable.as_answer();
-        let (answer, code) = match unusable {
-            // What is no version has invalid params.
-            Error::Version { offered: AnnouncedVersion::Named(_), .. } => {
-                (answer, self.protocol.version_of_each_request().and_then(|place| place.error))
-            }
-            Error::MissingCapabilities { side, missing } => {
-                match self.protocol.announcement_of_each_request(*side) {
-                    Some(place) => (answer.with_data(required_capabilities(missing)), place.error),
-                    None => (answer, None),
-                }
-            }
-            _ => (answer, None),
-        };
-        RpcError { code: code.unwrap_or(answer.code), ..answer }
-    }
-
-    /// The revision of a version governs from here on, if it is another one that this side speaks.
-    pub(crate) fn govern(&mut self, version: &str) {
-        if self.protocol.version.as_deref() == Some(version) {
-            return;
+    let Some(versions) = rules.options.accepted_versions(&rules.protocol) else { return Ok(()) };
+    match at(rules, field, params).as_deref() {
+        Some(version) if !is_among(&versions, Some(version)) => {
+            let accepted = versions.iter().map(ToString::to_string).collect();
+            let problem = MismatchError::Asks { version: version.to_owned(), accepted };
+            Err(Error::Mismatch { message: rules.name(message), problem })
         }
-        if let Some(protocol) = self.options.governed(&self.protocol, version) {
-            self.names = NAMES.of(&protocol, Names::new);
-            self.checker.govern(&protocol);
-            self.protocol = protocol;
-        }
-    }
-
-    /// Whether this side may give the answer that announces a version: with the version that the request asked for, if
-    /// this side speaks it, and else with one that it speaks.
-    pub(crate) fn check_version(&self, id: &RequestId, written: &str) -> Result<(), Error> {
-        let Some(field) = self.protocol.announced_version() else { return Ok(()) };
-        let requested = self.negotiation.requested();
-        // Hardly any reply announces a version.
-        if requested.is_none() && self.negotiation.agreed().is_some() {
-            return Ok(());
-        }
-        let asks = self.message(field.message).map(|table| table.kind);
-        let Awaiting::Request(request) = self.checker.awaiting(Direction::Send, id) else { return Ok(()) };
-        let versions = self.options.accepted_versions(&self.protocol);
-        let (Some(versions), true) = (versions, asks == Some(Kind::Reply { request })) else { return Ok(()) };
-        let announced = self.version_at(field, Some(written));
-        let versions = match requested.filter(|_| is_among(&versions, requested)) {
-            Some(requested) => vec![requested.to_owned()],
-            None => versions.iter().map(ToString::to_string).collect(),
-        };
-        if announced.as_deref().is_some_and(|announced| versions.iter().any(|one| one == announced)) {
-            return Ok(());
-        }
-        let message = self.name(field.message);
-        Err(Error::Mismatch { message, problem: MismatchError::Version { announced, versions } })
-    }
-
-    /// Whether a request may ask for the version that it asks for: the peer may agree to it.
-    pub(crate) fn check_asked_version(
-        &self,
-        message: MessageIndex,
-        params: Option<&str>,
-    ) -> Result<(), Error> {
-        if let Some(version) = self.version_of_request(message, params) {
-            let accepted = self.options.accepted_versions(&self.protocol).unwrap_or_default();
-            let accepted = accepted.iter().map(ToString::to_string).collect();
-            // The type of the params says what else may stand there.
-            let AnnouncedVersion::Named(version) = version else { return Ok(()) };
-            let problem = MismatchError::Asks { version, accepted };
-            return Err(Error::Mismatch { message: self.name(message), problem });
-        }
-        let Some(field) = self.protocol.announced_version() else { return Ok(()) };
-        let announces = self.message(field.message).map(|table| table.kind);
-        if announces != Some(Kind::Reply { request: message }) {
-            return Ok(());
-        }
-        let Some(versions) = self.options.accepted_versions(&self.protocol) else { return Ok(()) };
-        match self.version_at(field, params).as_deref() {
-            Some(version) if !is_among(&versions, Some(version)) => {
-                let accepted = versions.iter().map(ToString::to_string).collect();
-                let problem = MismatchError::Asks { version: version.to_owned(), accepted };
-                Err(Error::Mismatch { message: self.name(message), problem })
-            }
-            _ => Ok(()),
-        }
+        _ => Ok(()),
     }
 }
 

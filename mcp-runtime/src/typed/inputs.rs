@@ -20,6 +20,7 @@ use super::within::Within;
 use crate::engine::{Arrived, Body, LinearInput, Link, Moved, Verdict};
 use crate::error::{DisconnectReason, Error, TimeoutKind};
 use crate::jsonrpc::{RpcError, undecodable};
+use crate::rules::version;
 
 /// What is waited for.
 #[derive(Clone, Copy, Debug)]
@@ -374,7 +375,7 @@ impl Channel {
         let Some(id) = id else { return Err(error) };
         self.state = before;
         self.link.speak(|engine, caller| {
-            let answer = engine.rules().answer_to(&error);
+            let answer = version::answer_to(engine.rules(), &error);
             engine.reply_error(caller, &id, &answer)
         })
     }

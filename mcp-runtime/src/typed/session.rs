@@ -15,6 +15,7 @@ use crate::driver::{Endpoint, Outcome, Transport};
 use crate::engine::{Engine, Link, Waiter};
 use crate::error::DisconnectReason;
 use crate::options::Options;
+use crate::rules::announcements;
 
 /// The value of one linear channel of a session, or of a sub-session. Dropping it abandons the session, or the
 /// sub-session, unless that can continue without it.
@@ -178,7 +179,9 @@ impl Session {
     ///
     /// Returns `false` if no message needs the capability.
     pub fn grant_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
-        self.channel.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), true))
+        self.channel
+            .link
+            .with(|engine| announcements::change(engine.rules_mut(), side, capability.as_ref(), true))
     }
 
     /// Takes back what was granted while the session ran. What the side has announced stays announced. Messages of the
@@ -186,6 +189,8 @@ impl Session {
     ///
     /// Returns `false` if no message needs the capability.
     pub fn revoke_capability(&self, side: Side, capability: impl AsRef<str>) -> bool {
-        self.channel.link.with(|engine| engine.rules_mut().change(side, capability.as_ref(), false))
+        self.channel
+            .link
+            .with(|engine| announcements::change(engine.rules_mut(), side, capability.as_ref(), false))
     }
 }

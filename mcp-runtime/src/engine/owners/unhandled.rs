@@ -7,6 +7,7 @@ use mcp_protocol_machine::protocol::MessageIndex;
 use super::wakers::Effects;
 use crate::report::Report;
 use crate::rules::Rules;
+use crate::rules::announcements;
 
 /// What handlers of the session, and of its sub-sessions, leave to their default methods.
 ///
@@ -37,8 +38,9 @@ impl UnhandledRequests {
     /// A handler has begun, or this side has announced what it can do: reports each capability that was announced and of
     /// which no request has a handler. Each is reported once.
     pub(crate) fn report(&mut self, rules: &Rules, effects: &mut Effects) {
-        let announced =
-            |request: MessageIndex| rules.message(request).and_then(|table| rules.announced_for(table));
+        let announced = |request: MessageIndex| {
+            rules.message(request).and_then(|table| announcements::announced_for(rules, table))
+        };
         if !self.waiting.iter().any(|request| announced(*request).is_some()) {
             return;
         }
@@ -53,7 +55,7 @@ impl UnhandledRequests {
         });
         for (capability, requests) in found {
             let mut implemented = self.implemented.iter();
-            if rules.handles_some(&capability, &requests)
+            if announcements::handles_some(rules, &capability, &requests)
                 || implemented.any(|request| announced(*request).as_ref() == Some(&capability))
                 || !self.reported.insert(capability.clone())
             {
@@ -100,7 +102,7 @@ mod tests {
         assert!(effects.take().is_none(), "nothing was announced");
         let payload = Some(r#"{"capabilities":{"questions":true}}"#);
         let mut times = 0;
-        rules.announced(desk::messages::WELCOME, payload, false, |rules| {
+        announcements::note(&mut rules, desk::messages::WELCOME, payload, false, |rules| {
             times += 1;
             unhandled.report(rules, &mut effects);
         });
