@@ -131,7 +131,7 @@ impl Rules {
     /// one.
     ///
     /// # Errors
-    /// If there was no such request, or it was answered.
+    /// If the request is unknown, or was answered.
     pub(crate) fn answered(&mut self, id: &RequestId) -> Result<Option<MessageIndex>, Violation> {
         match self.checker.awaiting(Direction::Send, id) {
             Awaiting::Request(request) => Ok(Some(request)),

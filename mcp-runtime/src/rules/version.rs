@@ -101,7 +101,7 @@ impl Rules {
     pub(crate) fn answer_to(&self, unusable: &Error) -> RpcError {
         let answer = unusable.as_answer();
         let (answer, code) = match unusable {
-            // What is no version has invalid params.
+            // What is not a version makes the params invalid.
             Error::Version { offered: AnnouncedVersion::Named(_), .. } => {
                 (answer, self.protocol.version_of_each_request().and_then(|place| place.error))
             }
