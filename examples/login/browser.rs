@@ -79,7 +79,7 @@ impl<O: Fn(&Url) + Send + Sync + 'static> UserAgent for Browser<O> {
 
     async fn visit(&self, address: Url) -> io::Result<Url> {
         (self.open)(&address);
-        let late = || Err(io::Error::new(io::ErrorKind::TimedOut, "nobody has logged in within 5 minutes"));
+        let late = || Err(io::Error::new(io::ErrorKind::TimedOut, "no user has logged in within 5 minutes"));
         tokio::time::timeout(WITHIN, self.come_back()).await.unwrap_or_else(|_| late())
     }
 }

@@ -65,7 +65,7 @@ struct Over {
     why: Past,
     /// The request, where the protocol permits it; nothing where the late replies may be those of different ones.
     request: Option<MessageIndex>,
-    /// How many more replies are no violation: one, but where ids are used again, one for each of their exchanges.
+    /// How many more replies are not a violation: one, but where ids are used again, one for each of their exchanges.
     replies: usize,
     /// What its reply proves; nothing for a request that was a violation.
     fence: Option<Fence>,

@@ -103,7 +103,7 @@ impl Account {
 /// What one party holds of its budgets. Dropping it returns all of it.
 #[derive(Debug, Default)]
 pub(crate) struct Permit {
-    /// `None` where there are no budgets.
+    /// `None` without budgets.
     account: Option<Account>,
     amount: usize,
 }

@@ -113,7 +113,7 @@ impl Observer {
     /// have been announced, and any request may be running.
     ///
     /// # Errors
-    /// If there is no such state.
+    /// If the state does not exist.
     pub fn begin_in(&mut self, state: &str) -> Result<(), UnknownState> {
         let place = self.states().into_iter().find(|(_, name)| *name == state).map(|(index, _)| index);
         match place.map(|index| resume::begin_in(&mut self.rules, index)) {

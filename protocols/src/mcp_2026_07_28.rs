@@ -1412,7 +1412,7 @@ pub mod capabilities {
 
 /// The Model Context Protocol, revision 2026-07-28.
 ///
-/// There is no handshake, and nothing is kept from one request to the next: each request says its revision and what its
+/// It has no handshake, and nothing is kept from one request to the next: each request says its revision and what its
 /// client can do. A server that needs to know more answers with an `InputRequiredResult`, and the client sends the
 /// request again with what was asked for. The server notifies of changes in subscriptions. A subscription is one long
 /// request.

@@ -118,7 +118,7 @@ impl From<OutputFormat> for FindingFormat {
     }
 }
 
-/// The output format of what is no finding.
+/// The output format of everything but findings.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum OutputFormat {
     /// Text

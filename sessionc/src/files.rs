@@ -97,7 +97,7 @@ pub(crate) enum Failure {
     NotTheRoot(PathBuf),
     /// The session with an editor has ended too early.
     Session(mcp_runtime::Error),
-    /// There is no such command; the names that there are.
+    /// No command has this name; the names that there are.
     NoCommand(String, Vec<String>),
 }
 
@@ -247,7 +247,7 @@ impl fmt::Display for Failure {
             ),
             Failure::Session(error) => write!(formatter, "the session with the editor has ended: {error}"),
             Failure::NoCommand(name, known) => {
-                write!(formatter, "there is no command `{name}`")?;
+                write!(formatter, "no command is called `{name}`")?;
                 meant(formatter, name, known)
             }
         }
@@ -279,7 +279,7 @@ fn instead(formatter: &mut fmt::Formatter<'_>, path: &Path, error: &io::Error) -
     let parent = path.parent().unwrap_or(Path::new(""));
     let folder = if parent.as_os_str().is_empty() { Path::new(".") } else { parent };
     if !folder.is_dir() {
-        return write!(formatter, "; there is no folder `{}`", folder.display());
+        return write!(formatter, "; the folder `{}` does not exist", folder.display());
     }
     let there = names_in(folder);
     match nearest(&name, there.iter().map(String::as_str)) {
@@ -386,6 +386,6 @@ mod tests {
         let far = missing("counter.session");
         assert!(far.ends_with("; there are `talk.session`"), "{far}");
         let elsewhere = missing("nowhere/talk.session");
-        assert!(elsewhere.ends_with("; there is no folder `tests/nowhere`"), "{elsewhere}");
+        assert!(elsewhere.ends_with("; the folder `tests/nowhere` does not exist"), "{elsewhere}");
     }
 }

@@ -1,4 +1,4 @@
-//! Standard output. A reader that stops reading, as `head` does, is no failure; a disk that is full is one.
+//! Standard output. A reader that stops reading, as `head` does, is not a failure; a full disk is.
 
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -69,7 +69,7 @@ impl Recorder {
 
     fn new(most: Level, callback: Option<Callback>) -> Recorder {
         // With one subscriber alone, `tracing` asks only the thread that comes to a place first, which may have none, and
-        // then nobody hears of that place.
+        // then no subscriber hears of that place.
         static SECOND: OnceLock<Dispatch> = OnceLock::new();
         SECOND.get_or_init(|| {
             Dispatch::new(Listener { kept: Arc::default(), most: Level::DEBUG, callback: None })

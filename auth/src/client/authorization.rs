@@ -60,7 +60,7 @@ impl Authorization {
         AuthorizationBuilder::new(server.into(), Subject::User(Arc::new(user_agent)))
     }
 
-    /// The program itself has credentials (`client_credentials`): there is no user.
+    /// The program itself has credentials (`client_credentials`) and acts without a user.
     pub fn of_program(server: impl Into<String>, client: RegisteredClient) -> AuthorizationBuilder {
         AuthorizationBuilder::new(server.into(), Subject::Known(Known::Program)).registered(client)
     }

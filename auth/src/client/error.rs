@@ -1,4 +1,4 @@
-//! [`AuthorizationError`]: why there is no token.
+//! [`AuthorizationError`]: why a client has no token.
 
 use std::error::Error as StdError;
 

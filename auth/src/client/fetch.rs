@@ -34,7 +34,7 @@ pub enum FetchError {
         /// What reqwest says.
         reason: String,
     },
-    /// There was no answer in time.
+    /// The answer did not come in time.
     #[error("`{0}` did not answer within 30 seconds")]
     Late(String),
     /// The answer is too long.

@@ -17,7 +17,7 @@ use crate::scopes::Scopes;
 /// fn greeting(head: &RequestHead) -> String {
 ///     match Principal::of(head) {
 ///         Some(principal) => format!("hello, {}", principal.subject()),
-///         None => "hello, whoever you are".to_owned(),
+///         None => "hello, stranger".to_owned(),
 ///     }
 /// }
 /// ```

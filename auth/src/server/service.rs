@@ -25,7 +25,7 @@ use crate::scopes::Scopes;
 /// How long the body of a request may take.
 const BODY_WITHIN: Duration = Duration::from_secs(30);
 
-/// What a request has to meet, and what clients are told about it.
+/// What a request has to meet, and the metadata that say so to clients.
 pub(super) struct Resource {
     pub(super) validator: Arc<dyn AnyValidator>,
     pub(super) metadata: ResourceMetadata,

@@ -15,7 +15,7 @@ pub trait TokenValidator: Send + Sync + 'static {
     ) -> impl Future<Output = Result<Principal, TokenError>> + Send;
 }
 
-/// Why there is no principal.
+/// Why a token has no principal.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum TokenError {

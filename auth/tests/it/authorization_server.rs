@@ -23,7 +23,7 @@ pub(crate) struct Desk {
     pub(crate) url: String,
     /// Who is logged in.
     pub(crate) user: String,
-    /// How long tokens are valid, as clients are told, in seconds.
+    /// How long tokens are valid, in seconds, as the server says to clients.
     pub(crate) lifetime: Option<u64>,
     /// Whether there are refresh tokens.
     pub(crate) refreshes: bool,
@@ -203,7 +203,7 @@ async fn token(
             let claims = insecure_decode::<Value>(&assertion).map(|token| token.claims).unwrap_or_default();
             desk.assertions.push(assertion);
             let scopes = form.get("scope").map(|scope| Scopes::from(&**scope)).unwrap_or_default();
-            (claims["sub"].as_str().unwrap_or("nobody").to_owned(), scopes, form["resource"].clone())
+            (claims["sub"].as_str().unwrap_or("unknown").to_owned(), scopes, form["resource"].clone())
         }
         other => panic!("{other}"),
     };

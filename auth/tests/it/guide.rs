@@ -118,7 +118,7 @@ fn validators() -> Result<(Jwt, Introspection), Box<dyn Error>> {
     Ok((signed, asked))
 }
 
-/// Greets whoever asks
+/// Greets the caller
 #[derive(Deserialize, JsonSchema)]
 struct Greet {}
 

@@ -120,7 +120,7 @@ async fn a_token_that_does_not_permit_enough_is_told_what_is_needed() {
         ask(&["Bearer reader"], call("tools/call", "list").to_string()).await.status(),
         StatusCode::OK
     );
-    // What is no message the server answers.
+    // The server itself answers what is not a message.
     assert_eq!(ask(&["Bearer reader"], "nonsense").await.status(), StatusCode::OK);
     assert_eq!(ask(&["Bearer reader"], "x".repeat(1001)).await.status(), StatusCode::PAYLOAD_TOO_LARGE);
 }

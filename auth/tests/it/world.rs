@@ -25,10 +25,10 @@ impl Tool<()> for Whoami {
     type Output = String;
 
     async fn run(self, (): &(), client: Client) -> Result<String, Failure> {
-        let named = client.principal().ok_or("nobody asks")?;
-        let head = client.context().extension::<RequestHead>().ok_or("there is no head")?;
+        let named = client.principal().ok_or("the caller has no principal")?;
+        let head = client.context().extension::<RequestHead>().ok_or("the request has no head")?;
         assert!(!head.headers().contains_key("authorization"), "the token stays in front of the layer");
-        let principal = Principal::of(&head).ok_or("there is no principal")?;
+        let principal = Principal::of(&head).ok_or("the request has no principal")?;
         assert_eq!(named, principal.name());
         Ok(format!("{} with {}", principal.subject(), principal.scopes()))
     }
@@ -76,9 +76,9 @@ pub(crate) async fn serve_behind<V: TokenValidator>(
     url
 }
 
-/// A JWT of another issuer with these claims. Which key has signed it is of no concern here.
+/// A JWT of another issuer with these claims. The key that signs it does not matter here.
 pub(crate) fn jwt(claims: &serde_json::Value) -> Secret {
-    let key = jsonwebtoken::EncodingKey::from_secret(b"a key that nobody knows");
+    let key = jsonwebtoken::EncodingKey::from_secret(b"a key of another issuer");
     Secret::new(jsonwebtoken::encode(&jsonwebtoken::Header::default(), claims, &key).unwrap())
 }
 

@@ -81,7 +81,7 @@ impl Connection {
     /// Reads a resource.
     ///
     /// # Errors
-    /// If the server refuses, for there may be no such resource; or the connection is gone.
+    /// If the server refuses, as it does for an unknown resource; or the connection is gone.
     pub async fn read(&self, uri: impl Into<String>) -> Result<Vec<ResourceContents>, RoundsError> {
         let params = ReadResourceParams::new(uri, self.client.meta());
         Ok(self.client.read_resource(params).await?.contents)

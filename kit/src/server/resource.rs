@@ -213,7 +213,7 @@ fn of_type(mut contents: ResourceContents, mime_type: Option<&str>) -> ResourceC
     let own = match &mut contents {
         ResourceContents::Text(contents) => &mut contents.mime_type,
         ResourceContents::Blob(contents) => &mut contents.mime_type,
-        // There are no others.
+        // No other kind exists.
         _ => return contents,
     };
     if own.is_none() {

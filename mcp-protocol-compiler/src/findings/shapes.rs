@@ -8,7 +8,7 @@ use crate::suggest::nearest;
 
 /// A shape that nothing declares.
 pub const UNDEFINED_SHAPE: Code = Code("S0701");
-/// A record with a field twice, or with the fields of something that is no record.
+/// A record with a field twice, or with the fields of something that is not a record.
 pub const BAD_RECORD: Code = Code("S0702");
 /// An alternative that can never be chosen.
 pub const NEVER_CHOSEN: Code = Code("S0703");

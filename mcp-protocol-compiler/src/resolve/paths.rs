@@ -23,7 +23,7 @@ pub(super) fn check(
     resolution: &Resolution,
     diagnostics: &mut Vec<Diagnostic>,
 ) {
-    // Through a union that contains itself there would be no end.
+    // A path through a union that contains itself would never end.
     let is_endless = |found: &Diagnostic| found.code == finding::ENDLESS;
     if resolution.declarations.shapes.is_empty() || diagnostics.iter().any(is_endless) {
         return;

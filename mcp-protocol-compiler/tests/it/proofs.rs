@@ -75,13 +75,13 @@ fn the_map_of_promises_names_theorems_and_tests_that_exist() {
     for [what, theorems, tests] in &rows {
         assert!(!theorems.is_empty() || !tests.is_empty(), "neither proved nor tested: {what}");
         for theorem in quoted(theorems) {
-            assert!(proved.contains_key(theorem), "{what}: there is no theorem `{theorem}`");
+            assert!(proved.contains_key(theorem), "{what}: no theorem is called `{theorem}`");
             named.insert(theorem);
         }
         for test in quoted(tests) {
             let (path, name) =
                 test.split_once("::").unwrap_or_else(|| panic!("{what}: `{test}` is not a test"));
-            assert!(read(path).contains(&format!("fn {name}(")), "{what}: there is no test `{test}`");
+            assert!(read(path).contains(&format!("fn {name}(")), "{what}: no test is called `{test}`");
         }
     }
     for (name, (word, _)) in &proved {

@@ -113,8 +113,8 @@ impl Checker {
         })
     }
 
-    /// What a message may be that is no step of the running sub-session which holds its values, because its sender has
-    /// not heard of that: uncorrelated, or late for a sub-session before it.
+    /// What a message may be that is not a step of the running sub-session which holds its values, because its sender
+    /// has not heard of that: uncorrelated, or late for a sub-session before it.
     fn meant_elsewhere(
         &self,
         sub_session: SubSessionNumber,

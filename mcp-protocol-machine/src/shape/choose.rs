@@ -88,7 +88,7 @@ fn first_possible<'p, J: Json>(
     mut accepts: impl FnMut(usize, &'p Shape) -> bool,
 ) -> Option<usize> {
     let mut is_it = |place, leaf| is_possible(protocol, leaf, value, kind) && accepts(place, leaf);
-    // Most unions are of names that are no unions. Nothing needs to be remembered for them.
+    // Most unions are of names that are not unions. Nothing needs to be remembered for them.
     if union.iter().all(|part| only_leaf(protocol, part).is_some()) {
         return union.iter().enumerate().position(|(place, part)| {
             let is_again = union.iter().take(place).any(|before| is_same_name(before, part));

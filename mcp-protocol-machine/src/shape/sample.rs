@@ -14,8 +14,8 @@ pub const LONGEST_SAMPLE: usize = 1 << 16;
 /// A small value of a shape, as JSON: with the fields that must be there, empty texts and lists, and zeros. Of a union it is
 /// an alternative that nests least. [`judge`] accepts it.
 ///
-/// Returns `None` if there is no finite value, as of `type Endless = { next: Endless }`, or if the value would be as long
-/// as [`LONGEST_SAMPLE`] or nested too deep.
+/// Returns `None` if the shape has no finite value, as in `type Endless = { next: Endless }`, or if the value would be
+/// as long as [`LONGEST_SAMPLE`] or nested too deep.
 pub fn sample(protocol: &Protocol, shape: &Shape) -> Option<String> {
     let value = Samples::new(protocol).of(shape)?;
     Some(value.to_string()).filter(|text| text.len() < LONGEST_SAMPLE)

@@ -130,7 +130,7 @@ pub(crate) fn reply_to(
 /// one.
 ///
 /// # Errors
-/// If there was no such request, or it was answered.
+/// If the request is unknown, or was answered.
 pub(crate) fn answered(rules: &mut Rules, id: &RequestId) -> Result<Option<MessageIndex>, Violation> {
     match rules.checker.awaiting(Direction::Send, id) {
         Awaiting::Request(request) => Ok(Some(request)),

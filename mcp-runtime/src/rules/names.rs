@@ -26,7 +26,7 @@ pub(crate) struct Names {
     reporting: Box<[MessageIndex]>,
     /// Whether any message has a condition.
     conditions: bool,
-    /// What each side sends in some state, sorted; empty where there are no conditions.
+    /// What each side sends in some state, sorted; empty without conditions.
     sent_by_client: Box<[MessageIndex]>,
     sent_by_server: Box<[MessageIndex]>,
 }

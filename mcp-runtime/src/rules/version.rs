@@ -96,7 +96,7 @@ fn of_request(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Opt
 pub(crate) fn answer_to(rules: &Rules, unusable: &Error) -> RpcError {
     let answer = unusable.as_answer();
     let (answer, code) = match unusable {
-        // What is no version has invalid params.
+        // What is not a version makes the params invalid.
         Error::Version { offered: AnnouncedVersion::Named(_), .. } => {
             (answer, rules.protocol.version_of_each_request().and_then(|place| place.error))
         }

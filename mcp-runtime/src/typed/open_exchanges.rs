@@ -42,7 +42,7 @@ impl OpenExchanges {
     }
 
     /// Calls `answer` with the id of the request that is to be answered first of those that are this message. It is
-    /// answered if that succeeds. `None`: there is no such request.
+    /// answered if that succeeds. `None` if no such request is open.
     pub(super) fn answer<E>(
         &mut self,
         request: MessageIndex,

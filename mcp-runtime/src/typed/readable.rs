@@ -41,7 +41,7 @@ impl fmt::Debug for Reader<'_> {
 ///
 /// Of those that have something, it is the one whose message the peer wrote first. So a program that takes the next
 /// message from the value at this place, and asks again, receives all of them in wire order. Values and queues of
-/// different sessions may stand in the slice, too: there is no order between them. One that has come to its end counts
+/// different sessions may stand in the slice, too, and have no order between them. One that has come to its end counts
 /// only while no other one of its session has a message.
 ///
 /// Takes nothing itself, so it may be dropped.

@@ -99,7 +99,7 @@ async fn this_side_begins_sessions_and_the_one_before_is_silent() {
 
     let part = connection.begin();
     first.until(|seen| seen.end.is_some()).await;
-    first.send("a cancel that nobody wants");
+    first.send("an unwanted cancel");
     first.abandon();
     assert!(matches!(first.until_terminated().await, Outcome::Closed));
     let second = Script::new();

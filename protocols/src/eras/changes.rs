@@ -49,7 +49,7 @@ impl Default for Changes {
 }
 
 impl Changes {
-    /// There are no subscriptions yet.
+    /// Makes one without subscriptions.
     pub fn new() -> Changes {
         Changes(broadcast::Sender::new(BEHIND))
     }
@@ -69,7 +69,7 @@ impl Changes {
         self.tell(Signal::Changed(Change::Resources));
     }
 
-    /// The resource with this URI has changed. Those hear of it who have subscribed to the URI, as it is written here.
+    /// The resource with this URI has changed. The clients that have subscribed to exactly this URI hear of it.
     pub fn resource(&self, uri: impl Into<String>) {
         self.tell(Signal::Changed(Change::Resource(uri.into())));
     }
@@ -81,7 +81,7 @@ impl Changes {
     }
 
     fn tell(&self, signal: Signal) {
-        // It fails if there is no subscription.
+        // It fails without a subscription.
         let _ = self.0.send(signal);
     }
 

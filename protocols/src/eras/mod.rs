@@ -1,8 +1,9 @@
 //! One program for every revision: with a handshake, and without one.
 //!
 //! MCP has two eras. Up to revision 2025-11-25 a client begins a session with `initialize`, and either side may ask the
-//! other. From 2026-07-28 on there is no session: each request says its revision and what its client can do, and a server
-//! asks by its result. A program that is written here speaks both, with the payloads of the latest revision ([`types`]):
+//! other. From 2026-07-28 on MCP has no sessions: each request says its revision and what its client can do, and a
+//! server asks by its result. A program that is written here speaks both, with the payloads of the latest revision
+//! ([`types`]):
 //!
 //! - a [`Server`] serves a [`Handler`]. How a client begins decides which era it is served in;
 //! - a [`Connector`] finds out which era a server speaks, and makes a [`Client`] of it.

@@ -18,7 +18,7 @@ impl Server {
     /// Starts the server. Returns the writing end of its input and the reading end of its output, too.
     ///
     /// # Errors
-    /// If there is no command, or it cannot be started.
+    /// If the command is empty, or cannot be started.
     pub(super) fn start(words: &[String]) -> io::Result<(Server, PipeWriter, PipeReader)> {
         let (program, arguments) =
             words.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;
@@ -108,7 +108,7 @@ impl Signals {
     }
 }
 
-/// Where there are no signals, none are passed on.
+/// On a system without signals none are passed on.
 #[cfg(not(unix))]
 #[derive(Debug)]
 struct Signals;

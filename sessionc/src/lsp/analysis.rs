@@ -34,7 +34,7 @@ impl Analysis {
         &self.compilation
     }
 
-    /// The Rust methods, if there is no error.
+    /// The Rust methods, if the protocol compiles.
     pub(super) fn methods(&self) -> &[TypedMethod] {
         self.methods.get_or_init(|| {
             let compiled = self.compilation.protocol.as_ref();

@@ -48,7 +48,7 @@ enum Notation {
 /// Draws the diagram that the argument asks for: an object with the `role`'s name, its `states` and the `text`.
 pub(super) fn execute(snapshot: &Snapshot, params: &ExecuteCommandParams) -> Result<Option<Value>, RpcError> {
     if params.command != COMMAND {
-        let message = format!("there is no command `{}`: the command is `{COMMAND}`", params.command);
+        let message = format!("`{}` is not a command: the command is `{COMMAND}`", params.command);
         return Err(RpcError::invalid_params(message));
     }
     let argument = params.arguments.first().cloned().unwrap_or_default();

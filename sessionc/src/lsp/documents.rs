@@ -43,13 +43,13 @@ pub(super) struct Documents {
     bytes: usize,
 }
 
-/// There is no room for a text.
+/// The open documents leave no room for a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct NoRoom;
 
 impl Documents {
-    /// Opens a document, or gives it another text. A text for which there is no room is not kept, and its document is as
-    /// one that is not open. A text of an earlier opening is too late.
+    /// Opens a document, or gives it another text. A text that does not fit is not kept, and its document
+    /// counts as not open. A text of an earlier opening is too late.
     pub(super) fn set(&mut self, path: &Path, document: Document) -> Result<(), NoRoom> {
         if self.open.get(path).is_some_and(|open| open.opening > document.opening) {
             return Ok(());

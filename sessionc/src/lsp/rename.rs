@@ -73,8 +73,10 @@ fn nothing(asked: &AskedPlace) -> RpcError {
         Err(NotAName::Reserved) => {
             format!("`{word}` is a word of the language: place the cursor on a name to rename it")
         }
-        _ => "there is no name here: place the cursor on the name of a message, type, role, session type or loop"
-            .to_owned(),
+        _ => {
+            "this is not a name: place the cursor on the name of a message, type, role, session type or loop"
+                .to_owned()
+        }
     })
 }
 

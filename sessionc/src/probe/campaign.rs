@@ -79,7 +79,7 @@ pub(crate) struct Listed {
 /// Lists what would be probed, without a server.
 ///
 /// # Errors
-/// If there is no such state or offence.
+/// If the state or the offence does not exist.
 pub(crate) fn list(chosen: &Chosen, over_http: bool, settings: &Settings) -> Result<Vec<Listed>, Failure> {
     let protocol = chosen.protocol();
     let payloads = Payloads::new(protocol.clone(), settings.samples.clone());
@@ -107,7 +107,7 @@ fn written(step: &Move, method: String) -> String {
 /// Probes a server.
 ///
 /// # Errors
-/// If no session with the server comes anywhere, or if there is no such state or offence.
+/// If no session with the server comes anywhere, or if the state or the offence does not exist.
 pub(crate) async fn run(chosen: &Chosen, address: Address, settings: &Settings) -> Result<Results, Failure> {
     let protocol = chosen.protocol().clone();
     let payloads = Arc::new(Payloads::new(protocol.clone(), settings.samples.clone()));

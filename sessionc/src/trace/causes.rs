@@ -9,7 +9,7 @@ use mcp_runtime::protocol::{MessageIndex, Side};
 use super::finding::{Code, Finding};
 use super::formats::record::Place;
 
-/// How many different findings of a session are told apart.
+/// How many different findings of a session are distinguished.
 const REMEMBERED: usize = 256;
 
 /// The findings of a session that were reported.

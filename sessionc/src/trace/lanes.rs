@@ -59,7 +59,7 @@ impl Lanes {
     /// Those of a log that begins with a session, unless its messages say otherwise, or in the state `from`.
     ///
     /// # Errors
-    /// If there is no such state, or the tables cannot be followed.
+    /// If the state does not exist, or the tables cannot be followed.
     pub(crate) fn new(chosen: &Chosen, from: Option<&str>) -> Result<Lanes, Failure> {
         let options = || Options::new().judge_payloads(true);
         let handshake = chosen.observer(options())?;

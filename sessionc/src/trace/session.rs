@@ -348,7 +348,7 @@ impl JudgedSession {
                         self.revision(),
                     ));
                 }
-                // What crosses a step of the other side is no mistake.
+                // What crosses a step of the other side is not a mistake.
                 _ => {}
             }
         }

@@ -274,7 +274,7 @@ async fn sixty_four_sessions_run_at_once() {
     for session in 1..=64 {
         assert_eq!(text.matches(&format!("\"session\": {session}}}")).count(), 23, "{session}");
     }
-    // A record is a log, in which the sessions are told apart.
+    // A record is a log that keeps the sessions apart.
     let mut trace = Command::new(env!("CARGO_BIN_EXE_sessionc"));
     let judged = trace.args(["trace", "--protocol", "mcp"]).arg(&path).output().unwrap();
     let said = String::from_utf8(judged.stdout).unwrap();

@@ -99,7 +99,7 @@ fn a_server_behind_tls_is_guarded() {
 
 #[test]
 fn a_certificate_that_the_system_does_not_trust_is_refused() {
-    // The server's own certificate is no authority.
+    // The server's own certificate is not an authority.
     let said = probed("certificate.pem", &behind_tls(&http::start("correct")));
     assert!(said.contains("certificate"), "{said}");
 }

@@ -285,7 +285,7 @@ fn a_name_that_is_misspelt_is_corrected() {
         (&["check", "good.session", "--format", "jsno"], "a similar value exists: 'json'"),
         (&["check", "god.session"], "did you mean `good.session`?"),
         (&["check", "counter.session"], "there are `good.session`"),
-        (&["check", "none/good.session"], "there is no folder `none`"),
+        (&["check", "none/good.session"], "the folder `none` does not exist"),
         (&["check", "."], "name a file in it, such as `./good.session`"),
         (&["dual", "good.session", "Tellre"], "did you mean `Teller`?"),
         (&["dual", "good.session", "Somebody"], "there are `Counter`, `Teller`"),

@@ -76,6 +76,6 @@ fn answer(manner: &str, line: &[u8], observed: &Observed) -> Option<Value> {
         "hangs" => loop {
             std::thread::park();
         },
-        other => panic!("there is no manner `{other}`"),
+        other => panic!("`{other}` is not a manner"),
     }
 }

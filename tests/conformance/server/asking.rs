@@ -30,9 +30,9 @@ fn filled_in(answers: &Answers, name: &str, field: &str) -> String {
     match answers.get(name) {
         Some(InputResponse::Elicit(answer)) => {
             let value = answer.content.as_ref().and_then(|content| content.get(field));
-            value.and_then(FieldValue::as_text).unwrap_or("nobody").to_owned()
+            value.and_then(FieldValue::as_text).unwrap_or("unknown").to_owned()
         }
-        _ => "nobody".to_owned(),
+        _ => "unknown".to_owned(),
     }
 }
 

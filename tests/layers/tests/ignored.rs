@@ -6,7 +6,7 @@ use std::path::Path;
 
 use layers::files;
 
-/// How Cargo is told to run the tests of a source file: `--lib --bins`, or `--test NAME`.
+/// The arguments with which Cargo runs the tests of a source file: `--lib --bins`, or `--test NAME`.
 fn target(file: &Path) -> Option<String> {
     let package = file.ancestors().skip(1).find(|folder| folder.join("Cargo.toml").is_file())?;
     let inside = file.strip_prefix(package).ok()?;

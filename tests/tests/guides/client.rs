@@ -40,7 +40,7 @@ fn connector() -> Connector<Ada> {
 
 #[tokio::test]
 async fn a_server_is_started_and_called() -> Result<(), Box<dyn Error>> {
-    // The program serves if it is told to.
+    // The program serves if its argument says so.
     let server = "sh";
     let mut serve = Command::new(server);
     serve.arg("-c").arg(format!("{} serve", program("eras").display()));
@@ -69,7 +69,7 @@ async fn started(server: &str) -> Result<(), Box<dyn Error>> {
 
 #[tokio::test]
 async fn a_program_is_a_server() -> Result<(), Box<dyn Error>> {
-    started(program("notes").to_str().ok_or("the path is no text")?).await
+    started(program("notes").to_str().ok_or("the path is not text")?).await
 }
 
 #[tokio::test]
@@ -95,7 +95,7 @@ async fn a_client_hears_of_changes_at_a_url() -> Result<(), Box<dyn Error>> {
         hear_of_a_resource(&of_types, &Added { id: 1, uri: "desk://note".to_owned() }).await
     };
     let told = async {
-        // Until the client listens, nobody hears of changes.
+        // The client hears of changes only once it listens.
         loop {
             changes.tools();
             changes.resource("desk://note");

@@ -23,7 +23,7 @@ type Pass = fn(&Value) -> Result<Value, serde_json::Error>;
 struct Carried {
     /// The name of the type, as the file has it.
     name: &'static str,
-    /// Through the type and back; `None` where there is no payload.
+    /// Through the type and back; `None` without a payload.
     pass: Option<Pass>,
 }
 

@@ -140,7 +140,7 @@ async fn a_refusal_of_what_opened_it_cancels_them_before() {
     let OpenNext::Print(_, pages, _open) = in_time(open.next()).await.unwrap() else { panic!() };
     let mut ink = pages.handle().ink(json!({ "sheet": "a", "print": 7 })).send().await.unwrap();
     let (_, inked) = heard(&mut raw).await;
-    pages.refuse(RpcError::invalid_params("there is no paper")).await.unwrap();
+    pages.refuse(RpcError::invalid_params("out of paper")).await.unwrap();
     assert_eq!(heard(&mut raw).await, ("cancel".to_owned(), inked));
     assert_eq!(heard(&mut raw).await, ("reply".to_owned(), json!(7)));
     assert!(matches!(in_time(&mut ink).await.unwrap_err(), Error::Closed));

@@ -43,7 +43,7 @@ fn refused(outcome: Result<(), LoggingError>) -> String {
     violation.to_string()
 }
 
-/// Answers when it is told to.
+/// Answers when the test says so.
 #[derive(Default)]
 struct Patient {
     came: Notify,

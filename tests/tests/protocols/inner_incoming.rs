@@ -154,7 +154,7 @@ async fn what_waits_for_the_value_goes_to_the_queue_and_back_in_wire_order() {
         }
     }
     assert_eq!(taken, [1, 2, 3, 4]);
-    // What nobody has taken is for the value again.
+    // What was not taken from the queue is for the value again.
     drop(incoming);
     let OpenNext::Hover(asked, owed, text) = in_time(text.next()).await.unwrap() else { panic!() };
     assert_eq!(asked["number"], 5);

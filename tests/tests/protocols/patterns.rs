@@ -1,5 +1,5 @@
-//! Methods that nobody listed: messages whose method is a pattern, in types, without types, and against a peer of raw
-//! JSON.
+//! Methods that the protocol does not list: messages whose method is a pattern, in types, without types, and against
+//! a peer of raw JSON.
 
 use mcp_runtime::call::WithMethod;
 use mcp_runtime::error::MismatchError;
@@ -192,7 +192,7 @@ async fn without_types_a_message_is_named_by_the_method_that_is_meant() {
     assert_eq!((&*method, params.read::<Value>().unwrap()), ("$/b", json!({"c": 1})));
     let error = tool.notify(extensions::messages::EXTENSION, &json!({"c": 1})).await.unwrap_err();
     assert!(error.to_string().contains("missing field `method`"), "{error}");
-    // What no pattern stands for is no message at all.
+    // A method that no pattern matches is not a message at all.
     let error = tool.notify("b", &json!({})).await.unwrap_err();
     assert!(matches!(error, Error::NotPermitted(_)), "{error}");
 }

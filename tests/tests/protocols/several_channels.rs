@@ -82,7 +82,7 @@ async fn each_channel_of_a_sub_session_is_a_value_for_a_task_of_its_own() {
     assert_eq!((in_time(hearing).await.unwrap(), in_time(steered).await.unwrap()), (100, 100));
 }
 
-/// Takes what a build is told, and says how much that was.
+/// Receives the priorities of a build, and returns how many there were.
 async fn steered(mut steering: server::Build<Steering>) -> i32 {
     let mut told = 0;
     loop {

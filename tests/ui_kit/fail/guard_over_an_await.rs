@@ -1,4 +1,4 @@
-//! The state stays locked while the client is told how it goes.
+//! The state stays locked while the client is notified of progress.
 
 use std::sync::Mutex;
 

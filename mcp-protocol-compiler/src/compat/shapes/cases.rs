@@ -105,7 +105,7 @@ pub(super) fn cases<'a>(
         for more in product(&present)? {
             let mut case = by_text.clone();
             case.extend(more);
-            // A record that is no union is not chosen: what is wrong in it is found in its fields.
+            // A record alone, not in a union, is not chosen: what is wrong in it is found in its fields.
             let chosen = match receiver {
                 [only @ Form::Record(_)] => Some(*only),
                 _ => chosen(&possible, objects, &case),

@@ -226,7 +226,7 @@ impl<'a> Walk<'a> {
             return;
         };
         for (case, chosen) in cases {
-            // Where a field has no value at all, there is no such object.
+            // Where a field has no value at all, such an object does not exist.
             let Some(members) = self.members(objects, &case) else { continue };
             match chosen {
                 Some(Form::Record(record)) => {

@@ -108,7 +108,7 @@ impl Reading<'_> {
         places.flat_map(|place| self.alphabet(place).iter().copied().collect::<Vec<_>>()).collect()
     }
 
-    /// Whether a later message of a body carries an open key by which sub-sessions of the body are told apart.
+    /// Whether a later message of a body carries an open key that distinguishes sub-sessions of the body.
     fn is_open(&self, body: Place, message: MessageIndex) -> bool {
         let declarations = &self.resolution.declarations;
         let mut carried = declarations.messages[usize::from(message.0)].table.keys.iter();

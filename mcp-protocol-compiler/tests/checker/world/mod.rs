@@ -131,7 +131,7 @@ struct Exchange {
     reply_at: Option<u64>,
     /// It was cancelled, and still gets its reply.
     cancelled: bool,
-    /// What its sender announced for as long as it goes on.
+    /// What its sender announced. It holds until the request ends.
     announces: Vec<GateIndex>,
     /// The request as it was sent.
     asked: Event,

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use super::corpus;
 
-/// What only takes megabytes to be told; `tests/robustness_limits.rs` and `tests/diagnostics.rs` have it.
+/// These make suggestions only about megabytes of text, which `tests/robustness_limits.rs` and `tests/diagnostics.rs`
+/// have.
 const LARGE: [&str; 2] = ["src/findings/size.rs", "src/diagnostic/encoding.rs"];
 
-/// What is told about two files; `tests/compat` has it.
+/// This one makes suggestions about two files, which `tests/compat` has.
 const OF_TWO_FILES: &str = "src/compat/payload.rs";
 
-/// What no program is known to be told.
+/// Suggestions that no known program gets.
 const NEVER_SEEN: [&str; 1] = ["out {there}, or give both roles the same steps here"];
 
 /// Where the sources make suggestions: file and line.

@@ -153,7 +153,7 @@ fn one_of_several(random: &mut Random, wanted: Wanted, alphabet: Alphabet, state
     (client, other)
 }
 
-/// Makes a channel one that nobody can close and that has no end.
+/// Makes a channel one that neither side can close and that has no end.
 fn go_on(client: &mut Role, server: &mut Role, alphabet: Alphabet) {
     for (role, sends) in [(client, true), (server, false)] {
         for (at, state) in role.iter_mut().enumerate() {

@@ -240,7 +240,7 @@ fn a_request_that_is_cancelled_without_a_reply_revokes_nothing_unless_its_answer
     // The answer has crossed the cancellation.
     assert_eq!(checker.answer(Receive, 1, leave.reply).unwrap(), StepKind::Swallowed);
     assert!(matches!(checker.tell(Receive, news).unwrap_err().kind, ViolationKind::NotNegotiated { .. }));
-    // It is granted again, and revoked by a request that nobody heeds.
+    // It is granted again, and revoked by a request that is cancelled.
     checker.grant(Side::Client, &all);
     leave_with(&mut checker, 3);
     checker.tell(Receive, news).unwrap();

@@ -73,7 +73,7 @@ impl SubSessions {
         taken
     }
 
-    /// Why nothing follows what waits for a value, if that is so. `None`: there is no value.
+    /// Why nothing follows what waits for a value, if that is so. `None` if it has no value.
     pub(crate) fn over(&self, sub_session: SubSessionNumber) -> Option<Option<&Error>> {
         self.inboxes.get(&sub_session).map(|inbox| inbox.over.as_ref())
     }

@@ -25,7 +25,7 @@ const CANCEL: &str = r#"{"jsonrpc":"2.0","method":"cancelled","params":{"request
 
 fn answer(server: &End, arrived: &Arrived, result: &str) -> Vec<Value> {
     let id = arrived.id.clone().unwrap();
-    // What was cancelled is not written, which is no error for who answers.
+    // The reply to a cancelled request is not written, which is not an error for the caller.
     let _ = server.link.speak(|engine, caller| engine.reply_result(caller, &id, result));
     server.said()
 }

@@ -370,7 +370,7 @@ impl<U> fmt::Debug for Connector<U> {
     }
 }
 
-/// Why there is no connection.
+/// Why connecting failed.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {

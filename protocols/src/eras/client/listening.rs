@@ -22,7 +22,7 @@ use crate::mcp_2026_07_28::types::{SubscriptionFilter, SubscriptionsListenParams
 pub struct Listening {
     heard: SubscriptionFilter,
     changes: mpsc::Receiver<Change>,
-    /// Dropping it tells the task that there is no listener any more.
+    /// Dropping it tells the task that the listener is gone.
     _stop: watch::Sender<()>,
     /// The resources of a session.
     _watched: Vec<Arc<Watched>>,
@@ -84,20 +84,20 @@ impl<U> Client<U> {
     }
 }
 
-/// Waits until there is no listener.
+/// Waits until the listener is gone.
 async fn stopped(stop: &mut watch::Receiver<()>) {
     // Nothing is ever sent.
     let _ = stop.changed().await;
 }
 
-/// Waits until the client is closed. A client that is dropped is not: who listens may go on.
+/// Waits until the client is closed. A dropped client is not: the listener may go on.
 async fn closed(closing: &mut watch::Receiver<bool>) {
     if closing.wait_for(|closing| *closing).await.is_err() {
         std::future::pending().await
     }
 }
 
-/// Passes on what comes in a subscription, which is cancelled when there is no listener any more, or no client.
+/// Passes on what comes in a subscription, which is cancelled when the listener is gone or the client is closed.
 async fn forward(
     subscription: requests::client::Subscription<requests::Subscribed>,
     told: mpsc::Sender<Change>,

@@ -39,7 +39,7 @@ pub(super) struct SessionUser<U> {
 
 impl<U> SessionUser<U> {
     fn changed(&self, change: Change) {
-        // It fails if there is no listener.
+        // It fails without a listener.
         let _ = self.changes.send(change);
     }
 }

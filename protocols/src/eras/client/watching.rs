@@ -66,7 +66,7 @@ async fn ended(end: &mut watch::Receiver<()>) {
     let _ = end.changed().await;
 }
 
-/// Passes on the changes of one resource, until there is no listener: then it unsubscribes.
+/// Passes on the changes of one resource, until the last listener is gone: then it unsubscribes.
 async fn forward(
     mut subscription: client::Subscription<Watching>,
     uri: String,
@@ -78,7 +78,7 @@ async fn forward(
         tokio::select! {
             updated = subscription.recv_resource_updated() => {
                 let (Ok(updated), Some(changes)) = (updated, changes.upgrade()) else { return };
-                // It fails if there is no listener any more.
+                // It fails if the last listener is gone.
                 let _ = changes.send(Change::Resource(updated.uri));
             }
             () = ended(&mut stop) => break,

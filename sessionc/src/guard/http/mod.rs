@@ -87,7 +87,7 @@ async fn terminated() {
     }
 }
 
-/// There is no such signal.
+/// Never returns: the system does not have the signal.
 #[cfg(not(unix))]
 async fn terminated() {
     std::future::pending().await

@@ -16,7 +16,7 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/peers");
 /// A shape by its name, and a value.
 pub(super) type Case = (String, Tree);
 
-/// What the Python script beside the other peers prints.
+/// What the Python script next to the other peers prints.
 pub(super) fn python(command: &str, input: &str) -> Tree {
     printed(&format!("{FOLDER}/.venv/bin/python"), "json_schema.py", command, input)
 }

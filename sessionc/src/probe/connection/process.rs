@@ -39,7 +39,7 @@ impl Process {
     /// Starts the server.
     ///
     /// # Errors
-    /// If there is no command, or it cannot be started.
+    /// If the command is empty, or cannot be started.
     pub(super) fn start(words: &[String], framing: Framing) -> io::Result<Process> {
         let (program, arguments) =
             words.split_first().ok_or_else(|| io::Error::other("the command is empty"))?;

@@ -97,7 +97,7 @@ impl<R: LogReader> Messages<'_, R> {
         }
     }
 
-    /// Takes the lines of something that was no object in several lines.
+    /// Takes the lines of something that was not an object in several lines.
     fn take_lines(&mut self, lines: Option<Spread>) {
         for (number, line) in lines.iter().flat_map(Spread::lines) {
             self.take(number, line, true);

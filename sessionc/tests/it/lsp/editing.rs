@@ -91,7 +91,7 @@ async fn what_cannot_be_renamed_says_why() {
         (
             place(&text, "\"total\""),
             "x",
-            "there is no name here: place the cursor on the name of a message, type, role, session type or loop",
+            "this is not a name: place the cursor on the name of a message, type, role, session type or loop",
         ),
     ] {
         assert_eq!(renamed(&editor, &document, "a.session", at, new).await, Err(expected.to_owned()));

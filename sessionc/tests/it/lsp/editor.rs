@@ -136,7 +136,7 @@ impl Editor {
         TextDocumentPositionParams::new(TextDocumentIdentifier::new(self.uri(name)), position)
     }
 
-    /// Shuts the server down; nobody has found the other side at fault.
+    /// Shuts the server down; neither side has found the other at fault.
     pub(crate) async fn end(self) {
         self.client.shutdown().await.unwrap().send_exit().await.unwrap().close().await.unwrap();
         assert_eq!(*self.reports.lock().unwrap(), Vec::<String>::new());

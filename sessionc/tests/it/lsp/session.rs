@@ -75,7 +75,7 @@ async fn a_document_may_be_opened_again_at_once() {
     editor.end().await;
 }
 
-/// A pipe that nobody writes to is an import that cannot be read, and the server does not wait for it.
+/// A pipe that has no writer is an import that cannot be read, and the server does not wait for it.
 #[tokio::test]
 #[cfg(unix)]
 async fn what_is_not_a_file_is_not_opened() {

@@ -141,7 +141,7 @@ impl Client {
 
     /// What a tool says, structured.
     async fn structured(&self, tool: &'static str, arguments: Value) -> Result<Value, Failed> {
-        Ok(self.call(tool, arguments).await?.structured_content.ok_or("there is no structured content")?)
+        Ok(self.call(tool, arguments).await?.structured_content.ok_or("the result is not structured")?)
     }
 
     async fn tools(&self) -> Result<Vec<String>, Failed> {

@@ -108,7 +108,7 @@ impl ServerHandler for Handler {
             "greet" => greet(&call, &context).await,
             "learn" => {
                 lock(&self.0.tools).push("dance");
-                // There may be no listener.
+                // It fails without a listener.
                 let _ = self.0.changes.send(Change::Tools);
                 if !stands_alone(&context) {
                     context.peer.notify_tool_list_changed().await.map_err(failed)?;

@@ -71,7 +71,7 @@ async fn the_owner_of_a_session_is_told_its_id_and_that_of_the_next_one() {
         assert_eq!(session.call_tool(call("echo")).await.unwrap().first_text(), Some("fine"));
         assert_eq!(told.try_recv().as_deref(), Ok("s1"));
         session.close().await.unwrap();
-        assert!(told.try_recv().is_err(), "each is told once");
+        assert!(told.try_recv().is_err(), "each id is reported once");
     })
     .await;
 }

@@ -89,7 +89,7 @@ async fn heads_are_compared_with_their_messages() {
     // A resource has a URI, and a list of tools has nothing of the kind.
     let read = request(2, "resources/read", json!({ "uri": "file:///a" }));
     assert_eq!(refused(&host, read.clone().with("mcp-name", "file:///b")).await, MISMATCH);
-    assert_eq!(refused(&host, read).await, (404, -32601), "there are no resources");
+    assert_eq!(refused(&host, read).await, (404, -32601), "the server has no resources");
     assert_eq!(refused(&host, request(3, "tools/list", json!({}))).await, (200, 0));
     host.idle().await;
 }

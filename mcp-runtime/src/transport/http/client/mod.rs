@@ -20,7 +20,7 @@
 //! - `posts.rs`: which message is posted when. `posting.rs`: POST; `sending.rs`: a long message; `running.rs`,
 //!   `delivery.rs`: what ends a request before its answer does. `listening.rs`: GET. `answer.rs`, `events.rs`: answers,
 //!   and streams of events.
-//! - `repeated.rs`: what heads repeat of their messages, where there are no sessions.
+//! - `repeated.rs`: what heads repeat of their messages in a protocol without sessions.
 //! - `reconnect.rs`: sessions that the server has lost; `handshake.rs`: what is said again then.
 
 mod answer;

@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(without["result"], json!({ "ttlMs": 1, "tools": [listed[1]] }));
         assert_eq!(problems.len(), 1);
         assert!(problems[0].starts_with("the tool `one` is left out of the list"), "{problems:?}");
-        // What is no list of tools stays as it is.
+        // What is not a list of tools stays as it is.
         for reply in [&b"{}"[..], br#"{"jsonrpc":"2.0","id":1,"result":{"tools":3}}"#, b"["] {
             assert_eq!(tools.learn(reply), None);
         }

@@ -297,7 +297,7 @@ mod tests {
         .await;
         done.notified().await;
         work.leave();
-        assert!(place.carry(Box::pin(async {})).is_err(), "there is no place any more");
+        assert!(place.carry(Box::pin(async {})).is_err(), "the place is gone");
     }
 
     #[tokio::test]

@@ -467,7 +467,7 @@ fn nameless() -> RequestRefusal {
 }
 
 fn only_post() -> RequestRefusal {
-    let problem = "there are no sessions here: only POST is served";
+    let problem = "this server has no sessions: only POST is served";
     RequestRefusal { allow: "POST", ..refused(StatusCode::METHOD_NOT_ALLOWED, problem) }
 }
 
