@@ -301,8 +301,9 @@ impl Exchanges {
         self.past.iter().any(|(_, over)| over.grants.as_ref().is_some_and(|grants| grants.grants(gate)))
     }
 
-    /// What those announced that are over since the last call.
-    pub(crate) fn take_released(&mut self) -> Released {
+    /// What those announced that are over since the last call, if they announced anything.
+    #[inline]
+    pub(crate) fn take_released(&mut self) -> Option<Released> {
         self.grants.take_released()
     }
 

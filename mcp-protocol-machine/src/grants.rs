@@ -82,15 +82,14 @@ impl Grants {
         self.crossed = Some(fence);
     }
 
-    /// What was removed since the last call.
-    pub(crate) fn take_released(&mut self) -> Released {
+    /// What was removed since the last call, if anything was. This is asked after every message, and most remove nothing.
+    #[inline]
+    pub(crate) fn take_released(&mut self) -> Option<Released> {
         let crossed = self.crossed.take();
-        // This is asked after every message, and most release nothing.
-        let gates = match self.released.is_empty() {
-            true => Capabilities::none(),
-            false => Capabilities::from_gates(std::mem::take(&mut self.released)),
-        };
-        Released { gates, crossed }
+        if self.released.is_empty() {
+            return None;
+        }
+        Some(Released { gates: Capabilities::from_gates(std::mem::take(&mut self.released)), crossed })
     }
 
     /// Whether one of them grants a gate.
@@ -120,8 +119,8 @@ mod tests {
         assert_eq!(grants.all(), gates(&[1, 70]));
         grants.remove(&gates(&[1, 70]));
         assert_eq!(grants.all(), gates(&[70]));
-        assert_eq!(grants.take_released(), Released { gates: gates(&[1, 70]), crossed: None });
-        assert!(grants.take_released().gates.is_none());
+        assert_eq!(grants.take_released(), Some(Released { gates: gates(&[1, 70]), crossed: None }));
+        assert_eq!(grants.take_released(), None);
         grants.remove(&gates(&[70]));
         assert!(grants.all().is_none());
     }
@@ -132,8 +131,12 @@ mod tests {
         grants.add(&gates(&[1]));
         grants.remove(&gates(&[1]));
         grants.crosses(Fence::NEVER);
-        assert_eq!(grants.take_released(), Released { gates: gates(&[1]), crossed: Some(Fence::NEVER) });
-        assert_eq!(grants.take_released(), Released { gates: Capabilities::none(), crossed: None });
+        assert_eq!(grants.take_released(), Some(Released { gates: gates(&[1]), crossed: Some(Fence::NEVER) }));
+        grants.crosses(Fence::NEVER);
+        assert_eq!(grants.take_released(), None, "nothing was removed");
+        grants.add(&gates(&[1]));
+        grants.remove(&gates(&[1]));
+        assert_eq!(grants.take_released(), Some(Released { gates: gates(&[1]), crossed: None }));
     }
 
     #[test]

@@ -247,26 +247,28 @@ impl Checker {
     pub(super) fn note_grants(&mut self, direction: Direction, message: MessageIndex) {
         for side in [Side::Client, Side::Server] {
             let by = self.sent_by(side);
-            let Released { gates: released, crossed } = self.asked_mut(by).take_released();
-            // A reply has ended a request for its sender, who knows that. A side that has ended its own request does so
-            // behind the back of the other one, also where another request still grants the same. And where the last
-            // messages of a sub-session cross, it goes on for each side until it has received that of the other one.
-            let fence = match direction == by || !self.ordered {
-                true => Some(self.fence_of(side, Some(message))),
-                false => crossed,
-            };
-            let fence = fence.filter(|_| !released.is_none());
-            if let Some(fence) = fence {
+            let ended = self.asked_mut(by).take_released().map(|Released { gates, crossed }| {
+                // A reply has ended a request for its sender, who knows that. A side that has ended its own request does
+                // so behind the back of the other one, also where another request still grants the same. And where the
+                // last messages of a sub-session cross, it goes on for each side until it has received that of the other
+                // one.
+                let fence = match direction == by || !self.ordered {
+                    true => Some(self.fence_of(side, Some(message))),
+                    false => crossed,
+                };
+                (gates, fence)
+            });
+            if let Some((released, Some(fence))) = &ended {
                 let during: Capabilities = released.each().filter(|gate| self.is_during(*gate)).collect();
                 if !during.is_none() {
-                    self.note_ended(side, during, message, fence);
+                    self.note_ended(side, during, message, *fence);
                 }
             }
             if !self.protocol.announces_in_each_request(side) {
                 continue;
             }
             let after = self.asked(by).grants();
-            if let Some(fence) = fence {
+            if let Some((released, Some(fence))) = ended {
                 self.announce(side, released);
                 let before = self.capabilities(side).clone();
                 self.note_closing((side, side), before, Some(message), fence);

@@ -21,7 +21,7 @@ pub(crate) fn note(
     mut own: impl FnMut(&Rules),
 ) -> Vec<Error> {
     let mut failed = Vec::new();
-    if is_announcement(rules, message) {
+    if rules.names.is_announcement(message) {
         note_announcement(rules, message, payload, incoming, &mut own, &mut failed);
     }
     if incoming {
@@ -29,15 +29,6 @@ pub(crate) fn note(
         failed.extend(missing_in_request(rules, message, payload));
     }
     failed
-}
-
-/// Whether a message announces a version or capabilities, or asks for a version.
-fn is_announcement(rules: &Rules, message: MessageIndex) -> bool {
-    let field = rules.protocol.announced_version().map(|field| field.message);
-    let reply = field.and_then(|field| rules.message(field));
-    field == Some(message)
-        || reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message })
-        || rules.protocol.announcements.iter().any(|place| place.message == Some(message))
 }
 
 fn note_announcement(
@@ -158,6 +149,9 @@ pub(crate) fn announces(
 ) -> Option<Capabilities> {
     let place = rules.protocol.announcement_of_each_request(side);
     let announced = place.map(|place| announced(&rules.protocol, place, params));
+    if !rules.names.may_grant(request) {
+        return announced;
+    }
     let during = Capabilities::from_gates(rules.protocol.granted_during(request, applies(params)));
     match announced {
         Some(announced) if !during.is_none() => Some(announced.join(&during)),

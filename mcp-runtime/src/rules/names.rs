@@ -24,6 +24,10 @@ pub(crate) struct Names {
     by_request: Box<[(MessageIndex, MessageIndex)]>,
     /// Notifications that report, if there are any at all.
     reporting: Box<[MessageIndex]>,
+    /// What announces a version or capabilities, or asks for a version. They are few, and looked for in every message.
+    announcing: Box<[MessageIndex]>,
+    /// The requests during which messages are permitted that are not permitted otherwise.
+    granting: Box<[MessageIndex]>,
     /// Whether any message has a condition.
     conditions: bool,
     /// What each side sends in some state, sorted; empty without conditions.
@@ -56,6 +60,9 @@ impl Names {
             .filter(|(_, message)| message.reports.is_some())
             .map(|(index, _)| index)
             .collect();
+        let indices = || protocol.indexed().map(|(index, _)| index);
+        let granted_during = protocol.gates.iter().filter_map(|gate| gate.during.as_ref());
+        let granting: Vec<_> = granted_during.flat_map(|during| during.requests.iter().copied()).collect();
         let conditions = protocol.messages.iter().any(|message| message.condition.is_some());
         let sent = |side| if conditions { sent_by(protocol, side) } else { Box::default() };
         let by_method = sorted(listed);
@@ -68,10 +75,22 @@ impl Names {
             patterns: sorted(patterns),
             by_request: by_request.into(),
             reporting,
+            announcing: indices().filter(|message| is_announcement(protocol, *message)).collect(),
+            granting: indices().filter(|message| granting.contains(message)).collect(),
             conditions,
             sent_by_client: sent(Side::Client),
             sent_by_server: sent(Side::Server),
         }
+    }
+
+    /// Whether a message announces a version or capabilities, or asks for a version.
+    pub(crate) fn is_announcement(&self, message: MessageIndex) -> bool {
+        self.announcing.contains(&message)
+    }
+
+    /// Whether messages may be permitted during a request that are not permitted otherwise.
+    pub(crate) fn may_grant(&self, request: MessageIndex) -> bool {
+        self.granting.contains(&request)
     }
 
     /// Whether conditions tell any messages apart.
@@ -257,6 +276,15 @@ impl Names {
     pub(crate) fn cancels(&self, protocol: &Protocol) -> Option<(MessageIndex, Cancels)> {
         protocol.indexed().find_map(|(index, message)| Some((index, message.cancels.clone()?)))
     }
+}
+
+/// Whether a message announces a version or capabilities, or asks for a version.
+fn is_announcement(protocol: &Protocol, message: MessageIndex) -> bool {
+    let field = protocol.announced_version().map(|field| field.message);
+    let reply = field.and_then(|field| protocol.message(field));
+    field == Some(message)
+        || reply.is_some_and(|reply| reply.kind == Kind::Reply { request: message })
+        || protocol.announcements.iter().any(|place| place.message == Some(message))
 }
 
 /// The messages that one side sends in some state, by either role.
