@@ -182,7 +182,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
         context: Context,
     ) -> Result<Vec<types::Resource>, RpcError> {
         let mut listed = (self.list)(state, context).await.map_err(refusal)?;
-        if self.template.is_fixed() && listed.is_empty() {
+        if self.template.is_fixed() && !listed.iter().any(|resource| resource.uri == self.uri) {
             let mut resource = types::Resource::new(self.uri, &self.name);
             resource.description.clone_from(&self.description);
             resource.mime_type = self.mime_type.map(str::to_owned);

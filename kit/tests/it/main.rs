@@ -4,4 +4,5 @@
 //! code one wants to hear of is known to a whole process.
 
 mod connection;
+mod handlers;
 mod server;

@@ -10,6 +10,7 @@ use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::cancelled::unless_cancelled;
 use super::changes::{Change, offered};
 use super::context::{Ask, Asker, Context, LogLevel};
 use super::handler::{Handler, Offer};
@@ -124,7 +125,8 @@ impl<H: Handler> Session<H> {
         Context::of_session(context, meta.clone(), Arc::clone(&self.level))
     }
 
-    /// Answers a request that may take several rounds. The client is asked in requests of the session.
+    /// Answers a request that may take several rounds. The client is asked in requests of the session. If it cancels the
+    /// request, the handler is dropped, as in the other era: what it has asked for is cancelled.
     async fn rounds<P, F, T>(
         &self,
         context: server::Context,
@@ -139,22 +141,26 @@ impl<H: Handler> Session<H> {
         let meta = params.meta().clone();
         let session = SessionAsker {
             context: self.context(context.clone(), &meta),
-            session: context,
+            session: context.clone(),
             can: meta.client_capabilities,
             urls: Arc::clone(&self.urls),
         };
-        for _ in 0..MOST_ROUNDS {
-            let asked = match handle(Asker::new(session.clone()), params.clone()).await? {
-                Round::Done(result) => return Ok(result.into()),
-                Round::InputRequired(asked) => asked,
-            };
-            let answers = match asked.input_requests {
-                Some(questions) => Some(session.ask(questions.into_iter().collect()).await?),
-                None => None,
-            };
-            params = params.again(answers, asked.request_state);
-        }
-        Err(RpcError::internal_error(format!("the handler still asks after {MOST_ROUNDS} rounds")))
+        let rounds = async {
+            for _ in 0..MOST_ROUNDS {
+                let asked = match handle(Asker::new(session.clone()), params.clone()).await? {
+                    Round::Done(result) => return Ok(result.into()),
+                    Round::InputRequired(asked) => asked,
+                };
+                let answers = match asked.input_requests {
+                    Some(questions) => Some(session.ask(questions.into_iter().collect()).await?),
+                    None => None,
+                };
+                params = params.again(answers, asked.request_state);
+            }
+            Err(RpcError::internal_error(format!("the handler still asks after {MOST_ROUNDS} rounds")))
+        };
+        let answered = unless_cancelled(context.cancelled(), rounds).await;
+        answered.unwrap_or_else(|| Err(context.cancelled_error()))
     }
 }
 
@@ -323,6 +329,9 @@ impl SessionAsker {
             Error::Refused(error) => AskError::Refused { name: name.to_owned(), error: Box::new(error) },
             // It is declared, but the revision of the session does not have it.
             Error::NotPermitted(_) => unknown,
+            // Its answer is one that the protocol does not have.
+            Error::Payload { .. } | Error::InvalidReply(_) => AskError::wrong(name),
+            error if error.is_timeout() => AskError::TimedOut { name: name.to_owned() },
             _ => AskError::Over,
         };
         let peer = self.session.peer();

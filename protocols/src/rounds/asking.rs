@@ -1,15 +1,18 @@
 //! The server's side, in one process: a handler asks, and goes on where it was.
 
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::{self, Poll, ready};
 use std::time::Duration;
 
 use mcp_runtime::RpcError;
 use tokio::sync::{mpsc, oneshot, watch};
-use tokio::task::JoinSet;
 
 use super::declared::{Need, undeclared};
 use super::retry::{Answers, Questions, Retry, Round};
+use super::running::RunningHandler;
 use super::waiting::{Binding, Waiting, is_of_waiting};
 use crate::mcp_2026_07_28::server::Context;
 use crate::mcp_2026_07_28::types::{
@@ -109,7 +112,8 @@ impl Rounds {
 
     /// Answers a request with what `handle` returns, or with what it asks for. A request that comes with the state of a call
     /// that waits goes on with that call, and its `handle` is not used. If the client leaves out some of the answers, it
-    /// is asked for these again. Answers that the first request brings are those to the questions with their names. Dropping the future, as a cancelled request does, drops what `handle` is doing.
+    /// is asked for these again. Answers that the first request brings are those to the questions with their names. If the
+    /// client cancels the request, or the future is dropped, what `handle` is doing is dropped.
     ///
     /// # Errors
     /// What `handle` returns; invalid params for a state that no call of this method, name and principal waits for; and
@@ -124,6 +128,7 @@ impl Rounds {
     {
         let binding =
             Binding { method: P::METHOD, name: params.name().to_owned(), principal: self.principal.clone() };
+        let request = context.clone();
         let mut conversation = match params.state() {
             None => Box::new(Conversation::begin(context, params, handle)),
             Some(state) if self.sealed && !is_of_waiting(state) => {
@@ -139,18 +144,25 @@ impl Rounds {
                 conversation
             }
         };
-        match conversation.next().await {
-            Next::Done(result) => result.map(Into::into),
-            Next::Asked(questions) => self.wait(binding, conversation, questions).map(Into::into),
+        let mut cancelled = pin!(request.cancelled());
+        let next = poll_fn(|context| match conversation.poll_next(context) {
+            Poll::Ready(next) => Poll::Ready(Some(next)),
+            Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
+        });
+        match next.await {
+            Some(Next::Done(result)) => result.map(Into::into),
+            Some(Next::Asked(questions)) => self.wait(binding, conversation, questions).map(Into::into),
+            None => Err(request.cancelled_error()),
         }
     }
 
     fn wait<P: Retry + Sync>(
         &self,
         binding: Binding,
-        conversation: Box<Conversation<P>>,
+        mut conversation: Box<Conversation<P>>,
         questions: Questions,
     ) -> Result<Round<P::Result>, RpcError> {
+        conversation.handler.leave();
         let state = self.waiting.keep(binding, conversation, self.lifetime);
         let state =
             state.ok_or_else(|| RpcError::busy("too many calls wait for answers; try again later"))?;
@@ -173,8 +185,7 @@ struct Conversation<P: Retry> {
     asked: Option<Asked>,
     /// What the first request has answered before it was asked: a client may know what a server wants to know.
     brought: Answers,
-    /// The handler; dropping this ends it.
-    _running: JoinSet<()>,
+    handler: RunningHandler,
 }
 
 /// What a handler does next.
@@ -210,40 +221,54 @@ impl<P: Retry + Sync> Conversation<P> {
         let brought = params.answers().cloned().unwrap_or_default();
         let (round, rounds) = watch::channel((context, params));
         let handled = handle(Asker { steps: told.clone(), rounds });
-        let mut running = JoinSet::new();
-        running.spawn(async move {
+        let handler = RunningHandler::new(async move {
             let returned = Step::Returns(handled.await.map(Into::into));
             // The receiver is gone if the conversation is over.
             let _ = told.send(returned).await;
         });
-        Conversation { steps, round, asked: None, brought, _running: running }
+        Conversation { steps, round, asked: None, brought, handler }
     }
 
     /// The client has come back. Returns what it has left unanswered.
     fn go_on(&mut self, context: Context, params: P) -> Questions {
         let mut answers = params.answers().cloned().unwrap_or_default();
         self.round.send_replace((context, params));
+        self.handler.return_to();
         match self.asked.take() {
             Some(asked) => self.answer(asked, |_, name| answers.remove(name)),
             None => Questions::new(),
         }
     }
 
-    async fn next(&mut self) -> Next<P::Result> {
+    /// Goes on with the handler until it has returned, or asks what only the client can answer.
+    fn poll_next(&mut self, context: &mut task::Context<'_>) -> Poll<Next<P::Result>> {
         loop {
-            match self.steps.recv().await {
+            match ready!(self.poll_step(context)) {
                 Some(Step::Asks(asked)) => {
                     let missing = self.answer(asked, |conversation, name| conversation.brought.remove(name));
                     if !missing.is_empty() {
-                        return Next::Asked(missing);
+                        return Poll::Ready(Next::Asked(missing));
                     }
                 }
-                Some(Step::Returns(result)) => return Next::Done(result),
-                // The handler has panicked.
+                Some(Step::Returns(result)) => return Poll::Ready(Next::Done(result)),
+                // Nothing runs any more: the runtime has ended.
                 None => {
-                    return Next::Done(Err(RpcError::internal_error("the handler of the request failed")));
+                    let error = RpcError::internal_error("the handler of the request has ended");
+                    return Poll::Ready(Next::Done(Err(error)));
                 }
             }
+        }
+    }
+
+    fn poll_step(&mut self, context: &mut task::Context<'_>) -> Poll<Option<Step<P::Result>>> {
+        let step = self.steps.poll_recv(context);
+        if step.is_ready() {
+            return step;
+        }
+        match self.handler.poll(context) {
+            // Whatever it had to say, it has said.
+            Poll::Ready(()) => Poll::Ready(self.steps.try_recv().ok()),
+            Poll::Pending => self.steps.poll_recv(context),
         }
     }
 
@@ -395,6 +420,12 @@ pub enum AskError {
         /// What the client says.
         error: Box<RpcError>,
     },
+    /// The client has not answered within `Options::timeout`. A client of the latest revision has the lifetime of
+    /// [`Rounds`] instead.
+    TimedOut {
+        /// The name of the question.
+        name: String,
+    },
     /// The request is over.
     Over,
 }
@@ -443,6 +474,7 @@ impl fmt::Display for AskError {
             AskError::Refused { name, error } => {
                 write!(formatter, "the client refuses to answer `{name}`: {error}")
             }
+            AskError::TimedOut { name } => write!(formatter, "the client has not answered `{name}` in time"),
             AskError::Over => formatter.write_str("the request is over"),
         }
     }
@@ -464,8 +496,7 @@ impl From<AskError> for RpcError {
                 }
             }
             AskError::WrongAnswer { .. } => RpcError::invalid_params(error.to_string()),
-            AskError::Refused { .. } => RpcError::internal_error(error.to_string()),
-            AskError::Over => RpcError::internal_error(error.to_string()),
+            AskError::Refused { .. } | AskError::TimedOut { .. } | AskError::Over => RpcError::internal_error(error.to_string()),
         }
     }
 }

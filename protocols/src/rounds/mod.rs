@@ -11,12 +11,14 @@
 //!   (feature `sealed-state`).
 //!
 //! `retry.rs` is what the three requests have in common, `declared.rs` what a client must have declared to be asked,
-//! `answering.rs` is the client, `asking.rs` and `waiting.rs` the server that keeps calls in memory, and `seal.rs` the state.
+//! `answering.rs` is the client; `asking.rs`, `running.rs` and `waiting.rs` the server that keeps calls in memory; `seal.rs`
+//! is the state.
 
 mod answering;
 mod asking;
 mod declared;
 mod retry;
+mod running;
 #[cfg(feature = "sealed-state")]
 mod seal;
 mod waiting;

@@ -161,8 +161,31 @@ async fn forward_of_session(
     }
 }
 
-/// Whether a part of a resource has changed that is listened to.
+/// Whether a part of a resource has changed that is listened to: what stands below it in the hierarchy of URIs. It is not
+/// enough that one URI begins with the other, as that of `notes://10` does with `notes://1`.
 fn is_of_part(heard: &SubscriptionFilter, change: &Change) -> bool {
     let Change::Resource(part) = change else { return false };
-    heard.resource_subscriptions.iter().flatten().any(|uri| part.starts_with(uri.as_str()))
+    let is_below = |uri: &String| match part.strip_prefix(uri.as_str()) {
+        Some(rest) => uri.ends_with('/') || rest.starts_with(['/', '?', '#']),
+        None => false,
+    };
+    heard.resource_subscriptions.iter().flatten().any(is_below)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_is_what_stands_below() {
+        let heard = |uri: &str| SubscriptionFilter::new().resource_subscriptions([uri.to_owned()]);
+        let is_part = |uri: &str, part: &str| is_of_part(&heard(uri), &Change::Resource(part.to_owned()));
+        assert!(!is_part("notes://1", "notes://10"));
+        for part in ["notes://1/a", "notes://1?a", "notes://1#a"] {
+            assert!(is_part("notes://1", part), "{part}");
+        }
+        assert!(is_part("notes://", "notes://10"));
+        assert!(!is_part("notes://1/a", "notes://1"));
+        assert!(!is_of_part(&heard("notes://1"), &Change::Tools));
+    }
 }

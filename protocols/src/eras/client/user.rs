@@ -5,6 +5,7 @@ use std::sync::Arc;
 use mcp_runtime::RpcError;
 use tokio::sync::broadcast;
 
+use super::super::cancelled::unless_cancelled;
 use super::super::changes::Change;
 use super::super::older::recast;
 use crate::mcp_2025_11_25::client as handshake;
@@ -49,6 +50,15 @@ fn unsayable(error: serde_json::Error) -> RpcError {
     RpcError::invalid_params(error.to_string())
 }
 
+/// The answer of the user, unless the server has cancelled its question.
+async fn wanted<T>(
+    context: handshake::Context,
+    answer: impl Future<Output = Result<T, RpcError>>,
+) -> Result<T, RpcError> {
+    let answered = unless_cancelled(context.cancelled(), answer).await;
+    answered.unwrap_or_else(|| Err(context.cancelled_error()))
+}
+
 impl<U: User + 'static> handshake::Handler for SessionUser<U> {
     async fn log_message(&self, _: handshake::Context, params: LoggingMessageParams) {
         if let Some(on_log) = &self.on_log {
@@ -56,26 +66,30 @@ impl<U: User + 'static> handshake::Handler for SessionUser<U> {
         }
     }
 
-    async fn elicit(&self, _: handshake::Context, params: ElicitParams) -> Result<ElicitResult, RpcError> {
-        let answer = self.user.elicit(recast(&params).map_err(unsayable)?).await?;
-        recast(&answer).map_err(unsayable)
+    async fn elicit(
+        &self,
+        context: handshake::Context,
+        params: ElicitParams,
+    ) -> Result<ElicitResult, RpcError> {
+        let asked = recast(&params).map_err(unsayable)?;
+        recast(&wanted(context, self.user.elicit(asked)).await?).map_err(unsayable)
     }
 
     async fn create_message(
         &self,
-        _: handshake::Context,
+        context: handshake::Context,
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, RpcError> {
-        let answer = self.user.create_message(recast(&params).map_err(unsayable)?).await?;
-        recast(&answer).map_err(unsayable)
+        let asked = recast(&params).map_err(unsayable)?;
+        recast(&wanted(context, self.user.create_message(asked)).await?).map_err(unsayable)
     }
 
     async fn list_roots(
         &self,
-        _: handshake::Context,
+        context: handshake::Context,
         _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
-        recast(&self.user.list_roots().await?).map_err(unsayable)
+        recast(&wanted(context, self.user.list_roots()).await?).map_err(unsayable)
     }
 
     async fn tools_list_changed(&self, _: handshake::Context) {

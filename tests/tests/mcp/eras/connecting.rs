@@ -320,3 +320,34 @@ async fn closing_cancels_the_subscriptions_first() {
     })
     .await;
 }
+
+/// A server that never answers one subscription does not keep others from beginning.
+#[tokio::test]
+async fn resources_are_subscribed_to_side_by_side() {
+    guarded(async {
+        let (mut server, client) = connecting(connector().era(Era::Handshake));
+        let initialize = server.hear().await.unwrap();
+        let result = json!({
+            "protocolVersion": "2025-11-25", "capabilities": { "resources": { "subscribe": true } },
+            "serverInfo": { "name": "slow", "version": "1" }
+        });
+        server.say(json!({ "jsonrpc": "2.0", "id": initialize["id"], "result": result })).await;
+        assert_eq!(server.hear().await.unwrap()["method"], "notifications/initialized");
+        let client = client.await.unwrap().unwrap();
+        let listen = |uri: &str| {
+            client.listen(SubscriptionFilter::new().resource_subscriptions([uri.to_owned()]))
+        };
+        let (slow, quick) = (listen("x://slow"), listen("x://quick"));
+        let answering = async {
+            assert_eq!(server.hear().await.unwrap()["params"]["uri"], "x://slow");
+            let second = server.hear().await.unwrap();
+            assert_eq!(second["params"]["uri"], "x://quick");
+            server.say(json!({ "jsonrpc": "2.0", "id": second["id"], "result": {} })).await;
+        };
+        tokio::select! {
+            _ = slow => panic!("it is not answered"),
+            (listening, ()) = async { tokio::join!(quick, answering) } => drop(listening.unwrap()),
+        }
+    })
+    .await;
+}

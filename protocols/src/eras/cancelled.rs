@@ -1,0 +1,31 @@
+//! Requests that are cancelled: what works on them is dropped.
+
+use std::pin::pin;
+
+use futures_util::future::{Either, select};
+use mcp_runtime::RpcError;
+
+/// What a handler returns; nothing if its request is cancelled before, with which the handler is dropped. So what it has
+/// asked for is cancelled, too, and what it has opened is closed.
+pub(super) async fn unless_cancelled<T>(
+    cancelled: impl Future<Output = ()>,
+    handler: impl Future<Output = Result<T, RpcError>>,
+) -> Option<Result<T, RpcError>> {
+    match select(pin!(handler), pin!(cancelled)).await {
+        Either::Left((returned, _)) => Some(returned),
+        Either::Right(((), _)) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::{pending, ready};
+
+    use super::*;
+
+    #[tokio::test]
+    async fn an_answer_that_is_there_goes_before_a_cancel() {
+        assert_eq!(unless_cancelled(ready(()), ready(Ok(1))).await, Some(Ok(1)));
+        assert_eq!(unless_cancelled(ready(()), pending::<Result<i32, _>>()).await, None);
+    }
+}
