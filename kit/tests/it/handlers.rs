@@ -171,3 +171,29 @@ async fn a_resource_with_one_uri_is_listed_with_those_that_it_adds() {
     listed.sort_unstable();
     assert_eq!(listed, ["fixed://all", "fixed://other"]);
 }
+
+#[tokio::test]
+async fn results_wait_until_the_client_reads() {
+    for era in ERAS {
+        let all_begun = Arc::new(tokio::sync::Barrier::new(100));
+        let long = move |(), _, _: Client| {
+            let all_begun = Arc::clone(&all_begun);
+            async move {
+                // Then they return at once.
+                all_begun.wait().await;
+                Ok("x".repeat(100_000))
+            }
+        };
+        let too_long = |(), _, _: Client| async { Ok("x".repeat(2_000_000)) };
+        let options = Options::new().output_high_water(100_000).output_limit(1_000_000);
+        let server = Server::new("s", "1", ()).options(options);
+        let server = server.tool_named("long", "", long).tool_named("too_long", "", too_long);
+        let connection = connect(era, server, self::options()).await;
+        let calls = (0..100).map(|_| connection.call_text("long", ()).into_future());
+        for said in join_all(calls).await {
+            assert_eq!(said.unwrap().len(), 100_000, "{era:?}");
+        }
+        let refused = connection.call_text("too_long", ()).await.unwrap_err().to_string();
+        assert!(refused.contains("`Options::output_limit`"), "{era:?}: {refused}");
+    }
+}

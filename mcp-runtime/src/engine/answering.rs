@@ -1,7 +1,7 @@
 //! Answers to requests of the peer.
 //!
 //! The replies to the requests of a batch go out as one list once the last of them is there. Replies that wait count as
-//! output; results beyond half of what may wait are replaced by errors.
+//! output; results beyond half of what may wait are replaced by errors, as is a single result that would not fit.
 
 use mcp_protocol_machine::protocol::{Direction, MessageIndex};
 use mcp_protocol_machine::{Correlation, RequestId};
@@ -87,6 +87,15 @@ impl Engine {
             ));
             self.error_to(caller, to, id, &error)?;
             return Err(Error::BatchFull(most));
+        }
+        let most = self.rules.options().most_result_bytes();
+        if written.len() > most {
+            let error = RpcError::internal_error(format!(
+                "the result has {} bytes, and may have {most}: see `Options::output_limit`",
+                written.len()
+            ));
+            self.error_to(caller, to, id, &error)?;
+            return Err(Error::ResultTooLarge { bytes: written.len(), most });
         }
         let protocol = self.rules.protocol().clone();
         let Some(request) = self.settle(id)? else { return Ok(()) };

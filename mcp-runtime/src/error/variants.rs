@@ -134,6 +134,15 @@ pub enum Error {
         "the replies to a batch take more than {0} bytes: the request was refused; see `Options::output_limit`"
     )]
     BatchFull(usize),
+    /// A result has more bytes than may wait to be written, which [`Options::output_limit`](crate::Options::output_limit)
+    /// says. The peer got an error in its place.
+    #[error("the result has {bytes} bytes, and may have {most}: see `Options::output_limit`")]
+    ResultTooLarge {
+        /// How long it is.
+        bytes: usize,
+        /// How long it may be.
+        most: usize,
+    },
     /// The messages of a batch belong to several sessions. Nothing was written.
     #[error("the messages of a batch belong to several sessions: send one batch for each session")]
     OtherSession,

@@ -66,9 +66,11 @@ pub struct Options {
     /// How many linear inputs may wait to be taken. Beyond it requests are refused, and notifications that change no
     /// state are dropped. Any other input ends the session, which cannot continue without it. Default: 1024.
     pub max_linear: usize,
-    /// Above this many unwritten bytes, calls and notifications wait before they are written. Default: 1 MiB.
+    /// Above this many unwritten bytes, calls, notifications, and what handlers return wait before they are written.
+    /// Default: 1 MiB.
     pub output_high_water: usize,
-    /// At this many unwritten bytes the session ends, because the peer does not read. Default: 64 MiB.
+    /// At this many unwritten bytes the session ends, because the peer does not read. A single result that would not fit is
+    /// replaced by an error. Default: 64 MiB.
     pub output_limit: usize,
     /// How many requests `serve` works on at the same time. Default: 256.
     ///
@@ -195,6 +197,11 @@ macro_rules! setters {
 }
 
 impl Options {
+    /// How many bytes a result may have, so that it can be written when there is room.
+    pub(crate) fn most_result_bytes(&self) -> usize {
+        self.output_limit.saturating_sub(self.output_high_water).max(self.output_limit / 2)
+    }
+
     /// The default of [`max_depth`](Self::max_depth).
     pub(crate) const MAX_DEPTH: usize = 100;
 

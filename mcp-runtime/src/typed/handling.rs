@@ -2,6 +2,7 @@
 
 use std::any::Any;
 use std::future::Future;
+use std::marker::PhantomData;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -11,9 +12,10 @@ use pin_project_lite::pin_project;
 use tracing::Span;
 
 use super::reply::WriteReply;
-use super::responder::Responder;
+use super::responder::{OwedReply, Responder, ReturnedAnswer};
 use crate::budget::Permit;
 use crate::engine::Link;
+use crate::error::Error;
 use crate::jsonrpc::RpcError;
 use crate::panics::text;
 use crate::report::Report;
@@ -56,7 +58,7 @@ impl Watch {
         R: WriteReply + 'static,
         H: Future<Output = Result<R, RpcError>> + Send + 'static,
     {
-        self.over(Answering { handler, responder: Some(responder) })
+        self.over(Answering { handler, owed: responder.into_owed(), returned: None, reply: PhantomData })
     }
 
     /// Watches over a handler that answers nothing.
@@ -107,29 +109,56 @@ pin_project! {
     struct Answering<R, H> {
         #[pin]
         handler: H,
-        // `None` once the request is answered.
-        responder: Option<Responder<R>>,
+        owed: OwedReply,
+        // What the handler has returned, while there is no room for it in the output.
+        returned: Option<Box<ReturnedAnswer>>,
+        reply: PhantomData<fn(R)>,
     }
 }
 
 impl<R: WriteReply, H: Future<Output = Result<R, RpcError>>> Work for Answering<R, H> {
     fn poll_work(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = self.project();
-        let Poll::Ready(answer) = this.handler.poll(context) else { return Poll::Pending };
-        answer_with(this.responder, answer);
-        Poll::Ready(())
+        if this.returned.is_none() {
+            let Poll::Ready(returned) = this.handler.poll(context) else { return Poll::Pending };
+            return begin_answer(this.owed, ReturnedAnswer::of(returned), this.returned, context);
+        }
+        go_on_answering(this.owed, this.returned, context)
     }
 
     fn fail(self: Pin<&mut Self>, error: RpcError) {
-        answer_with(self.project().responder, Err(error));
+        // A panic goes before what waits: it is answered at once.
+        told(self.project().owed.answer(Err(error)));
     }
 }
 
-fn answer_with<R: WriteReply>(responder: &mut Option<Responder<R>>, answer: Result<R, RpcError>) {
-    let Some(responder) = responder.take() else { return };
-    // The session may have ended meanwhile; the answer is then of no use to anyone. What could not be written as JSON has
-    // been answered with an error.
-    if let Err(error) = responder.answer(answer) {
+/// Answers with what a handler has returned, or keeps it until there is room.
+fn begin_answer(
+    owed: &mut OwedReply,
+    mut returned: ReturnedAnswer,
+    kept: &mut Option<Box<ReturnedAnswer>>,
+    context: &Context<'_>,
+) -> Poll<()> {
+    let answered = owed.poll_answer(context, &mut returned);
+    if answered.is_pending() {
+        *kept = Some(Box::new(returned));
+    }
+    answered.map(told)
+}
+
+fn go_on_answering(
+    owed: &mut OwedReply,
+    kept: &mut Option<Box<ReturnedAnswer>>,
+    context: &Context<'_>,
+) -> Poll<()> {
+    let Some(returned) = kept else { return Poll::Ready(()) };
+    owed.poll_answer(context, returned).map(told)
+}
+
+/// The session may have ended before the answer; it is then of no use to the peer. What could not be written as JSON has been
+/// answered with an error.
+fn told(answered: Result<(), Error>) {
+    if let Err(error) = answered {
         tracing::debug!(%error, "an answer was not sent");
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::task::{Poll, ready};
 
 use mcp_protocol_machine::protocol::MessageIndex;
 use mcp_protocol_machine::{RequestId, Token};
@@ -11,7 +12,7 @@ use super::reply::{WriteReply, Written};
 use super::within::Within;
 use crate::budget::Permit;
 use crate::driver::Extension;
-use crate::engine::Link;
+use crate::engine::{Caller, Engine, Link, Waiter};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
 
@@ -39,8 +40,11 @@ pub struct Responder<R> {
     marker: PhantomData<fn(R)>,
 }
 
+/// What a request is answered with, as it is to be written.
+type Answer = Result<Result<Written, serde_json::Error>, RpcError>;
+
 /// The reply that is owed, whatever its type is: so that it is compiled once, not for each type of a protocol.
-struct OwedReply {
+pub(super) struct OwedReply {
     link: Link,
     message: MessageIndex,
     /// `None` once it is answered.
@@ -73,7 +77,7 @@ impl<R> Responder<R> {
     where
         R: WriteReply,
     {
-        self.owed.respond(result.write_reply())
+        self.owed.answer(Ok(result.write_reply()))
     }
 
     /// Answers with an error.
@@ -81,7 +85,7 @@ impl<R> Responder<R> {
     /// # Errors
     /// Why the session has ended, if it has.
     pub fn refuse(mut self, error: RpcError) -> Result<(), Error> {
-        self.owed.refuse(&error)
+        self.owed.answer(Err(error))
     }
 
     /// Answers with either.
@@ -98,6 +102,11 @@ impl<R> Responder<R> {
         }
     }
 
+    /// The reply that is owed, without its type.
+    pub(super) fn into_owed(self) -> OwedReply {
+        self.owed
+    }
+
     /// Returns the context of the request: cancellation, progress, and calls back to the peer.
     pub fn context(&self) -> Context {
         let OwedReply { link, id, token, within, extension, .. } = &self.owed;
@@ -112,28 +121,65 @@ impl<R> Responder<R> {
 }
 
 impl OwedReply {
-    fn respond(&mut self, written: Result<Written, serde_json::Error>) -> Result<(), Error> {
+    pub(super) fn answer(&mut self, answer: Answer) -> Result<(), Error> {
         let Some(id) = self.id.take() else { return Ok(()) };
-        match written {
-            Ok(Written { message, text }) => self.link.speak(|engine, caller| {
-                let answered = engine.reply_with(caller, &id, message, &text);
-                if let Err(error @ Error::Mismatch { .. }) = &answered {
-                    // It is this side's mistake, and the peer still waits.
-                    engine.reply_error(caller, &id, &RpcError::internal_error(error.to_string()))?;
-                }
-                answered
-            }),
-            Err(error) => {
-                let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
-                self.link.speak(|engine, caller| engine.reply_error(caller, &id, &answer))?;
-                Err(Error::payload(&self.link.with(|engine| engine.rules().name(self.message)), error))
-            }
-        }
+        self.link.speak(|engine, caller| write(engine, caller, &id, self.message, answer))
     }
 
-    fn refuse(&mut self, error: &RpcError) -> Result<(), Error> {
-        let Some(id) = self.id.take() else { return Ok(()) };
-        self.link.speak(|engine, caller| engine.reply_error(caller, &id, error))
+    /// Answers what a handler has returned, once there is room for it: many handlers may return at once, and each keeps what
+    /// it has until the peer has read some of the rest.
+    pub(super) fn poll_answer(
+        &mut self,
+        context: &std::task::Context<'_>,
+        returned: &mut ReturnedAnswer,
+    ) -> Poll<Result<(), Error>> {
+        let ReturnedAnswer { answer, waiter } = returned;
+        let answered = self.link.speak(|engine, caller| {
+            ready!(engine.poll_room(context, waiter));
+            Poll::Ready(self.id.take().zip(answer.take()).map_or(Ok(()), |(id, answer)| {
+                write(engine, caller, &id, self.message, answer)
+            }))
+        });
+        answered
+    }
+}
+
+/// What a handler has returned.
+pub(super) struct ReturnedAnswer {
+    /// `None` once it is written.
+    answer: Option<Answer>,
+    waiter: Waiter,
+}
+
+impl ReturnedAnswer {
+    pub(super) fn of<R: WriteReply>(returned: Result<R, RpcError>) -> ReturnedAnswer {
+        let answer = returned.map(|result| result.write_reply());
+        ReturnedAnswer { answer: Some(answer), waiter: Waiter::default() }
+    }
+}
+
+fn write(
+    engine: &mut Engine,
+    caller: Caller,
+    id: &RequestId,
+    message: MessageIndex,
+    answer: Answer,
+) -> Result<(), Error> {
+    match answer {
+        Ok(Ok(Written { message, text })) => {
+            let answered = engine.reply_with(caller, id, message, &text);
+            if let Err(error @ Error::Mismatch { .. }) = &answered {
+                // It is this side's mistake, and the peer still waits.
+                engine.reply_error(caller, id, &RpcError::internal_error(error.to_string()))?;
+            }
+            answered
+        }
+        Ok(Err(error)) => {
+            let answer = RpcError::internal_error(format!("the result could not be written: {error}"));
+            engine.reply_error(caller, id, &answer)?;
+            Err(Error::payload(&engine.rules().name(message), error))
+        }
+        Err(error) => engine.reply_error(caller, id, &error),
     }
 }
 
