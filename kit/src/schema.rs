@@ -4,7 +4,7 @@ use mcp_protocols::eras::types::{FieldSchema, FormSchema, Object, ObjectSchema};
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The JSON Schema of a type, without what stands elsewhere: its name, and the dialect, which is 2020-12.
 fn schema_of<T: JsonSchema>(inline: bool) -> Object {
@@ -69,7 +69,10 @@ pub(crate) fn output_of<T: JsonSchema>() -> Object {
     schema_of::<T>(false)
 }
 
-/// The fields of a form that asks for a type; the name of the first field that no form has.
+/// The fields of a form that asks for a type.
+///
+/// # Errors
+/// What is wrong with the first field that no form has.
 pub(crate) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
     let mut schema = schema_of::<T>(true);
     let required: Vec<String> = match schema.remove("required") {
@@ -82,19 +85,39 @@ pub(crate) fn form_of<T: JsonSchema>() -> Result<FormSchema, String> {
     };
     let mut form = FormSchema::new([]);
     for (name, mut field) in properties {
-        without_null(&mut field);
+        as_field(&mut field);
         match serde_json::from_value::<FieldSchema>(field) {
             Ok(field) if required.contains(&name) => form = form.required_field(name, field),
             Ok(field) => form = form.field(name, field),
-            Err(_) => return Err(name),
+            Err(_) => {
+                return Err(format!(
+                    "the field `{name}` of `{}` cannot stand in a form: it has to be a text, a number, a `bool`, or an enum \
+                     whose variants have no fields",
+                    T::schema_name()
+                ));
+            }
         }
     }
     Ok(form)
 }
 
-/// A field that may be left out is not required, so `null` is never filled in. Formats of numbers are not those of forms.
-fn without_null(field: &mut Value) {
+/// Writes the schema of a field as forms have it. A field that may be left out is not required, so `null` is never filled in.
+/// Formats of numbers are not those of forms.
+fn as_field(field: &mut Value) {
     let Value::Object(field) = field else { return };
+    if let Some(Value::Array(alternatives)) = field.get_mut("anyOf") {
+        alternatives.retain(|alternative| alternative.get("type").is_none_or(|kind| kind != "null"));
+        if let [Value::Object(only)] = &**alternatives {
+            let only = only.clone();
+            field.remove("anyOf");
+            for (key, value) in only {
+                field.entry(key).or_insert(value);
+            }
+        }
+    }
+    if let Some(Value::Array(choices)) = field.get_mut("enum") {
+        choices.retain(|choice| !choice.is_null());
+    }
     if let Some(Value::Array(kinds)) = field.get_mut("type") {
         kinds.retain(|kind| kind != "null");
         if let [kind] = &**kinds {
@@ -105,22 +128,45 @@ fn without_null(field: &mut Value) {
     if field.get("type").is_some_and(|kind| kind != "string") {
         field.remove("format");
     }
+    if let Some(choices) = field.get("oneOf").and_then(titled_choices) {
+        field.insert("type".to_owned(), "string".into());
+        field.insert("oneOf".to_owned(), choices);
+    }
 }
 
-/// Reads a value of a type from its members. A struct that is declared without braces has none.
+/// The choices of an enum whose variants are documented, each with its documentation as its title; nothing if some variant
+/// has fields.
+fn titled_choices(alternatives: &Value) -> Option<Value> {
+    let mut choices = Vec::new();
+    for alternative in alternatives.as_array()? {
+        match alternative.get("enum") {
+            // Variants without documentation stand together.
+            Some(names) => {
+                for name in names.as_array()? {
+                    choices.push(json!({ "const": name.as_str()?, "title": name }));
+                }
+            }
+            None => {
+                let name = alternative.get("const")?.as_str()?;
+                let title = alternative.get("description").and_then(Value::as_str).unwrap_or(name);
+                choices.push(json!({ "const": name, "title": title }));
+            }
+        }
+    }
+    Some(choices.into())
+}
+
+/// Reads a value of a type from its members. A struct that is declared without braces has none, and ignores them as any
+/// other one ignores members that it does not have.
 pub(crate) fn read<T: DeserializeOwned>(members: Object) -> Result<T, serde_json::Error> {
-    let is_empty = members.is_empty();
-    T::deserialize(Value::Object(members)).or_else(|error| match is_empty {
-        true => T::deserialize(Value::Null).map_err(|_| error),
-        false => Err(error),
-    })
+    T::deserialize(Value::Object(members)).or_else(|error| T::deserialize(Value::Null).map_err(|_| error))
 }
 
 /// What kind of value a property of a type is, for texts that become values of it.
 pub(crate) fn kind_of<T: JsonSchema>(property: &str) -> Option<String> {
     let mut schema = schema_of::<T>(true);
     let mut property = schema.get_mut("properties")?.get_mut(property)?.take();
-    without_null(&mut property);
+    as_field(&mut property);
     property.get("type").and_then(Value::as_str).map(str::to_owned)
 }
 
@@ -128,8 +174,6 @@ pub(crate) fn kind_of<T: JsonSchema>(property: &str) -> Option<String> {
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
     use schemars::JsonSchema;
-    use serde_json::json;
-
     use super::*;
 
     /// Deletes a note,
@@ -195,6 +239,13 @@ mod tests {
     }
 
     #[test]
+    fn members_that_a_type_does_not_have_are_ignored() {
+        let members = || json!({ "extra": 1 }).as_object().cloned().unwrap();
+        read::<()>(members()).unwrap();
+        assert!(read::<i64>(members()).unwrap_err().to_string().contains("expected i64"));
+    }
+
+    #[test]
     fn a_form_has_the_fields_of_a_type() {
         let form = serde_json::to_value(form_of::<Form>().unwrap()).unwrap();
         assert_eq!(form["properties"]["sure"]["type"], "boolean");
@@ -210,6 +261,40 @@ mod tests {
         struct Deep {
             inner: DeleteNote,
         }
-        assert_eq!(form_of::<Deep>().unwrap_err(), "inner");
+        let refused = form_of::<Deep>().unwrap_err();
+        assert!(refused.starts_with("the field `inner` of `Deep` cannot stand in a form: "), "{refused}");
+    }
+
+    #[test]
+    fn choices_may_be_left_out_and_have_documentation() {
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "the schema is what is read")]
+        enum Size {
+            /// Half a litre
+            Small,
+            Large,
+        }
+
+        #[derive(JsonSchema)]
+        #[expect(dead_code, reason = "the schema is what is read")]
+        struct Order {
+            /// How much
+            size: Size,
+            other: Option<Size>,
+            plain: Option<Choice>,
+        }
+
+        let form = serde_json::to_value(form_of::<Order>().unwrap()).unwrap();
+        let title = |field: &str, name: &str| -> Value {
+            let choices = form["properties"][field]["oneOf"].as_array().unwrap();
+            let choice = choices.iter().find(|choice| choice["const"] == name).unwrap();
+            choice["title"].clone()
+        };
+        for field in ["size", "other"] {
+            assert_eq!((title(field, "Small"), title(field, "Large")), ("Half a litre".into(), "Large".into()));
+        }
+        assert_eq!(form["properties"]["size"]["description"], "How much");
+        assert_eq!(form["properties"]["plain"]["enum"], json!(["Yes", "No"]));
+        assert_eq!(form["required"], json!(["size"]));
     }
 }

@@ -91,10 +91,7 @@ impl ConnectOptions {
     {
         match form_of::<T>() {
             Ok(fields) => self.handlers.add_form(fields, answer),
-            Err(field) => {
-                let problem = format!("the field `{field}` of `{}` cannot stand in a form", T::schema_name());
-                self.problem.get_or_insert(problem);
-            }
+            Err(problem) => drop(self.problem.get_or_insert(problem)),
         }
         self
     }

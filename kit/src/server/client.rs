@@ -125,8 +125,7 @@ impl<N> Client<N> {
     {
         let message = message.into();
         async move {
-            let form =
-                form_of::<T>().map_err(|field| format!("the field `{field}` cannot stand in a form"))?;
+            let form = form_of::<T>()?;
             let answer = self.asker.elicit(ElicitFormParams::new(message, form)).await?;
             Ok(match answer.action {
                 ElicitAction::Accept => {

@@ -3,7 +3,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "these are tests")]
 
 use std::future::pending;
+use std::io;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex};
+use std::task::{Context, Poll};
 
 use futures_util::future::join_all;
 use mcp_kit::transport::duplex;
@@ -195,5 +198,48 @@ async fn results_wait_until_the_client_reads() {
         }
         let refused = connection.call_text("too_long", ()).await.unwrap_err().to_string();
         assert!(refused.contains("`Options::output_limit`"), "{era:?}: {refused}");
+    }
+}
+
+/// A peer that reads nothing and leaves nothing to be read.
+#[tokio::test]
+async fn a_connection_that_breaks_off_is_an_error_of_the_server() {
+    let began = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": { "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": {}
+        } } }),
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {
+            "protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": { "name": "c", "version": "1" }
+        } }),
+    ];
+    for first in began {
+        let (broken, input) = tokio::io::duplex(4096);
+        let (read, _) = tokio::io::split(broken);
+        let stream = tokio::io::join(read, Broken);
+        let server = Server::new("s", "1", ());
+        let served = tokio::spawn(server.serve(mcp_runtime::transport::ByteStream::new(stream)));
+        let mut input = input;
+        let line = format!("{first}\n");
+        tokio::io::AsyncWriteExt::write_all(&mut input, line.as_bytes()).await.unwrap();
+        let error = served.await.unwrap().unwrap_err().to_string();
+        assert!(error.contains("broken pipe"), "{error}");
+    }
+}
+
+/// An output that is gone.
+struct Broken;
+
+impl tokio::io::AsyncWrite for Broken {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, _: &[u8]) -> Poll<io::Result<usize>> {
+        Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
     }
 }

@@ -103,7 +103,8 @@ impl<H: Handler> Server<H> {
     /// If a session ends before its handshake is over, or breaks off.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), McpError> {
         if transport.is_for_one_request() {
-            self.serve_requests(transport).await;
+            // How the client has left, the transport knows.
+            let _ = self.serve_requests(transport).await;
             return Ok(());
         }
         if !transport.is_ordered() {
@@ -114,15 +115,17 @@ impl<H: Handler> Server<H> {
             if part.begins_with().is_some_and(|method| HANDSHAKE.contains(&method)) {
                 return session::serve(part, self.0.clone()).await;
             }
-            self.serve_requests(part).await;
+            self.serve_requests(part).await?;
         }
         Ok(())
     }
 
-    async fn serve_requests(&self, transport: impl Transport) {
+    async fn serve_requests(&self, transport: impl Transport) -> Result<(), McpError> {
         // The revisions with a handshake are named to a client that asks for one without.
         let server = McpServer::with_options(transport, self.0.options.clone().revisions(REVISIONS));
         server.incoming().serve(Requests(self.0.clone())).await;
+        server.close().await?;
+        Ok(())
     }
 }
 

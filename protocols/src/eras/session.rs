@@ -64,10 +64,12 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
         loop {
             tokio::select! {
                 // The client is gone, and all that it asked for is answered.
-                _ = over.changed() => return Ok(()),
+                _ = over.changed() => break,
                 Some(changed) = changes.next() => tell(&session, changed).await?,
             }
         }
+        session.close().await?;
+        Ok(())
     };
     let ((), ended) = tokio::join!(handlers, steps);
     ended
