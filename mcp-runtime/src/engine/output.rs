@@ -38,6 +38,12 @@ impl Engine {
         Poll::Ready(())
     }
 
+    /// Waits until there is room in the output for a reply. Where each message finds its way by itself, as over HTTP, a reply
+    /// does not wait for what other connections have not taken: the transport has limits of its own.
+    pub(crate) fn poll_reply_room(&mut self, context: &Context<'_>, waiter: &mut Waiter) -> Poll<()> {
+        if self.outbox.may_route() { Poll::Ready(()) } else { self.poll_room(context, waiter) }
+    }
+
     /// The transport has written something.
     pub(crate) fn wrote(&mut self) {
         self.outbox.wrote();

@@ -135,7 +135,7 @@ impl OwedReply {
     ) -> Poll<Result<(), Error>> {
         let ReturnedAnswer { answer, waiter } = returned;
         let answered = self.link.speak(|engine, caller| {
-            ready!(engine.poll_room(context, waiter));
+            ready!(engine.poll_reply_room(context, waiter));
             Poll::Ready(self.id.take().zip(answer.take()).map_or(Ok(()), |(id, answer)| {
                 write(engine, caller, &id, self.message, answer)
             }))
