@@ -173,8 +173,8 @@ pub(crate) fn kind_of<T: JsonSchema>(property: &str) -> Option<String> {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod tests {
-    use schemars::JsonSchema;
     use super::*;
+    use schemars::JsonSchema;
 
     /// Deletes a note,
     /// if the user confirms it
@@ -291,7 +291,10 @@ mod tests {
             choice["title"].clone()
         };
         for field in ["size", "other"] {
-            assert_eq!((title(field, "Small"), title(field, "Large")), ("Half a litre".into(), "Large".into()));
+            assert_eq!(
+                (title(field, "Small"), title(field, "Large")),
+                ("Half a litre".into(), "Large".into())
+            );
         }
         assert_eq!(form["properties"]["size"]["description"], "How much");
         assert_eq!(form["properties"]["plain"]["enum"], json!(["Yes", "No"]));

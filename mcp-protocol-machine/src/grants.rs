@@ -131,7 +131,10 @@ mod tests {
         grants.add(&gates(&[1]));
         grants.remove(&gates(&[1]));
         grants.crosses(Fence::NEVER);
-        assert_eq!(grants.take_released(), Some(Released { gates: gates(&[1]), crossed: Some(Fence::NEVER) }));
+        assert_eq!(
+            grants.take_released(),
+            Some(Released { gates: gates(&[1]), crossed: Some(Fence::NEVER) })
+        );
         grants.crosses(Fence::NEVER);
         assert_eq!(grants.take_released(), None, "nothing was removed");
         grants.add(&gates(&[1]));

@@ -132,7 +132,7 @@ pub enum DropReason {
     TooManyHandlers,
     /// No part of the program takes `incoming`.
     Unattended,
-    /// The handler, or the holder of the responder, dropped it.
+    /// The handler, the value of the sub-session, or the responder that would have taken it was dropped.
     Abandoned,
     /// The session ended before the program took the message.
     Closed,
@@ -219,7 +219,7 @@ impl fmt::Display for Report {
                     DropReason::Unattended => {
                         "the program does not take incoming messages: spawn `incoming().serve(handler)`"
                     }
-                    DropReason::Abandoned => "its handler was dropped",
+                    DropReason::Abandoned => "the handler or the value that would have taken it was dropped",
                     DropReason::Closed => "the session ended before the program took it",
                     DropReason::PeerClosed => "the peer has closed its side, and is only sent replies",
                     DropReason::PassedOver => {

@@ -134,13 +134,13 @@ impl OwedReply {
         returned: &mut ReturnedAnswer,
     ) -> Poll<Result<(), Error>> {
         let ReturnedAnswer { answer, waiter } = returned;
-        let answered = self.link.speak(|engine, caller| {
+        self.link.speak(|engine, caller| {
             ready!(engine.poll_reply_room(context, waiter));
-            Poll::Ready(self.id.take().zip(answer.take()).map_or(Ok(()), |(id, answer)| {
-                write(engine, caller, &id, self.message, answer)
-            }))
-        });
-        answered
+            let (Some(id), Some(answer)) = (self.id.take(), answer.take()) else {
+                return Poll::Ready(Ok(()));
+            };
+            Poll::Ready(write(engine, caller, &id, self.message, answer))
+        })
     }
 }
 

@@ -496,7 +496,9 @@ impl From<AskError> for RpcError {
                 }
             }
             AskError::WrongAnswer { .. } => RpcError::invalid_params(error.to_string()),
-            AskError::Refused { .. } | AskError::TimedOut { .. } | AskError::Over => RpcError::internal_error(error.to_string()),
+            AskError::Refused { .. } | AskError::TimedOut { .. } | AskError::Over => {
+                RpcError::internal_error(error.to_string())
+            }
         }
     }
 }

@@ -36,7 +36,9 @@ pub struct CallSettings {
 type OnProgress = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
 
 impl<U, R> Call<'_, U, R> {
-    /// How long each round of the call may take. One that takes longer is cancelled, and fails.
+    /// How long each round of the call may take. One that takes longer is cancelled, and fails. With a server that has
+    /// sessions a call has one round, in which the user answers; otherwise the user answers between two rounds, and takes as
+    /// long as it takes. To limit both, put the call into `tokio::time::timeout`: a dropped call is cancelled.
     pub fn timeout(mut self, timeout: Duration) -> Self {
         self.settings.timeout = Some(timeout);
         self

@@ -334,9 +334,8 @@ async fn resources_are_subscribed_to_side_by_side() {
         server.say(json!({ "jsonrpc": "2.0", "id": initialize["id"], "result": result })).await;
         assert_eq!(server.hear().await.unwrap()["method"], "notifications/initialized");
         let client = client.await.unwrap().unwrap();
-        let listen = |uri: &str| {
-            client.listen(SubscriptionFilter::new().resource_subscriptions([uri.to_owned()]))
-        };
+        let listen =
+            |uri: &str| client.listen(SubscriptionFilter::new().resource_subscriptions([uri.to_owned()]));
         let (slow, quick) = (listen("x://slow"), listen("x://quick"));
         let answering = async {
             assert_eq!(server.hear().await.unwrap()["params"]["uri"], "x://slow");

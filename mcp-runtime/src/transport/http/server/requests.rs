@@ -174,7 +174,12 @@ impl Server {
         let version = version.to_str().unwrap_or_default();
         let agreed = session.version() == Some(version);
         if !agreed && !self.options.versions.iter().any(|known| known == version) {
-            let problem = format!("the protocol version `{version}` is not spoken here");
+            let problem = match session.version() {
+                Some(agreed) => {
+                    format!("the session has the protocol version `{agreed}`, and not `{version}`")
+                }
+                None => format!("the protocol version `{version}` is not spoken here"),
+            };
             return Err(refused(StatusCode::BAD_REQUEST, problem));
         }
         Ok(Some(session))
