@@ -50,6 +50,15 @@ fn later_steps(states: &[RawState]) -> impl Iterator<Item = StepAt> {
     })
 }
 
+/// What opens sub-sessions in certain states.
+fn openers_where(states: &[RawState], of: impl Fn(&RawState) -> bool) -> impl Iterator<Item = StepAt> {
+    let places = states.iter().enumerate().filter(move |(_, place)| of(place));
+    places.flat_map(|(state, place)| {
+        let openers = place.edges.iter().filter(|edge| edge.spawn);
+        openers.map(move |edge| StepAt { state, action: (edge.direction, edge.message) })
+    })
+}
+
 /// Every edge that opens a sub-session, each once.
 fn openers(states: &[RawState]) -> Vec<&RawEdge> {
     let mut seen = HashSet::new();
@@ -130,26 +139,33 @@ impl<'a> Fresh<'a> {
             let mut seen = BTreeSet::new();
             keys.iter().filter(move |carried| seen.insert(carried.key))
         };
-        let mut later: HashMap<KeyIndex, Vec<StepAt>> = HashMap::new();
-        for step in later_steps(states).filter(|_| ways.is_some()) {
-            carried(step.action.1).for_each(|carried| later.entry(carried.key).or_default().push(step));
-        }
-        let mut opening: HashMap<KeyIndex, Vec<(Direction, bool)>> = HashMap::new();
-        for edge in ways.iter().flat_map(|ways| &ways.openers) {
-            for carried in carried(edge.message) {
-                let is_id = carried.place == KeyPlace::Id;
-                opening.entry(carried.key).or_default().push((edge.direction, is_id));
+        let with_keys = |steps: &mut dyn Iterator<Item = StepAt>| {
+            let mut by_key: HashMap<KeyIndex, Vec<StepAt>> = HashMap::new();
+            for step in steps.filter(|_| ways.is_some()) {
+                carried(step.action.1).for_each(|carried| by_key.entry(carried.key).or_default().push(step));
             }
-        }
+            by_key
+        };
+        let later = with_keys(&mut later_steps(states));
+        let opening = with_keys(&mut openers_where(states, |place| !place.in_body()));
+        let inner = with_keys(&mut openers_where(states, RawState::in_body));
         let of = |key: KeyIndex| -> Option<(KeyIndex, Direction)> {
+            let bring = |steps: &HashMap<KeyIndex, Vec<StepAt>>| {
+                let steps = steps.get(&key).cloned().unwrap_or_default();
+                Some(ways.as_ref()?.without(&BTreeSet::from([key]), steps))
+            };
             // A step that brings the key into a sub-session could bring any value.
-            let later = later.get(&key).cloned().unwrap_or_default();
-            if !ways.as_ref()?.without(&BTreeSet::from([key]), later).is_empty() {
+            if !bring(&later)?.is_empty() {
                 return None;
             }
-            let opening = opening.get(&key)?;
-            let (direction, _) = opening.first()?;
-            opening.iter().all(|(by, is_id)| *is_id && by == direction).then_some((key, *direction))
+            // What opens a sub-session within one that holds a value of the key finds that one by it.
+            let mut opening = opening.get(&key).cloned().unwrap_or_default();
+            opening.extend(bring(&inner)?);
+            let (direction, _) = opening.first()?.action;
+            let is_id =
+                |message| carried(message).any(|carried| carried.key == key && carried.place == KeyPlace::Id);
+            let is_fresh = |step: &StepAt| step.action.0 == direction && is_id(step.action.1);
+            opening.iter().all(is_fresh).then_some((key, direction))
         };
         Fresh { declarations, keys: by_id.into_iter().filter_map(of).collect() }
     }

@@ -69,6 +69,26 @@ fn the_id_of_the_opening_request_is_never_mistaken_for_one_before_it() {
 }
 
 #[test]
+fn what_opens_a_sub_session_within_one_has_the_value_of_that_one() {
+    let declarations = "request Submit \"s\" (_) -> Done cancellable\nnotification Accepted \"a\" (_)\n\
+        request Pause \"p\" (_) -> Paused\nnotification Cancel \"c\" (_) cancels id\n\
+        client C\nserver S = dual C\n\
+        Running = ?Done . End\nJob = !Submit . ?Accepted . (Running, *( !Pause . ?reply . End ))\n";
+    let key = "key job = id of Submit | Accepted.id | Pause.id\n";
+    accepted(&format!("{declarations}{key}C = *Job\n"));
+    // The same message opens one of the session, too, with any value.
+    let left = "C = *Job ⊕ !Leave . Left\nnotification Leave \"leave\"\n\
+        Left = *( !Pause . ?reply . ?Accepted . End )\n";
+    refused(&format!("{declarations}{key}{left}"), "S0407");
+    // What opens the inner one brings the key that the outer one does not have yet.
+    let two = "key job = Submit.job | Pause.job | Accepted.job\nkey p = Pause.p | Accepted.p\n\
+        C = *( !Submit . (Running, *( !Pause . ?Accepted . ?reply . End )) )\n";
+    refused(&format!("{declarations}{two}"), "S0407");
+    let ids = two.replace("Submit.job", "id of Submit").replace("Pause.p", "id of Pause");
+    accepted(&format!("{declarations}{ids}"));
+}
+
+#[test]
 fn what_is_late_for_one_kind_of_sub_session_may_be_taken_for_another_kind() {
     let declarations = "notification A \"a\" (_)\nnotification B \"b\" (_)\nnotification N \"n\" (_)\n\
         notification M \"m\" (_)\nnotification Stop \"stop\" (_)\n\
