@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::Protocol;
+use mcp_protocol_machine::protocol::{Protocol, Shape};
 use mcp_protocol_machine::shape::hides;
 
 use crate::components::components;
@@ -26,16 +26,41 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
             for (place, later) in parts.iter().enumerate() {
                 let (form, earlier) =
                     (later.form.table(), parts.iter().take(place).rev().take(MOST_COMPARED));
-                let hiding = earlier.into_iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
+                // The first one: others that hide it may be hidden themselves.
+                let hiding = earlier.filter(|earlier| hides(&tables, &earlier.form.table(), &form)).last();
                 // A field that records take from another one is in all of them.
                 if let Some(earlier) = hiding.filter(|_| seen.insert(later.span)) {
-                    found.push(finding::never_chosen(later, earlier));
+                    found.push(match later.form {
+                        Form::Null => {
+                            finding::null_again(later, with_null(&tables, &declarations.shapes, earlier))
+                        }
+                        _ if hides(&tables, &form, &earlier.form.table()) => {
+                            finding::never_chosen_anywhere(later, earlier)
+                        }
+                        _ => finding::never_chosen(later, earlier),
+                    });
                 }
             }
         }
     }
     found.extend(of_nothing_but_themselves(&declarations.shapes));
     found
+}
+
+/// The written alternative that takes `null`. What stands next to `null` in a union of several has been made one
+/// alternative, which is written nowhere.
+fn with_null<'a>(
+    tables: &Protocol,
+    shapes: &'a [DeclaredShape],
+    alternative: &'a Alternative,
+) -> &'a Alternative {
+    let inside = match &alternative.form {
+        Form::Named(index) => shapes.get(*index).filter(|shape| shape.is_inner),
+        _ => None,
+    };
+    let Some(Form::Union(parts)) = inside.map(|shape| &shape.form) else { return alternative };
+    let takes_null = |part: &&Alternative| hides(tables, &part.form.table(), &Shape::Null);
+    parts.iter().find(takes_null).unwrap_or(alternative)
 }
 
 /// The shapes that are lists or maps of themselves, with neither a record nor a union of several shapes on the way: they

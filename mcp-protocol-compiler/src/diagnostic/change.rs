@@ -97,6 +97,10 @@ pub(crate) enum Change {
     DefineGroup(Span),
     /// Deletes the member that stands here from its group.
     DeleteMemberAt(Span),
+    /// Puts an alternative of a union of shapes before another one.
+    AlternativeBefore(Span, Span),
+    /// Deletes the alternative that stands here from its union of shapes.
+    DeleteAlternative(Span),
     /// Deletes the item that stands here.
     DeleteItemAt(Span),
     /// A `types` item for this file.

@@ -1,5 +1,6 @@
 //! One change as edits.
 
+use super::shapes;
 use super::tree::{Tree, span, within};
 use crate::ast::{Action, Choice, Item, ItemKind, Modifier, Name, Operator, Payload, Sequence, Tail};
 use crate::declarations::Resolution;
@@ -130,6 +131,17 @@ impl<'a, 't> Placing<'a, 't> {
             Change::Rename(name, text) => self.rename(*name, text)?,
             Change::OtherMethod(name) => self.other_method(*name)?,
             Change::DefineGroup(name) => self.define_group(*name)?,
+            Change::AlternativeBefore(later, earlier) => {
+                let parts = shapes::union(self.tree.files, *later)?;
+                parts.iter().find(|part| part.span == *earlier)?;
+                let text = format!("{} | ", self.tree.sources.slice(*later));
+                self.edits.push(Edit::before(*earlier, text));
+                self.edits.push(Edit::delete(shapes::with_sign(parts, *later)?));
+            }
+            Change::DeleteAlternative(at) => {
+                let parts = shapes::union(self.tree.files, *at)?;
+                self.edits.push(Edit::delete(shapes::with_sign(parts, *at)?));
+            }
             Change::DeleteMemberAt(at) => self.delete_member(*at)?,
             Change::Types(file) => {
                 let first = self.tree.files.iter().find(|other| other.file == *file)?.tree.items.first()?;

@@ -5,6 +5,7 @@
 
 mod change;
 mod messages;
+mod shapes;
 mod tree;
 
 use self::change::Placing;

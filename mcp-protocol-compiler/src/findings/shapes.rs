@@ -64,9 +64,28 @@ pub fn never_chosen(later: &Alternative, earlier: &Alternative) -> Diagnostic {
         .label("whatever fits here")
         .also(earlier.span, format!("is taken for `{first}`, which stands before it"));
     let help = format!("write `{shown}` before `{first}`, if a value of it can be told by what it requires");
-    let edits =
-        [Edit::replace(earlier.span, later.text.as_str()), Edit::replace(later.span, earlier.text.as_str())];
-    finding.suggest(help, edits)
+    finding.changes(help, [Change::AlternativeBefore(later.span, earlier.span)])
+}
+
+/// An alternative that an earlier one hides and that would hide the earlier one, too.
+pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diagnostic {
+    let (shown, first) = (shorten(&later.text), shorten(&earlier.text));
+    let finding = Diagnostic::error(NEVER_CHOSEN, later.span, format!("`{shown}` can never be chosen"))
+        .label("whatever fits here")
+        .also(earlier.span, format!("is taken for `{first}`, which stands before it"));
+    let help = match later.text == earlier.text {
+        true => "delete it".to_owned(),
+        false => format!("delete it, or let `{first}` take what both say"),
+    };
+    finding.changes(help, [Change::DeleteAlternative(later.span)])
+}
+
+/// `null` next to an alternative that takes `null` itself.
+pub fn null_again(null: &Alternative, other: &Alternative) -> Diagnostic {
+    Diagnostic::error(NEVER_CHOSEN, null.span, "`null` can never be chosen")
+        .label("says what another alternative says already")
+        .also(other.span, format!("`{}` takes `null`, too", shorten(&other.text)))
+        .changes("delete it", [Change::DeleteAlternative(null.span)])
 }
 
 /// A shape that consists of itself.

@@ -149,3 +149,42 @@ fn what_is_accepted_has_values_and_becomes_code() {
     ran.unwrap_or_else(|error| panic!("{error}"));
     assert!(accepted.get() > 100, "only {} of 600 were accepted", accepted.get());
 }
+
+/// A file with unions of few shapes, of which many are never chosen.
+fn unions() -> impl Strategy<Value = String> {
+    let parts =
+        ["null", "any", "string", "int", "number", "\"x\"", "[int]", "{ a: int }", "{ a: int, b: int }"];
+    let part = prop_oneof![3 => prop::sample::select(parts.to_vec()).prop_map(str::to_owned), 1 => leaf()];
+    let union = prop::collection::vec(part, 1..5).prop_map(|parts| parts.join(" | "));
+    prop::collection::vec(union, NAMES.len()).prop_map(|unions| {
+        let declared = NAMES.iter().zip(unions);
+        let shapes: String = declared.map(|(name, union)| format!("type {name} = {union}\n")).collect();
+        format!("{shapes}notification Note \"note\" (A)\nclient Guest\nGuest = !Note . End\n")
+    })
+}
+
+#[test]
+fn what_is_never_chosen_is_mended_by_what_its_finding_suggests() {
+    let config = ProptestConfig { failure_persistence: None, cases: 300, ..ProptestConfig::default() };
+    let mended = Cell::new(0);
+    let ran = TestRunner::new(config).run(&unions(), |first| {
+        let mut text = first.clone();
+        let mut before = usize::MAX;
+        loop {
+            let bytes = text.clone().into_bytes();
+            let compilation = compile(Path::new("random.session"), &mut |_| Ok(bytes.clone())).unwrap();
+            let found = || compilation.diagnostics.iter().filter(|found| found.code.0 == "S0703");
+            let Some(finding) = found().next() else { return Ok(()) };
+            let count = found().count();
+            prop_assert!(count < before, "no better:\n{}\nat first:\n{}", text, first);
+            before = count;
+            let help = finding.helps.first();
+            let edited = help.map(|help| help.apply(finding.span().unwrap().file, &text));
+            prop_assert!(edited.as_ref().is_some_and(|edited| *edited != text), "no edit for {:?}", finding);
+            text = edited.unwrap();
+            mended.set(mended.get() + 1);
+        }
+    });
+    ran.unwrap_or_else(|error| panic!("{error}"));
+    assert!(mended.get() > 100, "only {} were mended", mended.get());
+}
