@@ -74,7 +74,7 @@ impl Words<'_> {
         let at = finding.at;
         let action = |step: &Step| self.action(*step);
         match &finding.what {
-            FindingKind::UndefinedMessage(name) => declarations::undefined_message(name, resolution),
+            FindingKind::UndefinedMessage(name) => declarations::undefined_action(name, resolution),
             FindingKind::UndefinedDefinition { name, variables, other_role } => {
                 let known: Option<Vec<&str>> =
                     variables.as_ref().map(|names| names.iter().map(String::as_str).collect());

@@ -35,7 +35,17 @@ pub const NO_CURSOR: Code = Code("S0116");
 pub const UNUSED_DEFINITION: Code = Code("S0111");
 
 /// `!M` where nothing is called M.
+pub fn undefined_action(name: &Name, resolution: &Resolution) -> Diagnostic {
+    undefined(name, resolution, Some("reply"))
+}
+
+/// A name where a message is expected.
 pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
+    undefined(name, resolution, None)
+}
+
+/// A name that no message has; a word of the language may stand in its place, too.
+fn undefined(name: &Name, resolution: &Resolution, word: Option<&str>) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         UNDEFINED_MESSAGE,
         name.span,
@@ -62,7 +72,7 @@ pub fn undefined_message(name: &Name, resolution: &Resolution) -> Diagnostic {
             );
         }
     }
-    match nearest(&name.text, sorted(known)) {
+    match nearest(&name.text, sorted(known).into_iter().chain(word)) {
         Some(near) => did_you_mean(diagnostic, name.span, near),
         None => declare_message(diagnostic, &name.text),
     }
@@ -443,16 +453,25 @@ pub fn modifier_of_one_method(span: Span, word: &str, pattern: &str) -> Diagnost
 
 /// `(T)` in a file without `types`.
 pub fn no_types_module(path: &RustPath) -> Diagnostic {
-    Diagnostic::error(
-        NO_TYPES,
-        path.span,
-        format!("where the payload type `{}` lives is not said", path.text),
-    )
-    .label("a name alone is looked for in the `types` module")
-    .changes(
+    type_without_module(path).changes(
         "add `types crate::types` to this file, with the path of the module, or write the type's whole path",
         [Change::Types(path.span.file)],
     )
+}
+
+/// The same, where a shape has a name like it.
+pub fn misspelt_shape(path: &RustPath, near: &str) -> Diagnostic {
+    let diagnostic = type_without_module(path);
+    let meant = format!("did you mean the shape `{near}`?");
+    diagnostic.suggest(meant, [Edit::replace(path.span, near)]).changes(
+        "or add `types crate::types` to this file, with the path of the module, if it is a type of Rust",
+        [Change::Types(path.span.file)],
+    )
+}
+
+fn type_without_module(path: &RustPath) -> Diagnostic {
+    let message = format!("where the payload type `{}` lives is not said", path.text);
+    Diagnostic::error(NO_TYPES, path.span, message).label("a name alone is looked for in the `types` module")
 }
 
 /// A definition that nothing reaches.

@@ -8,9 +8,13 @@ use crate::ast::{Payload, RustPath};
 use crate::declarations::{PayloadType, is_primitive};
 use crate::diagnostic::Diagnostic;
 use crate::findings::declarations as finding;
+use crate::suggest::nearest;
 
 /// Prelude types whose arguments are payload types in their own right.
 const CONTAINERS: &[&str] = &["Vec", "Option", "Box"];
+
+/// With how many shapes a name is compared that none has.
+const MOST_COMPARED: usize = 1_000;
 
 /// What a declaration's payload is, in the tables and in Rust. A name is looked for among the shapes first.
 pub(super) fn payload(
@@ -33,9 +37,14 @@ pub(super) fn payload(
                 return (presence(*optional), shape);
             }
             let text = complete(&path.text, types).unwrap_or_else(|| {
-                // One item mends all of them.
+                if let Some(near) = near(&path.text, shapes) {
+                    diagnostics.push(finding::misspelt_shape(path, near));
+                    return path.text.clone();
+                }
+                // One item mends all of them. What may be a misspelt shape has another help, too.
                 let told = |found: &Diagnostic| {
                     found.code == finding::NO_TYPES
+                        && found.helps.len() == 1
                         && found.span().is_some_and(|span| span.file == path.span.file)
                 };
                 if !diagnostics.iter().any(told) {
@@ -46,6 +55,13 @@ pub(super) fn payload(
             (presence(*optional), PayloadType::Type(RustPath { text, span: path.span }))
         }
     }
+}
+
+/// The shape that was probably meant.
+fn near<'a>(name: &str, shapes: &'a HashMap<String, usize>) -> Option<&'a str> {
+    let mut names: Vec<&str> = shapes.keys().map(String::as_str).collect();
+    names.sort_unstable();
+    nearest(name, names.into_iter().take(MOST_COMPARED))
 }
 
 /// Puts the `types` module before a name that stands alone; `None` if the file has no such module.
