@@ -35,7 +35,7 @@ enum Cause {
 }
 
 /// Which findings follow from what, applied in this order.
-const CONSEQUENCES: [(Code, Cause); 24] = [
+const CONSEQUENCES: [(Code, Cause); 25] = [
     // The line that declares the role may be the one that could not be read.
     (declarations::UNKNOWN_ROLE, Cause::UnreadText),
     // What a declaration says is known once all of it can be read.
@@ -55,6 +55,7 @@ const CONSEQUENCES: [(Code, Cause); 24] = [
     (shapes::NO_SUCH_FIELD, Cause::UnreadText),
     (shapes::NEVER_CHOSEN, Cause::UnreadLine),
     (shapes::NEVER_CHOSEN, Cause::Finding(shapes::ENDLESS)),
+    (shapes::NEVER_CHOSEN, Cause::Finding(shapes::UNDEFINED_SHAPE)),
     // A gate stays closed if its capability is announced nowhere.
     (gates::NEVER_SENT, Cause::Finding(announcements::NEVER_ANNOUNCED)),
     (gates::NEVER_OPEN, Cause::Finding(announcements::NEVER_ANNOUNCED)),

@@ -74,7 +74,7 @@ pub struct ShapeField {
 pub const BUILT_IN: [&str; 8] = ["string", "int", "uint", "number", "bool", "null", "any", "object"];
 
 /// What other languages call the shapes that this one has by itself.
-const FOREIGN: [(&str, &str); 24] = [
+const FOREIGN: [(&str, &str); 26] = [
     ("String", "string"),
     ("str", "string"),
     ("text", "string"),
@@ -82,6 +82,8 @@ const FOREIGN: [(&str, &str); 24] = [
     ("boolean", "bool"),
     ("Boolean", "bool"),
     ("Bool", "bool"),
+    ("true", "bool"),
+    ("false", "bool"),
     ("integer", "int"),
     ("Integer", "int"),
     ("long", "int"),
