@@ -97,6 +97,8 @@ pub(crate) enum Change {
     DefineGroup(Span),
     /// Deletes the member that stands here from its group.
     DeleteMemberAt(Span),
+    /// Deletes the member that stands here from its record.
+    DeleteField(Span),
     /// Puts an alternative of a union of shapes before another one.
     AlternativeBefore(Span, Span),
     /// Deletes the alternative that stands here from its union of shapes.

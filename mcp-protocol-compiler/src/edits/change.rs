@@ -131,6 +131,9 @@ impl<'a, 't> Placing<'a, 't> {
             Change::Rename(name, text) => self.rename(*name, text)?,
             Change::OtherMethod(name) => self.other_method(*name)?,
             Change::DefineGroup(name) => self.define_group(*name)?,
+            Change::DeleteField(at) => {
+                self.edits.push(Edit::delete(shapes::member_with_comma(self.tree.files, *at)?));
+            }
             Change::AlternativeBefore(later, earlier) => {
                 let parts = shapes::union(self.tree.files, *later)?;
                 parts.iter().find(|part| part.span == *earlier)?;

@@ -41,7 +41,7 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
 /// `..rest` twice.
 pub fn rest_twice(second: Span) -> Diagnostic {
     Diagnostic::error(BAD_RECORD, second, "`..rest` stands here twice")
-        .suggest("delete one", [Edit::delete(second)])
+        .changes("delete one", [Change::DeleteField(second)])
 }
 
 /// A spread of something that has no fields.
