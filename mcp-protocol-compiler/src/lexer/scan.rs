@@ -342,6 +342,9 @@ impl<'s> Scanner<'s> {
 
     /// A brace that has no meaning in this place.
     fn brace(&mut self, character: char) {
+        if character == '{' && self.foreign_record() {
+            return;
+        }
         if character == '{' || self.braces == 0 {
             let help = self.payload_in_braces().unwrap_or_else(|| "write parentheses".to_owned());
             let edits = self.parentheses_instead(character, &help);
@@ -355,14 +358,51 @@ impl<'s> Scanner<'s> {
         self.token(if character == '{' { Kind::Open } else { Kind::Close }, 1);
     }
 
+    /// Reports a record where a payload is, or JSON that is all of a file, and passes over it; nothing if neither stands
+    /// here, or its end is missing.
+    fn foreign_record(&mut self) -> bool {
+        let is_all = self.lexed.tokens.is_empty();
+        let help = match self.payload_in_braces() {
+            Some(help) => help,
+            None if is_all => {
+                "a file of this language is not JSON: it declares messages, such as `request Name \"method\" \
+                               -> Reply`, and session types"
+                    .to_owned()
+            }
+            None => return false,
+        };
+        let Some(close) = self.close_of_brace() else { return false };
+        let edits = if is_all { Vec::new() } else { self.parentheses_instead('{', &help) };
+        let diagnostic = self.unknown('{', 1);
+        self.report(if is_all { diagnostic.help(help) } else { diagnostic.suggest(help, edits) });
+        let opened = is_all || self.lexed.tokens.last().is_some_and(|last| last.kind == Kind::Open);
+        if !opened {
+            self.token(Kind::Open, 1);
+        }
+        let end = close + usize::from(opened);
+        if let Some(last) = self.text.get(self.at..end).and_then(|inner| inner.rfind('\n')) {
+            self.line = self.at + last + 1;
+        }
+        self.token(Kind::Unknown, end - self.at);
+        if !opened {
+            self.token(Kind::Close, 1);
+        }
+        true
+    }
+
+    /// Where the `}` stands that closes the `{` here.
+    fn close_of_brace(&mut self) -> Option<usize> {
+        let (text, at) = (self.text, self.at);
+        self.pairs.get_or_insert_with(|| Braces::new(text, at)).close_of(at)
+    }
+
     /// The edits that write parentheses for the brace here and the one that closes it.
     fn parentheses_instead(&mut self, character: char, help: &str) -> Vec<Edit> {
         if character == '}' {
             return vec![Edit::replace(self.span(1), ")")];
         }
-        let (text, at) = (self.text, self.at);
-        let pairs = self.pairs.get_or_insert_with(|| Braces::new(text, at));
-        let Some(close) = pairs.close_of(at) else { return Vec::new() };
+        let at = self.at;
+        let Some(close) = self.close_of_brace() else { return Vec::new() };
         match help.split('`').nth(1) {
             Some(written) => vec![Edit::replace(self.span(close + 1 - at), written)],
             None => {

@@ -13,6 +13,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `if path` or `if path = ", "the path is missing"),
     ("start a name with a letter", "which letter is the author's choice"),
     ("write at most 255 characters", "what is left out is the author's choice"),
+    ("a file of this language is not JSON", "what is to stand there is not known"),
     ("an item is a definition", "what stands there is not known"),
     ("a definition is written", "whether the word begins a definition is not known"),
     ("write `request ", "the names of the message and of its method are missing"),
