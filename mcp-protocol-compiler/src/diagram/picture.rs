@@ -342,7 +342,10 @@ impl<'a> View<'a> {
             return None;
         }
         let declarations = self.0.declarations;
-        let edges = group.openers.values().flatten().copied().chain(states().flat_map(|state| &state.edges));
+        // What opens one within has keys of that one, too.
+        let steps = states().flat_map(|state| &state.edges);
+        let steps = steps.filter(|edge| matches!(edge.action, Action::Step(_)));
+        let edges = group.openers.values().flatten().copied().chain(steps);
         let mut keys: BTreeMap<usize, bool> = BTreeMap::new();
         for edge in edges {
             let carried = declarations.message(edge.message).map(|message| message.table.keys.as_ref());

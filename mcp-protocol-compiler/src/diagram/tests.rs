@@ -217,3 +217,16 @@ fn where_sub_sessions_are_suspended_a_box_says_so() {
         "{drawn}"
     );
 }
+
+#[test]
+fn an_outer_frame_has_no_key_of_what_stands_in_it() {
+    let text = "request Open \"open\" (_) -> Opened\nrequest Shut \"shut\" (_) -> Closed\n\
+        request Start \"start\" (_) -> Started\nnotification Stop \"stop\" (_)\n\
+        key s = Open.s | Shut.s | Start.s | Stop.s\nkey r = Start.r | Stop.r\n\
+        client Guest\nserver Waiter = dual Guest\nGuest = *Outer\n\
+        Outer = !Open . ?Opened . (Shutting, *Inner)\nShutting = !Shut . ?Closed . End\n\
+        Inner = !Start . ?Started . !Stop . End\n";
+    let (automaton, declarations) = client(text);
+    let svg = Diagram::new(&automaton, &declarations).svg();
+    assert!(svg.contains("sub-session · key s<") && svg.contains("sub-session · key s · key r<"), "{svg}");
+}
