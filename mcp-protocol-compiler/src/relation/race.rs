@@ -180,13 +180,29 @@ impl Race {
         {
             return self.channels(walk, messages, &first, &second);
         }
-        Remedy::one(self.wait(messages))
+        Remedy::one(self.wait(walk, messages))
     }
 
     /// One of the two waits for the other.
-    fn wait(&self, messages: &[Message]) -> String {
+    fn wait(&self, walk: &Walk<'_, '_>, messages: &[Message]) -> String {
         let (one, other) = self.events();
         let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
+        let both_orders = |reply: &str, message: &str| {
+            format!(
+                "nothing follows `{reply}`, so write both orders: let `{reply}` come after `{message}`, too, and let both \
+                 lead to one state"
+            )
+        };
+        let is_over = |(client, _): &(Locations, Locations)| {
+            let mut states = client.iter().filter_map(|&location| walk.client.state(location));
+            states.all(|state| state.kind == StateKind::End)
+        };
+        if answers(messages, other).is_some() && is_over(&self.after_server) {
+            return both_orders(second, first);
+        }
+        if answers(messages, one).is_some() && is_over(&self.after_client) {
+            return both_orders(first, second);
+        }
         if answers(messages, other).is_some() {
             format!("have the client send `{first}` only after `{second}` has come")
         } else if answers(messages, one).is_some() {
@@ -269,7 +285,7 @@ impl Race {
             );
             return Remedy {
                 edits: sides.into_iter().flatten().map(edit).collect(),
-                otherwise: Some(self.wait(messages)),
+                otherwise: Some(self.wait(walk, messages)),
                 ..Remedy::one(first)
             };
         }

@@ -55,6 +55,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("remove the branches that it has twice", "a million branches"),
     ("begin the body with one message", "what opens an instance is the author's choice"),
     ("let the other side answer first", "the order of the messages is the author's choice"),
+    ("so write both orders", "what follows the second message is the author's choice"),
     ("let one of them wait for the other", "which side waits is the author's choice"),
     ("write the same channels side by side", "more than can be compared"),
     ("rename one of the messages", "the name is written in more places than the finding knows"),
