@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{Action, Direction, Holder, Kind, Payload, S
 
 use crate::automaton::Automaton;
 use crate::compiled::Compiled;
-use crate::declarations::{Declarations, Message};
+use crate::declarations::{Declarations, Form, Message, PayloadType, Shapes};
 use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::findings::side_word;
 use crate::source::Span;
@@ -101,6 +101,18 @@ fn never_announced(
     )
 }
 
+/// Whether a payload may have a field `capabilities`.
+fn may_announce(declarations: &Declarations, message: &Message) -> bool {
+    let PayloadType::Shape { index, .. } = &message.payload else {
+        return message.table.payload != Payload::None;
+    };
+    match Shapes(&declarations.shapes).behind(&Form::Named(*index)) {
+        Form::Record(record) => record.field("capabilities").is_some(),
+        Form::Any | Form::Object | Form::Map(_) => true,
+        _ => false,
+    }
+}
+
 /// The first message with a payload that a side sends in a session whose gates are all closed.
 fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
     let declarations = &compiled.declarations;
@@ -119,7 +131,7 @@ fn likely(compiled: &Compiled, holder: Side) -> Option<&str> {
             }
             let sends = (edge.direction == Direction::Send) == (machine.side == holder);
             let refuses = matches!(message.table.kind, Kind::Refusal { .. });
-            if sends && !refuses && message.table.payload != Payload::None {
+            if sends && !refuses && may_announce(declarations, message) {
                 return Some(&message.table.name);
             }
             waiting.push_back(match edge.action {
