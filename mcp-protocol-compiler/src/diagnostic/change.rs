@@ -17,6 +17,8 @@ pub(crate) enum Change {
     },
     /// Deletes the branch that begins with an action, or the action where it does not begin one of several.
     LeaveOut(Span),
+    /// Another sign for an action; where it has that sign already, deletes the only `dual` that leads to it.
+    Sign(Span, char),
     /// Deletes an action with its dot.
     DeleteStep(Span),
     /// Replaces an action and all that follows it in its sequence.

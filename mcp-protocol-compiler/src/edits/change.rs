@@ -61,6 +61,7 @@ impl<'a, 't> Placing<'a, 't> {
                 let begins = spot.action == 0 && spot.choice.branches.len() > 1;
                 self.change(&if begins { Change::DeleteBranch(*at) } else { Change::DeleteStep(*at) })?;
             }
+            Change::Sign(at, sign) => self.sign(*at, *sign)?,
             Change::DeleteStep(at) => {
                 let spot = self.tree.spot(*at)?;
                 let next = next(spot.sequence()?, spot.action)?;
@@ -300,6 +301,31 @@ impl<'a, 't> Placing<'a, 't> {
                 self.edits.push(Edit::replace(comma, sign));
             }
         }
+        Some(())
+    }
+
+    fn sign(&mut self, at: Span, sign: char) -> Option<()> {
+        if !self.tree.sources.slice(at).starts_with(sign) {
+            self.edits.push(Edit::replace(Span { end: at.start + 1, ..at }, sign.to_string()));
+            return Some(());
+        }
+        let around = |whole: Span| whole.file == at.file && whole.start <= at.start && at.end <= whole.end;
+        let name =
+            self.tree.files.iter().flat_map(|file| &file.tree.items).find_map(|item| match &item.kind {
+                ItemKind::Definition { name, body, .. } => Some(name).filter(|_| around(body.span)),
+                _ => None,
+            })?;
+        let mut duals = self.tree.sequences().filter_map(|sequence| match within(&sequence.tail) {
+            Tail::Dual { name: of, span } if of.text == name.text => Some((of, *span)),
+            _ => None,
+        });
+        let (of, dual) = duals.next()?;
+        // A role that is the dual of the other one has to be that, and of several the wrong one is not known.
+        if duals.next().is_some() || self.resolution.is_role(&name.text) {
+            return None;
+        }
+        self.text = format!("remove `dual`: `{}` is written as this role sees it", name.text);
+        self.edits.push(Edit::delete(Span { end: of.span.start, ..dual }));
         Some(())
     }
 

@@ -58,10 +58,14 @@ pub fn without_request(
         let answers = if request.starts_with('!') { "the peer" } else { "this role" };
         return error(format!("the reply `{action}` goes the wrong way"))
             .label(format!("`{request}` is answered by {answers}"))
-            .suggest(
+            .changes(
                 format!("write `{sign}{}`", action.trim_start_matches(['!', '?'])),
-                [Edit::replace(Span { end: span.start + 1, ..span }, sign.to_string())],
-            );
+                [Change::Sign(span, sign)],
+            )
+            .otherwise(format!(
+                "`dual` makes `{action}` of what stands here: remove the `dual` that leads here, or go on as another \
+                 definition"
+            ));
     }
     if let Some(FittingReply { place, reply, asked }) = fits {
         let mut found = error(format!("the reply `{action}` is not the reply to `{asked}`"))
