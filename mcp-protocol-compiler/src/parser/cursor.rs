@@ -26,6 +26,8 @@ pub(super) struct Parser<'s> {
     pub(super) findings: Findings,
     /// How many parentheses, loops and generic arguments are open around this place.
     pub(super) depth: usize,
+    /// How many records are open around this place.
+    pub(super) records: usize,
     /// How many parentheses of session types are open around this place.
     pub(super) parentheses: usize,
     /// Whether an action without a continuation is part of a mistake that is being reported.
@@ -64,6 +66,7 @@ impl<'s> Parser<'s> {
             unreadable_lines: lexed.unreadable_lines,
             findings: lexed.findings,
             depth: 0,
+            records: 0,
             parentheses: 0,
             lenient: false,
             mu_as_name: false,
@@ -198,7 +201,8 @@ impl<'s> Parser<'s> {
     /// A name that is not reserved. `what` says whose: "the message".
     pub(super) fn name(&mut self, what: &str, example: &str) -> Option<Name> {
         let word = self.word();
-        if word.is_empty() || word == "_" || self.begins_line_of_item() {
+        let begins_item = self.begins_line_of_item() && !self.is_name_of_item(what);
+        if word.is_empty() || word == "_" || begins_item {
             self.expected(codes::MISSING_NAME, &format!("the name of {what}"), example);
             return None;
         }
@@ -206,6 +210,16 @@ impl<'s> Parser<'s> {
             self.report_reserved(what);
         }
         Some(self.take_word())
+    }
+
+    /// Whether the word is followed by what is written behind the names of some items: then it is no definition.
+    fn is_name_of_item(&self, what: &str) -> bool {
+        let signs: &[Kind] = match what {
+            "the shape" | "the key" | "the role" => &[Kind::Equals],
+            "the group" => &[Kind::Equals, Kind::PlusEquals, Kind::MinusEquals],
+            _ => return false,
+        };
+        signs.contains(&self.kind_at(1)) && !words::is_reserved(self.word())
     }
 
     pub(super) fn report_reserved(&mut self, what: &str) {

@@ -94,7 +94,10 @@ impl Parser<'_> {
             }
             Kind::OpenBrace => {
                 let open = self.bump();
-                ShapeKind::Record(self.record(open))
+                self.records += 1;
+                let members = self.record(open);
+                self.records -= 1;
+                ShapeKind::Record(members)
             }
             Kind::Word if self.is_map() => {
                 self.bump();
@@ -195,6 +198,13 @@ impl Parser<'_> {
                     self.report(finding.help("write `}` behind the last field"));
                     return members;
                 }
+                Kind::Word if self.ends_record() => {
+                    let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
+                    // Those around it end here, too.
+                    let edit = Edit::after(self.previous(), " }".repeat(self.records));
+                    self.report(finding.suggest("write `}` before the next item", [edit]));
+                    return members;
+                }
                 Kind::Word | Kind::Text => members.push(self.shape_field()),
                 Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
                 _ => {
@@ -210,9 +220,34 @@ impl Parser<'_> {
         }
     }
 
+    /// Whether a line begins here with what is the beginning of an item, and of no field.
+    fn ends_record(&self) -> bool {
+        use Kind::{
+            Close, CloseBrace, Comma, EndOfFile, Equals, Exclamation, Mu, Open, Question, Star, Text, Word,
+        };
+        let (next, behind) = (self.kind_at(1), self.kind_at(2));
+        self.token().starts_line
+            && match self.word() {
+                "import" => next == Text,
+                "request" | "notification" => next == Text || next == Word && behind == Text,
+                "override" => next == Word && words::ITEMS.contains(&self.word_at(1)),
+                "open" => self.word_at(1) == "key",
+                "type" | "key" | "group" | "capabilities" => next == Word && behind == Equals,
+                "client" | "server" | "protocol" | "types" => {
+                    next == Word && !matches!(behind, Comma | CloseBrace | Close | EndOfFile)
+                }
+                "" => false,
+                // A definition.
+                _ => next == Equals && matches!(behind, Exclamation | Question | Star | Open | Mu),
+            }
+    }
+
     /// The comma behind a member.
     fn comma(&mut self) {
-        if self.eat(Kind::Comma).is_some() || matches!(self.kind(), Kind::CloseBrace | Kind::EndOfFile) {
+        if self.eat(Kind::Comma).is_some()
+            || matches!(self.kind(), Kind::CloseBrace | Kind::EndOfFile)
+            || self.ends_record()
+        {
             return;
         }
         let behind = self.previous();
@@ -235,6 +270,7 @@ impl Parser<'_> {
                 Kind::OpenBrace => inner += 1,
                 Kind::CloseBrace | Kind::Comma if inner == 0 => return,
                 Kind::CloseBrace => inner -= 1,
+                Kind::Word if self.ends_record() => return,
                 _ => {}
             }
             self.bump();

@@ -43,6 +43,26 @@ fn spellings() {
 }
 
 #[test]
+fn a_line_break_is_a_space() {
+    for text in [
+        "type A = { a: string }",
+        "group G = N | M",
+        "group G += N",
+        "key k = N.k | M.k",
+        "client Guest = !N . End",
+        "server Waiter = dual Guest",
+        "request N \"n\" -> R",
+        "protocol Shop \"1\"",
+    ] {
+        assert_eq!(
+            format::file(&correct(text)),
+            format::file(&correct(&text.replacen(' ', "\n", 1))),
+            "{text}"
+        );
+    }
+}
+
+#[test]
 fn a_loop_takes_everything_to_its_right() {
     let choice = body("A = !X . rec α . ( !Y . α ) ⊕ End");
     let [branch] = choice.branches.as_slice() else { panic!("{choice:?}") };
