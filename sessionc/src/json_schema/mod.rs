@@ -6,6 +6,7 @@
 //! [`read()`] makes shapes of a schema, as items of a `.session` file. What shapes cannot say is left out, so that they
 //! accept more, and is named in a comment before the item.
 
+mod circles;
 mod item;
 mod meet;
 mod order;

@@ -36,6 +36,13 @@ fn ordered(tables: &Tables, shape: &mut Written, joined: &mut usize) {
             for part in std::mem::take(parts) {
                 add(tables, &mut all, part, joined);
             }
+            // What takes `null` itself needs none next to it.
+            let takes_null = |part: &Written| {
+                *part != Written::Null && hides(&tables.protocol, &tables.shape(part, 0), &Shape::Null)
+            };
+            if all.iter().any(takes_null) {
+                all.retain(|part| *part != Written::Null);
+            }
             *shape = Written::union(all);
         }
         _ => {}

@@ -2,6 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use mcp_protocol_compiler::parser::words::is_reserved;
+
+use super::circles::cut;
 use super::item::{Item, Written, WrittenField, WrittenRecord};
 use super::meet::{Names, meet};
 use super::order::order;
@@ -69,6 +72,7 @@ pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
     while let Some((pointer, name)) = reader.waiting.pop_front() {
         items.extend(reader.item(&pointer, name));
     }
+    cut(&mut items);
     order(&mut items);
     items
 }
@@ -103,7 +107,10 @@ impl<'s> Reader<'s> {
         if let Some(name) = self.names.get(pointer) {
             return name.clone();
         }
-        let wanted = pascal(wanted);
+        let mut wanted = pascal(wanted);
+        if is_reserved(&wanted) {
+            wanted.insert_str(0, "My");
+        }
         let mut name = wanted.clone();
         for number in 2.. {
             if self.used.insert(name.clone()) {

@@ -1,5 +1,9 @@
 //! What becomes of schemas.
 
+use std::path::Path;
+
+use mcp_protocol_compiler::compile;
+
 use super::*;
 
 #[test]
@@ -194,4 +198,51 @@ again?: Root
 
 ";
     assert_eq!(shapes(schema), expected);
+}
+
+/// The shapes of a schema, which the compiler accepts.
+fn accepted(schema: &str) -> String {
+    let shapes = shapes(schema);
+    let text = format!("{shapes}client Guest\nGuest = End\n");
+    let compilation = compile(Path::new("a.session"), &mut |_| Ok(text.clone().into_bytes())).unwrap();
+    assert!(!compilation.has_errors(), "{:#?}\n{shapes}", compilation.diagnostics);
+    shapes
+}
+
+#[test]
+fn null_stands_once() {
+    let schema = r##"{"$defs":{
+        "N": {"type":["string","null"]},
+        "X": {"anyOf":[{"$ref":"#/$defs/N"},{"type":"null"}]},
+        "Y": {"anyOf":[{"type":"null"},{"type":"integer"},{"$ref":"#/$defs/N"}]},
+        "Z": {"properties":{"z":{"oneOf":[{"type":"null"},{"$ref":"#/$defs/Any"}]}}},
+        "Any": true
+    }}"##;
+    let shapes = accepted(schema);
+    assert!(shapes.contains("type X = N\n") && shapes.contains("type Y = int | N\n"), "{shapes}");
+    assert!(shapes.contains("z?: Any\n"), "{shapes}");
+}
+
+#[test]
+fn no_shape_has_a_reserved_name() {
+    let shapes = accepted(r##"{"$defs":{"End":{"type":"string"},"end":{"$ref":"#/$defs/End"}}}"##);
+    assert_eq!(shapes, "type MyEnd = string\n\ntype MyEnd2 = MyEnd\n\n");
+}
+
+#[test]
+fn nothing_is_made_of_itself() {
+    let schema = r##"{"$defs":{
+        "A": {"allOf":[{"$ref":"#/$defs/A"},{"properties":{"a":{"type":"string"}}}]},
+        "B": {"allOf":[{"$ref":"#/$defs/B"},{"$ref":"#/$defs/A"}]},
+        "C": {"allOf":[{"$ref":"#/$defs/D"},{"properties":{"c":{"type":"string"}}}]},
+        "D": {"allOf":[{"$ref":"#/$defs/C"},{"properties":{"d":{"type":"string"}}}]},
+        "E": {"anyOf":[{"$ref":"#/$defs/E"},{"type":"string"}]},
+        "F": {"$ref":"#/$defs/G"},
+        "G": {"$ref":"#/$defs/F"}
+    }}"##;
+    let shapes = accepted(schema);
+    assert!(shapes.contains("type A = {\na?: string\n}\n"), "{shapes}");
+    assert!(shapes.contains("type E = string\n"), "{shapes}");
+    assert!(shapes.contains("-- The schema says more: `allOf`\ntype C = {\nc?: string\n}\n"), "{shapes}");
+    assert!(shapes.contains("type D = {\n...C,\nd?: string\n}\n"), "{shapes}");
 }
