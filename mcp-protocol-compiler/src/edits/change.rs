@@ -50,6 +50,7 @@ impl<'a, 't> Placing<'a, 't> {
         resolution.names.contains_key(name)
             || resolution.definitions.iter().any(|definition| definition.name.text == name)
             || resolution.is_role(name)
+            || resolution.declarations.shapes.iter().any(|shape| shape.name.text == name)
     }
 
     fn change(&mut self, change: &Change) -> Option<()> {

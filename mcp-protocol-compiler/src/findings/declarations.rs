@@ -469,6 +469,24 @@ pub fn misspelt_shape(path: &RustPath, near: &str) -> Diagnostic {
     )
 }
 
+/// `Vec<D>`, where `D` is a shape. `written` is the name and the text of a shape that says the same, if one does.
+pub fn shape_in_a_type(path: &RustPath, shape: &str, written: Option<(&str, String)>) -> Diagnostic {
+    let message = format!("`{shape}` is a shape, and `{}` is a type of Rust", path.text);
+    let diagnostic = Diagnostic::error(NO_TYPES, path.span, message).label("what is in it is not judged");
+    match written {
+        Some((name, written)) => diagnostic.changes(
+            format!("declare `type {name} = {written}` and write `({name})`, or write the whole path of `{shape}` in Rust"),
+            [
+                Change::Declare { name: name.to_owned(), item: format!("type {name} = {written}") },
+                Edit::replace(path.span, name).into(),
+            ],
+        ),
+        None => diagnostic.help(format!(
+            "declare a shape with `{shape}` in it, and write its name, or write the whole path of `{shape}` in Rust"
+        )),
+    }
+}
+
 fn type_without_module(path: &RustPath) -> Diagnostic {
     let message = format!("where the payload type `{}` lives is not said", path.text);
     Diagnostic::error(NO_TYPES, path.span, message).label("a name alone is looked for in the `types` module")

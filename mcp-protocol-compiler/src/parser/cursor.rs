@@ -43,6 +43,7 @@ pub(super) struct Parser<'s> {
 struct DeclaredNames<'s> {
     defined: HashSet<&'s str>,
     bound: HashSet<&'s str>,
+    shapes: HashSet<&'s str>,
 }
 
 impl<'s> Parser<'s> {
@@ -150,6 +151,11 @@ impl<'s> Parser<'s> {
         self.names().bound.contains(name)
     }
 
+    /// Whether the file declares a shape of this name.
+    pub(super) fn is_shape(&mut self, name: &str) -> bool {
+        self.names().shapes.contains(name)
+    }
+
     fn names(&mut self) -> &DeclaredNames<'s> {
         let names = self.names.take().unwrap_or_else(|| {
             let mut names = DeclaredNames::default();
@@ -157,6 +163,9 @@ impl<'s> Parser<'s> {
                 let [first, second] = pair else { continue };
                 if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::OpenBracket) {
                     names.defined.insert(self.source(*first));
+                }
+                if self.source(*first) == "type" && second.kind == Kind::Word {
+                    names.shapes.insert(self.source(*second));
                 }
                 let begins_loop = first.kind == Kind::Mu || self.source(*first) == "rec";
                 if begins_loop && second.kind == Kind::Word {

@@ -3,9 +3,9 @@
 use super::codes::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{ItemKind, Name, Notification, Payload, Reply, Request};
-use crate::declarations::is_primitive;
-use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::ast::{BUILT_IN, ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind};
+use crate::declarations::{is_primitive, pascal};
+use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 
 /// What may stand between the parentheses of a payload.
@@ -243,7 +243,57 @@ impl Parser<'_> {
         payload
     }
 
+    /// A shape where only the name of one may stand: a list of a shape, a text, `A | null`.
+    fn unnamed_shape(&mut self) -> Option<Payload> {
+        let is_shape = match self.kind() {
+            Kind::Text => true,
+            Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
+            Kind::OpenBracket => self.lists_shapes(),
+            _ => false,
+        };
+        if !is_shape {
+            return None;
+        }
+        let (index, start) = (self.index(), self.span());
+        let shape = self.shape();
+        let all = start.to(self.previous());
+        let (name, written) = (name_for(&shape), self.sources.slice(all));
+        let message = format!("the shape `{}` has no name", shorten(written));
+        let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, message).changes(
+            format!("declare `type {name} = {}` and write `({name})`", shorten(written)),
+            [
+                Change::Declare { name: name.clone(), item: format!("type {name} = {written}") },
+                Edit::replace(all, name).into(),
+            ],
+        );
+        self.report_at(index, finding);
+        Some(Payload::Any { optional: self.eat(Kind::Question).is_some(), span: all })
+    }
+
+    /// Whether a list that begins here has something in it that is a shape, and not a type of Rust.
+    fn lists_shapes(&mut self) -> bool {
+        let mut ahead = 1;
+        loop {
+            match self.kind_at(ahead) {
+                Kind::Text => return true,
+                Kind::Word => {
+                    let word = self.word_at(ahead);
+                    let own = BUILT_IN.contains(&word) && !is_primitive(word);
+                    if own || self.is_shape(word) {
+                        return true;
+                    }
+                }
+                Kind::OpenBracket | Kind::Bar => {}
+                _ => return false,
+            }
+            ahead += 1;
+        }
+    }
+
     fn payload_type(&mut self) -> Option<Payload> {
+        if let Some(payload) = self.unnamed_shape() {
+            return Some(payload);
+        }
         let start = self.span();
         let alone = matches!(self.kind_at(1), Kind::Close | Kind::Question);
         match self.word() {
@@ -297,12 +347,28 @@ impl Parser<'_> {
                             format!("a message owns what it carries: write `({})`", shorten(self.word_at(1)));
                         &list
                     }
-                    Kind::Text => "write the name of a type; what a message holds is said in Rust",
                     _ => PAYLOAD_HELP,
                 };
                 let path = self.rust_path(MALFORMED_PAYLOAD, "the path of a Rust type", help)?;
                 Some(Payload::Type { path, optional: self.eat(Kind::Question).is_some() })
             }
         }
+    }
+}
+
+/// A name for a shape that has none.
+fn name_for(shape: &Shape) -> String {
+    match &shape.kind {
+        ShapeKind::Named(name) => pascal(&name.text),
+        ShapeKind::Literal(text) => Some(pascal(&text.text))
+            .filter(|name| name.starts_with(char::is_alphabetic))
+            .map_or_else(|| "Text".to_owned(), |name| format!("{name}Text")),
+        ShapeKind::List(of) => format!("{}s", name_for(of)),
+        ShapeKind::Map(of) => format!("{}Map", name_for(of)),
+        ShapeKind::Union(parts) => match parts.as_slice() {
+            [one, other] => format!("{}Or{}", name_for(one), name_for(other)),
+            _ => "Payload".to_owned(),
+        },
+        ShapeKind::Record(_) | ShapeKind::Missing => "Payload".to_owned(),
     }
 }

@@ -142,7 +142,7 @@ impl Parser<'_> {
     }
 
     /// Whether `map` stands here with what its values are.
-    fn is_map(&self) -> bool {
+    pub(super) fn is_map(&self) -> bool {
         use Kind::{Less, Open, OpenBrace, OpenBracket, Text, Word};
         let next = self.token_at(1);
         self.word() == "map"

@@ -36,6 +36,12 @@ pub(super) fn payload(
                 let shape = PayloadType::Shape { index: *index, name: path.text.clone() };
                 return (presence(*optional), shape);
             }
+            if let Some(shape) = argument(&path.text, shapes) {
+                let written = as_shape(&path.text, shape);
+                let written = written.as_ref().map(|(name, written)| (name.as_str(), written.clone()));
+                diagnostics.push(finding::shape_in_a_type(path, shape, written));
+                return (presence(*optional), PayloadType::Any);
+            }
             let text = complete(&path.text, types).unwrap_or_else(|| {
                 if let Some(near) = near(&path.text, shapes) {
                     diagnostics.push(finding::misspelt_shape(path, near));
@@ -54,6 +60,25 @@ pub(super) fn payload(
             });
             (presence(*optional), PayloadType::Type(RustPath { text, span: path.span }))
         }
+    }
+}
+
+/// The first shape among the arguments of a type.
+fn argument<'a>(text: &'a str, shapes: &HashMap<String, usize>) -> Option<&'a str> {
+    let mut parts = text.split(['<', '>', ',']).map(str::trim).skip(1);
+    parts.find(|part| shapes.contains_key(*part))
+}
+
+/// The shape that says the same as a container of one, and a name for it.
+fn as_shape(text: &str, shape: &str) -> Option<(String, String)> {
+    let (container, rest) = text.split_once('<')?;
+    if rest.strip_suffix('>')?.trim() != shape {
+        return None;
+    }
+    match container {
+        "Vec" => Some((format!("{shape}s"), format!("[{shape}]"))),
+        "Option" => Some((format!("{shape}OrNull"), format!("{shape} | null"))),
+        _ => None,
     }
 }
 
