@@ -1,5 +1,7 @@
 //! Single edits, and what is said of each.
 
+use mcp_protocol_compiler::compat::{Change, PairVerdict};
+
 use crate::{lines, rendered, verdict};
 
 const NOTES: &str = "protocol Notes \"1\"
@@ -285,4 +287,23 @@ fn a_finding_has_the_exchange_and_both_files() {
         ("notification Changed", "request Login \"login\" -> LoggedIn\nnotification Changed"),
     ]);
     insta::assert_snapshot!(rendered(NOTES, &new));
+}
+
+#[test]
+fn every_break_is_among_the_changes() {
+    let file = |session: &str| {
+        format!(
+            "request Ask \"ask\" (_) -> Told (_)\nnotification Bye \"bye\" (_)\nclient C\nserver S = dual C\n{session}\n"
+        )
+    };
+    let old = file("C = (Life, *( !Ask . ?reply . End ))\nLife = !Bye . End");
+    let new = file("C = Life\nLife = !Ask . ?reply . !Bye . End");
+    let verdict = verdict(&old, &new);
+    let broken = |pair: &PairVerdict| pair.found.iter().filter(|found| found.is_error()).count();
+    assert_eq!(verdict.pairs.iter().map(broken).collect::<Vec<_>>(), [1, 1]);
+    for pair in &verdict.pairs {
+        let is_of_pair = |change: &&Change| change.breaks.iter().any(|(client, _)| client.age == pair.client);
+        let found = verdict.changes.iter().filter(is_of_pair).map(|change| change.text.as_str());
+        assert_eq!(found.collect::<Vec<_>>(), [pair.found[0].diagnostic.message.as_str()]);
+    }
 }

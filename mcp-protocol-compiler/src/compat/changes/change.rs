@@ -1,5 +1,7 @@
 //! One change, and how changes are collected.
 
+use std::collections::BTreeSet;
+
 use mcp_protocol_machine::protocol::Side;
 
 use super::super::found::Break;
@@ -37,16 +39,19 @@ pub enum Part {
     Shape,
     /// A state of a role.
     State,
+    /// A client of one file and a server of the other: what breaks them, where no change of one declaration or state does.
+    Pair,
 }
 
 impl Part {
-    /// `protocol`, `message`, `shape`, `state`
+    /// `protocol`, `message`, `shape`, `state`, `pair`
     pub const fn word(self) -> &'static str {
         match self {
             Part::Protocol => "protocol",
             Part::Message => "message",
             Part::Shape => "shape",
             Part::State => "state",
+            Part::Pair => "pair",
         }
     }
 }
@@ -55,6 +60,8 @@ impl Part {
 pub(super) struct Changes<'a> {
     pairs: &'a [PairVerdict],
     found: Vec<Change>,
+    /// The findings that some change is marked with, by the places of the pair and of the finding in it.
+    marked: BTreeSet<(usize, usize)>,
 }
 
 /// What a change is about, to find what it breaks.
@@ -71,7 +78,7 @@ pub(super) struct About<'a> {
 impl<'a> Changes<'a> {
     /// None yet; a change is marked with what of these it breaks.
     pub(super) fn new(pairs: &'a [PairVerdict]) -> Changes<'a> {
-        Changes { pairs, found: Vec::new() }
+        Changes { pairs, found: Vec::new(), marked: BTreeSet::new() }
     }
 
     pub(super) fn add(
@@ -81,7 +88,7 @@ impl<'a> Changes<'a> {
         (old, new): (Option<Span>, Option<Span>),
         about: &About<'_>,
     ) {
-        let is_about = |found: &&Break| {
+        let is_about = |found: &Break| {
             found.is_error()
                 && about.counts.is_none_or(|counts| counts(found))
                 && found.subjects.iter().any(|span| about.spans.contains(span))
@@ -92,13 +99,32 @@ impl<'a> Changes<'a> {
                 Side::Server => pair.server() == Age::New,
             })
         };
-        let pairs = self.pairs.iter().filter(is_of_side);
-        let broken = pairs.filter(|pair| pair.found.iter().any(|found| is_about(&found)));
-        let breaks = broken.map(|pair| {
-            let client = Peer { age: pair.client, side: Side::Client };
-            (client, Peer { age: pair.server(), side: Side::Server })
-        });
-        self.found.push(Change { part, name: name.to_owned(), text, breaks: breaks.collect(), old, new });
+        let mut breaks = Vec::new();
+        for (number, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| is_of_side(pair)) {
+            let places = pair.found.iter().enumerate().filter(|(_, found)| is_about(found));
+            let places: Vec<_> = places.map(|(place, _)| (number, place)).collect();
+            breaks.extend((!places.is_empty()).then(|| peers(pair)));
+            self.marked.extend(places);
+        }
+        self.found.push(Change { part, name: name.to_owned(), text, breaks, old, new });
+    }
+
+    /// Lists what breaks a pair and belongs to no change so far.
+    pub(super) fn add_unmarked(&mut self) {
+        for (number, pair) in self.pairs.iter().enumerate() {
+            let (client, server) = peers(pair);
+            let errors = pair.found.iter().enumerate().filter(|(_, found)| found.is_error());
+            for (_, found) in errors.filter(|(place, _)| !self.marked.contains(&(number, *place))) {
+                self.found.push(Change {
+                    part: Part::Pair,
+                    name: format!("{client} with {server}"),
+                    text: found.diagnostic.message.clone(),
+                    breaks: vec![(client, server)],
+                    old: None,
+                    new: None,
+                });
+            }
+        }
     }
 
     /// Every change that was added, sorted.
@@ -110,6 +136,11 @@ impl<'a> Changes<'a> {
         found.dedup();
         found
     }
+}
+
+/// The client and the server of a pair.
+fn peers(pair: &PairVerdict) -> (Peer, Peer) {
+    (Peer { age: pair.client, side: Side::Client }, Peer { age: pair.server(), side: Side::Server })
 }
 
 /// The two files in the order of their ages.

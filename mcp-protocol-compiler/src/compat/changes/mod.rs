@@ -1,6 +1,7 @@
 //! What has changed between two files, for a reviewer. Documentation is not compared.
 //!
-//! A change breaks a pair of roles if the comparison of that pair found an error about the same declaration.
+//! A change breaks a pair of roles if the comparison of that pair found an error about the same declaration. An error about
+//! no change is listed as one of the pair.
 
 mod change;
 mod forms;
@@ -32,5 +33,6 @@ pub(super) fn changes(
     for side in [Side::Client, Side::Server] {
         states::compare(&mut changes, (old, new), side, wire);
     }
+    changes.add_unmarked();
     changes.sorted()
 }
