@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 13] = [
+pub(crate) const TESTS: [Test; 14] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -20,6 +20,7 @@ pub(crate) const TESTS: [Test; 13] = [
     ("requests_over_http_stand_for_themselves", || run(requests_over_http_stand_for_themselves())),
     ("a_server_may_have_no_sessions", || run(a_server_may_have_no_sessions())),
     ("a_server_may_be_gone", || run(a_server_may_be_gone())),
+    ("a_server_may_close_the_connection", || run(a_server_may_close_the_connection())),
     ("a_session_may_be_unknown", || run(a_session_may_be_unknown())),
     ("events_that_are_sent_again_are_judged_once", || run(events_that_are_sent_again_are_judged_once())),
     (
@@ -341,6 +342,25 @@ async fn a_server_may_be_gone() {
     assert!(response.bytes().await.is_err(), "the stream breaks as it would without a guard");
     // The session is as it was.
     assert_eq!(guard.ask(Some(&session), r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#).await.1["id"], 3);
+    guard.stop();
+}
+
+async fn a_server_may_close_the_connection() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    tokio::spawn(async move {
+        loop {
+            let (mut stream, _) = listener.accept().await.unwrap();
+            // It reads the request, and closes the connection.
+            let mut request = [0; 1024];
+            let _ = tokio::io::AsyncReadExt::read(&mut stream, &mut request).await;
+        }
+    });
+    let guard = Guard::start(&url, &["--enforce"]);
+    let (status, error) = guard.ask(None, INITIALIZE).await;
+    assert_eq!((status, &error["id"]), (502, &json!(1)));
+    let message = error["error"]["message"].as_str().unwrap();
+    assert!(message.contains(" has not answered the request: ") && !message.contains("--to"), "{message}");
     guard.stop();
 }
 

@@ -92,11 +92,15 @@ impl Upstream {
         self.rename(request.headers_mut());
         let response = self.client.request(request).await;
         response.map(|response| response.map(Body::new)).map_err(|error| {
-            format!(
-                "the server at {} cannot be reached: {}: start it, or correct `--to`",
-                self.origin(),
-                reason(&error)
-            )
+            let (server, why) = (self.origin(), reason(&error));
+            match error.is_connect() {
+                true => {
+                    format!("the server at {server} cannot be reached: {why}: start it, or correct `--to`")
+                }
+                false => format!(
+                    "the server at {server} has not answered the request: {why}: see in its log why it closed the connection"
+                ),
+            }
         })
     }
 
