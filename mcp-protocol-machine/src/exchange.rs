@@ -372,6 +372,16 @@ impl Exchanges {
         }
     }
 
+    /// A request has not arrived: its id and its token are free. Where it arrived all the same, its reply is not a
+    /// violation.
+    pub(crate) fn free(&mut self, id: &RequestId, token: Option<&Token>, limits: &Limits) {
+        self.refuse(id, None, limits);
+        self.used.remove(id);
+        if let Some(token) = token {
+            self.used_tokens.remove(token);
+        }
+    }
+
     /// The sub-session that an id opened has its reply, which has this fence, and goes on.
     pub(crate) fn answer(&mut self, id: &RequestId, state: StateIndex, reply: Fence) {
         if let Some(exchange) = self.running.get_mut(id) {

@@ -59,6 +59,21 @@ impl Intervals {
         }
     }
 
+    /// Takes a number out of the set.
+    pub(crate) fn remove(&mut self, number: i64) {
+        let place = self.ranges.partition_point(|(first, _)| *first <= number).checked_sub(1);
+        let Some((place, (first, last))) = place.and_then(|place| Some((place, *self.ranges.get(place)?)))
+        else {
+            return;
+        };
+        if number > last {
+            return;
+        }
+        let below = number.checked_sub(1).filter(|end| *end >= first).map(|end| (first, end));
+        let above = number.checked_add(1).filter(|start| *start <= last).map(|start| (start, last));
+        self.ranges.splice(place..=place, below.into_iter().chain(above));
+    }
+
     /// The last interval that starts at or before a number.
     fn before(&self, number: i64) -> Option<(i64, i64)> {
         let next = self.ranges.partition_point(|(first, _)| *first <= number);
@@ -201,6 +216,14 @@ impl Used {
         }
     }
 
+    /// The id counts as one that was not used.
+    pub(crate) fn remove(&mut self, id: &RequestId) {
+        match id {
+            RequestId::Number(number) => self.numbers.remove(*number),
+            RequestId::Text(_) => drop(self.texts.remove(id)),
+        }
+    }
+
     /// Remembers that the id was used.
     pub(crate) fn insert(&mut self, id: &RequestId, limits: &Limits) {
         match id {
@@ -217,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn intervals_match_a_plain_set_after_every_insertion() {
+    fn intervals_match_a_plain_set_after_every_change() {
         let mut random = 1_234_567_u64;
         for _ in 0..300 {
             let mut intervals = Intervals::default();
@@ -227,8 +250,13 @@ mod tests {
                 random ^= random >> 7;
                 random ^= random << 17;
                 let number = i64::try_from(random % 40).unwrap();
-                intervals.insert(number, 1_000);
-                plain.insert(number);
+                if random % 7 == 0 {
+                    intervals.remove(number);
+                    plain.remove(&number);
+                } else {
+                    intervals.insert(number, 1_000);
+                    plain.insert(number);
+                }
                 assert!((-1..41).all(|number| intervals.contains(number) == plain.contains(&number)));
                 let gaps = plain.iter().filter(|number| !plain.contains(&(**number - 1))).count();
                 assert_eq!(intervals.len(), gaps);
@@ -246,6 +274,11 @@ mod tests {
         }
         assert_eq!(intervals.len(), 3);
         assert!(!intervals.contains(1));
+        for number in [i64::MAX, i64::MIN, i64::MAX - 1, i64::MIN + 1, 0] {
+            intervals.remove(number);
+            assert!(!intervals.contains(number));
+        }
+        assert_eq!(intervals.len(), 0);
     }
 
     #[test]

@@ -20,6 +20,7 @@ mod observed;
 mod owed;
 #[cfg(test)]
 mod tests;
+mod withdraw;
 
 pub use crate::jsonrpc::{JsonReader, JsonValue};
 pub use message_text::MessageText;
@@ -29,8 +30,8 @@ pub use owed::Owed;
 /// Follows one session from the middle. It is given the messages of both sides in the order in which they pass, and
 /// says of each whether the protocol permits it. It follows the machine of the server's role.
 ///
-/// A message that is not permitted changes nothing, and neither does the reply to a request that was not permitted. One
-/// mistake is so reported once. A clone follows the session on its own from there: with one, a caller can try what a
+/// A message that is not permitted changes nothing, and neither does the reply to a request that was not permitted, unless
+/// the request was [passed on](Observer::passed_on). One mistake is so reported once. A clone follows the session on its own from there: with one, a caller can try what a
 /// message would be.
 ///
 /// ```

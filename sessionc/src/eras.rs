@@ -7,8 +7,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 /// Which observer a message belongs to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Era {
+    #[default]
     Handshake,
     Stateless,
 }
@@ -47,6 +48,14 @@ impl Eras {
         match (era, &self.stateless) {
             (Era::Stateless, Some(stateless)) => stateless,
             _ => &self.handshake,
+        }
+    }
+
+    /// The observer that messages of an era belong to.
+    pub(crate) fn observer_mut(&mut self, era: Era) -> &mut Observer {
+        match (era, &mut self.stateless) {
+            (Era::Stateless, Some(stateless)) => stateless,
+            _ => &mut self.handshake,
         }
     }
 

@@ -14,6 +14,7 @@
 //! - `early.rs`: messages that come before a step that they wait for.
 //! - `opening.rs`: what opens a sub-session. `keyed.rs`: sub-sessions with a correlation key.
 //! - `late.rs`: what comes late, and until when.
+//! - `withdraw.rs`: messages that did not arrive.
 //! - `renew.rs`: sessions that are begun once more.
 //! - `questions.rs`: queries that do not change the state; `ending.rs`: which sub-session a message would end.
 //! - `report.rs`: how a refusal becomes a [`Violation`](crate::Violation).
@@ -37,6 +38,7 @@ mod state;
 mod step;
 #[cfg(test)]
 pub(crate) mod tests;
+mod withdraw;
 
 pub use state::Checker;
 pub use step::{About, Awaiting, Late, Step, StepKind};

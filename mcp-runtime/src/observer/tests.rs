@@ -1,7 +1,7 @@
 use mcp_protocol_machine::Token;
 use mcp_protocol_machine::protocol::edges::{receive, send};
 use mcp_protocol_machine::protocol::{
-    Message, MessageIndex, Path, Protocol, Role, Side, State, StateIndex, Text,
+    Message, MessageIndex, Path, Protocol, Role, Side, State, StateIndex, StateKind, Text,
 };
 
 use super::*;
@@ -210,4 +210,80 @@ fn a_message_that_was_read_with_its_line_is_judged_as_its_text_is() {
         observed.clear();
     }
     assert_eq!(of_texts.request_of(Side::Client, ASKED.as_bytes()), Some((OPEN, RequestId::Number(1))));
+}
+
+#[test]
+fn a_message_that_did_not_arrive_can_be_sent_again() {
+    let mut observer = observer();
+    let asked = one(&mut observer, Side::Client, ASKED);
+    assert_eq!((observer.state(), observer.unanswered().len()), ("Opening".to_owned(), 1));
+    observer.withdraw(&asked);
+    assert_eq!((observer.state(), observer.unanswered().len()), ("Closed".to_owned(), 0));
+    assert!(one(&mut observer, Side::Client, ASKED).is_clean(), "its id is free");
+    // That it is used now is not undone by the message that used it once more.
+    let again = one(&mut observer, Side::Client, ASKED);
+    assert!(again.violation().is_some());
+    observer.withdraw(&again);
+    assert_eq!(observer.unanswered().len(), 1);
+    assert!(one(&mut observer, Side::Server, ANSWERED).is_clean());
+    assert!(said(&mut observer, Side::Client, ASKED).contains("has used before"));
+    // The request that was refused as a violation did not arrive either.
+    let early = r#"{"jsonrpc":"2.0","id":2,"method":"open"}"#;
+    let refused = one(&mut observer, Side::Client, early);
+    observer.withdraw(&refused);
+    assert!(said(&mut observer, Side::Client, early).contains("`open` is not permitted in `Ready`"));
+}
+
+#[test]
+fn a_token_and_a_step_that_did_not_arrive_are_free() {
+    let mut observer = Observer::new(&REPORTS, Options::new()).unwrap();
+    let asked = r#"{"jsonrpc":"2.0","id":1,"method":"count","params":{"token":"t"}}"#;
+    let request = one(&mut observer, Side::Client, asked);
+    observer.withdraw(&request);
+    assert_eq!(observer.state(), "Idle");
+    // It arrived all the same.
+    assert_eq!(said(&mut observer, Side::Server, ANSWERED), "");
+    assert!(one(&mut observer, Side::Client, asked).is_clean());
+    let progress = r#"{"jsonrpc":"2.0","method":"progress","params":{"token":"t"}}"#;
+    assert!(one(&mut observer, Side::Server, progress).is_clean());
+}
+
+static BEGUN: [Message; 4] = [
+    Message::notification("Begin", "begin"),
+    Message::request("Ask", "ask"),
+    Message::reply("Asked", OPENED),
+    Message::refusal("AskError", OPENED),
+];
+static BEGINNING: [State; 4] = [
+    State::linear("Closed", &[receive(OPEN, StateIndex(1))]),
+    State::linear("Ready", &[send(OPENED, StateIndex(2)).spawn()]),
+    State::linear("Asking", &[receive(OPEN_REFUSED, StateIndex(3)), receive(ADD, StateIndex(3))]),
+    State::linear("Over", &[]),
+];
+
+/// A session that begins with a notification, and whose server may ask for something any number of times.
+fn beginning() -> Protocol {
+    let mut protocol = Protocol::table("Begins", &BEGUN).server(Role::table("Server", &BEGINNING));
+    let states = protocol.server.as_mut().unwrap().states.to_mut();
+    states[1].kind = StateKind::Replicated;
+    states[3].kind = StateKind::End;
+    protocol
+}
+
+#[test]
+fn a_notification_and_a_reply_that_did_not_arrive_can_be_sent_again() {
+    let mut observer = Observer::new(beginning(), Options::new()).unwrap();
+    let begin = r#"{"jsonrpc":"2.0","method":"begin"}"#;
+    let begun = one(&mut observer, Side::Client, begin);
+    assert_eq!(observer.state(), "Ready");
+    observer.withdraw(&begun);
+    assert_eq!(observer.state(), "Closed");
+    assert!(one(&mut observer, Side::Client, begin).is_clean());
+    assert!(one(&mut observer, Side::Server, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#).is_clean());
+    let reply = one(&mut observer, Side::Client, ANSWERED);
+    assert!(reply.is_clean() && observer.unanswered().is_empty());
+    observer.withdraw(&reply);
+    assert_eq!(observer.unanswered().len(), 1);
+    assert!(one(&mut observer, Side::Client, ANSWERED).is_clean());
+    assert!(!said(&mut observer, Side::Client, ANSWERED).is_empty());
 }

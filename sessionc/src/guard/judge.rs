@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::head::{Head, id_in};
-use crate::eras::{Eras, awaits};
+use crate::eras::{Era, Eras, awaits};
 use crate::files::Failure;
 use crate::protocol::Chosen;
 
@@ -56,7 +56,7 @@ pub(crate) struct Remark {
 }
 
 /// What becomes of a text that one side has sent.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Judgement {
     pub(crate) forward: Forward,
     /// Errors for the sender.
@@ -64,6 +64,14 @@ pub(crate) struct Judgement {
     /// Errors for the receiver, in place of replies.
     pub(crate) replacements: Vec<Vec<u8>>,
     pub(crate) remarks: Vec<Remark>,
+    pub(crate) passed: Passed,
+}
+
+/// The messages of a text that are passed on, as they were judged: by these they can be withdrawn.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Passed {
+    era: Era,
+    observed: Vec<Observed>,
 }
 
 /// How much of a text is passed on.
@@ -126,7 +134,16 @@ impl Judge {
         for error in &judgement.replacements {
             self.eras.observe(era, sender, error.into());
         }
+        let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
+        judgement.passed = Passed { era, observed: passed.map(|(one, _)| one).collect() };
         judgement
+    }
+
+    /// Messages that were passed on did not arrive: their sender may send them again.
+    pub(crate) fn withdraw(&mut self, passed: &Passed) {
+        let observer = self.eras.observer_mut(passed.era);
+        // Of a batch, the last one first.
+        passed.observed.iter().rev().for_each(|observed| observer.withdraw(observed));
     }
 
     /// Takes note of messages that another session began with, as if this one had begun with them. What else has happened

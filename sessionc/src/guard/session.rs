@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_protocol_machine::protocol::{Side, Strictness};
 
-use super::judge::{Forward, Judge, Judgement, Remark, Severity, Treatment};
+use super::judge::{Forward, Judge, Judgement, Passed, Remark, Severity, Treatment};
 use super::record::{Recorded, Recorder};
 use super::report::Reporter;
 
@@ -90,10 +90,10 @@ impl GuardedSession {
         judgement
     }
 
-    /// Records and judges an error that answers a request without having been sent as a message.
-    pub(super) fn settle(&mut self, sender: Side, answer: &[u8]) {
-        self.outputs.record(self.number, Recorded::Message(sender, answer));
-        self.judge.settle(sender, answer);
+    /// Messages of the client that were passed on did not arrive. The record says why.
+    pub(super) fn withdraw(&mut self, passed: &Passed, why: &str) {
+        self.note(&format!("not received: {why}"));
+        self.judge.withdraw(passed);
     }
 
     /// Records what happened.

@@ -10,7 +10,7 @@ use super::Test;
 use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 14] = [
+pub(crate) const TESTS: [Test; 15] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -20,7 +20,10 @@ pub(crate) const TESTS: [Test; 14] = [
     ("requests_over_http_stand_for_themselves", || run(requests_over_http_stand_for_themselves())),
     ("a_server_may_have_no_sessions", || run(a_server_may_have_no_sessions())),
     ("a_server_may_be_gone", || run(a_server_may_be_gone())),
-    ("a_server_may_close_the_connection", || run(a_server_may_close_the_connection())),
+    ("what_a_status_rejects_can_be_sent_again", || run(what_a_status_rejects_can_be_sent_again())),
+    ("a_server_may_close_the_connection", || {
+        run(a_server_may_close_the_connection());
+    }),
     ("a_session_may_be_unknown", || run(a_session_may_be_unknown())),
     ("events_that_are_sent_again_are_judged_once", || run(events_that_are_sent_again_are_judged_once())),
     (
@@ -343,6 +346,38 @@ async fn a_server_may_be_gone() {
     // The session is as it was.
     assert_eq!(guard.ask(Some(&session), r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#).await.1["id"], 3);
     guard.stop();
+}
+
+async fn what_a_status_rejects_can_be_sent_again() {
+    let path = record("rejected");
+    let server = Server::start("rejects").await;
+    let guard = Guard::start(&server.url, &["--enforce", "should", "--record", path.to_str().unwrap()]);
+    assert_eq!(guard.post(None, INITIALIZE).send().await.unwrap().status(), 401);
+    let begun = guard.post(None, INITIALIZE).send().await.unwrap();
+    let id = begun.headers()["mcp-session-id"].to_str().unwrap().to_owned();
+    let session = Some(id.as_str());
+    let ping = r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#;
+    let list = CALL.replace("tools/call", "tools/list").replace("\"id\":2", "\"id\":3");
+    for (message, rejected) in [(INITIALIZED, 401), (CALL, 401), (&list, 503), (ping, 403)] {
+        assert_eq!(guard.ask(session, message).await.0, rejected, "{message}");
+        let (status, answer) = guard.ask(session, message).await;
+        assert!(status < 300 && answer["error"].is_null(), "{message}: {status} {answer}");
+    }
+    // The server's request is answered twice, too.
+    let listen = guard.client.get(&guard.url).header("accept", "text/event-stream");
+    let asked = listen.header("mcp-session-id", &id).send().await.unwrap().text().await.unwrap();
+    assert!(asked.contains("\"ping\""), "{asked}");
+    let pong = r#"{"jsonrpc":"2.0","id":"s","result":{}}"#;
+    assert_eq!(guard.ask(session, pong).await.0, 401);
+    assert_eq!(guard.ask(session, pong).await.0, 202);
+    // What was accepted has used its id.
+    assert_eq!(guard.ask(session, CALL).await.1["error"]["code"], -32600);
+    let reports = guard.stop();
+    assert_eq!(reports.matches("which the client has used before").count(), 1, "{reports}");
+    let text = std::fs::read_to_string(&path).unwrap();
+    assert!(!text.contains("-32603"), "no peer has sent it: {text}");
+    let note = "not received: the server has answered with the status 401 Unauthorized";
+    assert_eq!(text.matches(note).count(), 4, "{text}");
 }
 
 async fn a_server_may_close_the_connection() {

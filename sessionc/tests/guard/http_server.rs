@@ -97,7 +97,18 @@ fn post(state: &Arc<Served>, headers: &HeaderMap, body: &[u8]) -> Response<Body>
             Some(_) => {}
         }
     }
+    let is_first = state.seen.lock().unwrap().iter().filter(|seen| **seen == message).count() == 1;
     let mut response = match (state.manner, message["method"].as_str()) {
+        ("rejects", Some("tools/list")) if is_first => status(503),
+        ("rejects", Some("ping")) if is_first => {
+            // Clients act on the status, whatever the body says.
+            let error = json!({ "code": -32001, "message": "who are you?" });
+            let body = json!({ "jsonrpc": "2.0", "id": message["id"], "error": error });
+            let mut response = json_of(&body);
+            *response.status_mut() = StatusCode::FORBIDDEN;
+            response
+        }
+        ("rejects", _) if is_first => status(401),
         (_, None) => status(202),
         ("slow" | "breaks", Some("tools/call")) => slow(state, &message),
         ("asks", Some("tools/call")) => events(vec![event(&answers("asks", &message)[0])]),

@@ -17,7 +17,7 @@ use super::reply::Reply;
 use super::sessions::Belongs;
 use super::upstream::{end_to_end, readable, without_length};
 use crate::guard::head::requests_in;
-use crate::guard::judge::Forward;
+use crate::guard::judge::{Forward, Passed};
 
 const SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 const LAST_EVENT: HeaderName = HeaderName::from_static("last-event-id");
@@ -114,6 +114,7 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
         guarded: Arc::clone(&guarded),
         session: session.clone(),
         asked,
+        sent: judgement.passed,
         opening,
         errors: judgement.answers,
         uri: parts.uri.clone(),
@@ -137,7 +138,7 @@ async fn post(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<B
 }
 
 /// Judges the answer to a message of the client.
-async fn judge(reply: Reply, response: Response<Body>) -> Response<Body> {
+async fn judge(mut reply: Reply, response: Response<Body>) -> Response<Body> {
     let (content, status) = (content(response.headers()), response.status());
     let guarded = Arc::clone(&reply.guarded);
     if is_compressed(response.headers()) {
@@ -163,19 +164,40 @@ async fn judge(reply: Reply, response: Response<Body>) -> Response<Body> {
             if content == ContentKind::Message && (status.is_success() || reply.is_answered_by(&bytes))
                 || !reply.errors.is_empty() =>
         {
-            let (status, bytes) = reply.message(status, bytes);
-            parts.status = status;
+            let is_answered = reply.is_answered_by(&bytes);
+            let (passed, bytes) = reply.message(status, bytes);
+            if is_rejected(status, is_answered) {
+                reply.withdraw(&rejected(status));
+            }
+            parts.status = passed;
             parts.headers = without_length(parts.headers);
             Response::from_parts(parts, Body::from(bytes))
         }
         collected => {
-            if !status.is_success() {
-                // The status answers the requests, whatever the body says.
-                drop(reply.fail(&format!("the server has answered with the status {status}")));
+            if is_rejected(status, false) {
+                // The status rejects what was sent, whatever the body says.
+                reply.withdraw(&rejected(status));
             }
             Response::from_parts(parts, collected.into_body())
         }
     }
+}
+
+/// Whether a status says that the server has not received what it was sent. Where clients send a message again because of
+/// its status, the body does not matter.
+fn is_rejected(status: StatusCode, is_answered: bool) -> bool {
+    let is_sent_again = matches!(
+        status,
+        StatusCode::UNAUTHORIZED
+            | StatusCode::FORBIDDEN
+            | StatusCode::TOO_MANY_REQUESTS
+            | StatusCode::SERVICE_UNAVAILABLE
+    );
+    !status.is_success() && (is_sent_again || !is_answered)
+}
+
+fn rejected(status: StatusCode) -> String {
+    format!("the server has answered with the status {status}")
 }
 
 /// An answer that cannot be judged passes, or is replaced by an error.
@@ -213,8 +235,16 @@ async fn get(guarded: Arc<Guarded>, mut parts: Parts, body: Body) -> Response<Bo
     }
     headers.remove(LAST_EVENT);
     let headers = without_length(headers);
-    let reply =
-        Reply { guarded, session, asked: Vec::new(), opening: None, errors: Vec::new(), uri, headers };
+    let reply = Reply {
+        guarded,
+        session,
+        asked: Vec::new(),
+        sent: Passed::default(),
+        opening: None,
+        errors: Vec::new(),
+        uri,
+        headers,
+    };
     if is_compressed(response.headers()) {
         return unreadable(reply, response, "a compressed answer is not judged");
     }

@@ -16,7 +16,7 @@ use super::refusal::body_of;
 use super::sessions::HttpSession;
 use crate::event_stream::{Event, EventCutter, Piece};
 use crate::guard::head::Head;
-use crate::guard::judge::{Forward, Judgement, answer};
+use crate::guard::judge::{Forward, Judgement, Passed, answer};
 
 /// The answer to one request, while it is judged.
 #[derive(Debug)]
@@ -25,6 +25,8 @@ pub(super) struct Reply {
     pub(super) session: HttpSession,
     /// The ids of the requests that it may answer.
     pub(super) asked: Vec<RequestId>,
+    /// What the server was sent, as it was judged.
+    pub(super) sent: Passed,
     /// The request, if it may begin a session without an id.
     pub(super) opening: Option<Vec<u8>>,
     /// Errors that answer what was not passed on of a batch.
@@ -69,7 +71,7 @@ impl Reply {
     }
 
     /// Judges a body that is one message or a batch. Returns what is passed on, with its status.
-    pub(super) fn message(mut self, status: StatusCode, body: Bytes) -> (StatusCode, Bytes) {
+    pub(super) fn message(&mut self, status: StatusCode, body: Bytes) -> (StatusCode, Bytes) {
         if body.trim_ascii().is_empty() && self.errors.is_empty() {
             return (status, body);
         }
@@ -92,12 +94,16 @@ impl Reply {
         (status, body_of(messages).into())
     }
 
+    /// The client gets a status that is not a success: it takes what it has sent for not received, and may send it again.
+    pub(super) fn withdraw(&self, why: &str) {
+        self.session.lock().session.withdraw(&self.sent, why);
+    }
+
     /// Answers the requests with an error in place of the server.
     pub(super) fn fail(&self, problem: &str) -> Vec<u8> {
+        self.withdraw(problem);
         let error = RpcError::internal_error(problem);
-        let mut session = self.session.lock();
         let answers: Vec<Vec<u8>> = self.asked.iter().map(|id| answer(Some(id), &error)).collect();
-        answers.iter().for_each(|answer| session.session.settle(Side::Server, answer));
         match answers.is_empty() {
             true => answer(None, &error),
             false => body_of([answers, self.errors.clone()].concat()),
