@@ -16,6 +16,8 @@ pub(crate) struct Listening {
     offence: Asked,
     /// An answer to the offence may still come.
     wants_answer: bool,
+    /// That answer may be an error without an id: the id of the offence cannot be read, or it has none.
+    is_nameless: bool,
     over_http: bool,
     question: Option<Asked>,
     /// No request can be sent.
@@ -36,10 +38,11 @@ pub(crate) struct Asked {
 }
 
 impl Listening {
-    pub(crate) fn new(offence: Asked, wants_answer: bool, over_http: bool) -> Listening {
+    pub(crate) fn new(offence: Asked, wants_answer: bool, is_nameless: bool, over_http: bool) -> Listening {
         Listening {
             offence,
             wants_answer,
+            is_nameless,
             over_http,
             question: None,
             nothing_to_ask: false,
@@ -119,8 +122,8 @@ impl Listening {
             return;
         }
         let is_of_offence = match (&self.offence.id, id) {
-            // An error without an id is about what the server could not read.
-            (_, None) if error.is_some() => true,
+            // An error without an id is about what the server could not read; over HTTP it is the answer to the offence.
+            (_, None) if error.is_some() => self.is_nameless || self.over_http,
             (Some(Value::Null), None) => true,
             (Some(offence), Some(id)) => offence == id,
             _ => false,
@@ -182,7 +185,7 @@ mod tests {
     use super::*;
 
     fn listening(over_http: bool) -> Listening {
-        Listening::new(Asked { number: 1, id: Some(json!(7)) }, true, over_http)
+        Listening::new(Asked { number: 1, id: Some(json!(7)) }, true, true, over_http)
     }
 
     fn question() -> Asked {
@@ -219,8 +222,17 @@ mod tests {
         assert!(heard.reaction.is_none());
         heard.message(&json!({ "id": null, "error": { "code": -32700, "message": "no" } }));
         assert!(matches!(heard.reaction, Some(Reaction::Refused { code: Some(-32700), .. })));
-        let mut heard = Listening::new(Asked { number: 1, id: Some(Value::Null) }, false, false);
+        let mut heard = Listening::new(Asked { number: 1, id: Some(Value::Null) }, false, true, false);
         heard.message(&json!({ "id": null, "result": {} }));
+        assert_eq!(heard.reaction, Some(Reaction::Answered));
+    }
+
+    #[test]
+    fn an_error_without_an_id_does_not_answer_a_request_with_one() {
+        let mut heard = Listening::new(Asked { number: 1, id: Some(json!(7)) }, true, false, false);
+        heard.message(&json!({ "id": null, "error": { "code": -32601, "message": "no" } }));
+        assert!(heard.reaction.is_none());
+        heard.message(&json!({ "id": 7, "result": {} }));
         assert_eq!(heard.reaction, Some(Reaction::Answered));
     }
 

@@ -26,6 +26,8 @@ pub(crate) struct Session {
     last_id: i64,
     /// Over HTTP, what was sent and has no complete answer.
     unfinished: BTreeSet<u64>,
+    /// Over streams, how many notifications the server may still complain of with an error that has no id.
+    complaints: usize,
 }
 
 /// A message that was sent.
@@ -70,7 +72,15 @@ pub(crate) enum Question {
 
 impl Session {
     pub(crate) fn new(connection: Connection, observer: Observer, payloads: Arc<Payloads>) -> Session {
-        Session { connection, observer, payloads, keys: Keys::new(), last_id: 0, unfinished: BTreeSet::new() }
+        Session {
+            connection,
+            observer,
+            payloads,
+            keys: Keys::new(),
+            last_id: 0,
+            unfinished: BTreeSet::new(),
+            complaints: 0,
+        }
     }
 
     /// From here on, a message whose payload does not have its shape is one that is not permitted.
@@ -121,6 +131,32 @@ impl Session {
     /// Whether all that was sent has its answer, over HTTP.
     pub(crate) fn is_settled(&self) -> bool {
         self.unfinished.is_empty()
+    }
+
+    /// A notification was sent on the way to a state: the server may complain of it.
+    pub(crate) fn expect_complaint(&mut self) {
+        // Over HTTP it would be the answer to the notification.
+        self.complaints += usize::from(!self.is_http());
+    }
+
+    /// Whether an error without an id is about a notification of the way. Each is complained of once.
+    pub(crate) fn explains(&mut self, message: &Value) -> bool {
+        let is_explained = self.complaints > 0 && is_complaint(message);
+        self.complaints -= usize::from(is_explained);
+        is_explained
+    }
+
+    /// The server has answered a request, so what it says of the notifications before has come.
+    pub(crate) fn has_caught_up(&mut self) {
+        self.complaints = 0;
+    }
+
+    /// A request that is permitted and leaves the session where it is, if the server may still complain of a notification.
+    pub(crate) fn catching_up(&self) -> Option<MessageIndex> {
+        match self.question() {
+            Question::Ask(message) if self.complaints > 0 && !self.leads_on(message) => Some(message),
+            _ => None,
+        }
     }
 
     /// Sends a request or a notification, with params that are made for it.
@@ -305,6 +341,13 @@ impl Sent {
         let dropped = |observed: &Observed| observed.step.is_none_or(StepKind::is_dropped);
         !self.observed.iter().any(dropped)
     }
+}
+
+/// Whether a message is an error without an id.
+pub(crate) fn is_complaint(message: &Value) -> bool {
+    message.get("error").is_some()
+        && message.get("method").is_none()
+        && message.get("id").is_none_or(Value::is_null)
 }
 
 /// A request or a notification as text.

@@ -20,7 +20,7 @@ use super::reaction::{Afterwards, Reaction};
 use super::session::{Heard, Question, Sent, Session};
 use super::target::Target;
 use super::verdict::{Fault, fault};
-use super::walk::walk;
+use super::walk::{catch_up, walk};
 use super::wire::{Carrier, Parts};
 
 /// How many notifications may be needed before a request is permitted.
@@ -104,7 +104,11 @@ impl Setup {
             Ok(session) => session,
             Err(error) => return Outcome::Skipped(format!("the server cannot be started: {error}")),
         };
-        let outcome = match walk(&mut session, target, self.timeout).await {
+        let arrived = match walk(&mut session, target, self.timeout).await {
+            Ok(()) => catch_up(&mut session, self.timeout).await,
+            Err(why) => Err(why),
+        };
+        let outcome = match arrived {
             Ok(()) => {
                 // A request that is refused for its params has not moved the session.
                 if matches!(offence.act, Act::Misshapen(_)) {
@@ -132,7 +136,8 @@ impl Setup {
             return Outcome::Skipped("the protocol permits it here".to_owned());
         }
         let asked = Asked { number: committed.sent.number, id: committed.sent.id };
-        let listening = Listening::new(asked, committed.wants_answer, session.is_http());
+        let listening =
+            Listening::new(asked, committed.wants_answer, committed.is_nameless, session.is_http());
         let (reaction, afterwards) = self.listen(session, listening).await;
         let fault = fault(level, committed.wants_answer, &reaction, &afterwards);
         Outcome::Tried(Box::new(Tried { level, rule, reaction, afterwards, fault }))
@@ -176,7 +181,14 @@ impl Setup {
             match heard.as_slice() {
                 [Heard::Nothing] if waits => listening.wait_no_longer(),
                 [Heard::Nothing] => break,
-                heard => heard.iter().for_each(|heard| listening.hear(heard)),
+                heard => {
+                    for heard in heard {
+                        match heard {
+                            Heard::Message(message, _) if session.explains(message) => {}
+                            heard => listening.hear(heard),
+                        }
+                    }
+                }
             }
         }
         listening.results()
@@ -187,21 +199,26 @@ impl Setup {
 struct Committed {
     sent: Sent,
     wants_answer: bool,
+    /// The answer may be an error without an id.
+    is_nameless: bool,
 }
 
 fn send(session: &mut Session, act: Act) -> Option<Committed> {
     match act {
         Act::Message(message) => {
             let is_request = session.protocol().message(message)?.kind == Kind::Request;
-            Some(Committed { sent: session.send(message)?, wants_answer: is_request })
+            let sent = session.send(message)?;
+            Some(Committed { sent, wants_answer: is_request, is_nameless: !is_request })
         }
         Act::Misshapen(message) => {
             let (_, params) = session.payloads().misshapen(message, session.keys())?;
-            Some(Committed { sent: session.send_with(message, Some(params))?, wants_answer: true })
+            let sent = session.send_with(message, Some(params))?;
+            Some(Committed { sent, wants_answer: true, is_nameless: false })
         }
         Act::Head(head) => {
             let Question::Ask(message) = session.question() else { return None };
-            Some(Committed { sent: session.send_wrong(message, head)?, wants_answer: true })
+            let sent = session.send_wrong(message, head)?;
+            Some(Committed { sent, wants_answer: true, is_nameless: false })
         }
         Act::Wire(wire) => {
             let carrier = match session.question() {
@@ -219,7 +236,8 @@ fn send(session: &mut Session, act: Act) -> Option<Committed> {
             let like = wire.like(session.protocol(), &parts);
             let mut sent = session.send_bytes(written.bytes, like.as_deref());
             sent.id = written.id;
-            Some(Committed { sent, wants_answer: written.wants_answer })
+            let is_nameless = wire.hides_its_id();
+            Some(Committed { sent, wants_answer: written.wants_answer, is_nameless })
         }
     }
 }

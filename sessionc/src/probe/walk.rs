@@ -42,6 +42,36 @@ pub(crate) async fn follow(session: &mut Session, moves: &[Move], patience: Dura
     Ok(())
 }
 
+/// Waits until what the server says of the notifications of the way has come, which else could be taken for what it says of
+/// the message that follows. For this it is asked something, where the state permits that.
+///
+/// # Errors
+/// If the session ends.
+pub(crate) async fn catch_up(session: &mut Session, patience: Duration) -> Result<(), String> {
+    let Some(question) = session.catching_up() else { return Ok(()) };
+    let Some(sent) = session.send(question) else { return Ok(()) };
+    let deadline = Instant::now() + patience;
+    loop {
+        for heard in session.hear(deadline).await {
+            match heard {
+                Heard::Message(message, _)
+                    if message.get("method").is_none() && message.get("id") == sent.id.as_ref() =>
+                {
+                    session.has_caught_up();
+                    return Ok(());
+                }
+                Heard::Message(message, _) => _ = session.explains(&message),
+                Heard::Ended(ending) => {
+                    return Err(format!("the server {ending} before it answered `{}`", sent.method));
+                }
+                // Whether it works is asked once more.
+                Heard::Nothing => return Ok(()),
+                Heard::Finished(_) | Heard::Rejected(..) => {}
+            }
+        }
+    }
+}
+
 /// The beginning of a text, on one line.
 fn one_line(text: &str) -> String {
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -59,6 +89,9 @@ async fn send(session: &mut Session, message: MessageIndex, patience: Duration) 
     let sent = session.send(message).ok_or("the protocol in force does not have its messages")?;
     if let Some(problem) = sent.problem().filter(|_| !sent.is_accepted()) {
         return Err(problem);
+    }
+    if !is_request {
+        session.expect_complaint();
     }
     // What follows a notification may overtake it over HTTP.
     let deadline = Instant::now() + patience;
@@ -86,11 +119,13 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
     loop {
         for heard in session.hear(deadline).await {
             match heard {
+                Heard::Message(message, _) if session.explains(&message) => {}
                 Heard::Message(_, observed)
                     if is_reply_to(session, &observed.kind, observed.message, step) =>
                 {
                     // Another revision may govern from this message on; its name is the same there.
                     if observed.step.is_some() {
+                        session.has_caught_up();
                         return Ok(());
                     }
                     let problem = observed.reports.first().map(ToString::to_string).unwrap_or_default();

@@ -125,6 +125,12 @@ impl Wire {
         }
     }
 
+    /// Whether a server may read the bytes as a message without an id, and answer with an error that has none: they are not
+    /// a request that is well formed.
+    pub(crate) const fn hides_its_id(self) -> bool {
+        !matches!(self, Wire::NotificationWithId | Wire::UnknownMethod | Wire::UsedId)
+    }
+
     /// The message whose head the bytes are sent with, if not with their own: they cannot be read as a message, or as one
     /// that says what its head repeats.
     pub(crate) fn like(self, protocol: &Protocol, parts: &Parts) -> Option<String> {

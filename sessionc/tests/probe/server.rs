@@ -38,8 +38,39 @@ impl Session {
     }
 }
 
+/// A server of MCP that answers every request with a result, until the input ends. It may also complain of every
+/// notification, with an error that has no id.
+fn serve_mcp(complains: bool) {
+    let begun = json!({
+        "protocolVersion": "2025-11-25",
+        "capabilities": { "tools": {} },
+        "serverInfo": { "name": "small", "version": "1" },
+    });
+    for line in stdin().lock().split(b'\n') {
+        let Ok(message) = serde_json::from_slice::<Value>(&line.unwrap()) else { continue };
+        let Some(method) = message["method"].as_str() else { continue };
+        let error = json!({ "code": -32601, "message": "no such method" });
+        match message.get("id") {
+            Some(id) if method == "initialize" => {
+                println!("{}", json!({ "jsonrpc": "2.0", "id": id, "result": begun }));
+            }
+            Some(id) => {
+                println!(
+                    "{}",
+                    json!({ "jsonrpc": "2.0", "id": id, "result": { "tools": [], "content": [] } })
+                );
+            }
+            None if complains => println!("{}", json!({ "jsonrpc": "2.0", "id": null, "error": error })),
+            None => {}
+        }
+    }
+}
+
 /// Serves on the standard streams until the input ends.
 pub(crate) fn serve(manner: &str) {
+    if let "mcp" | "mcp that complains" = manner {
+        return serve_mcp(manner != "mcp");
+    }
     let mut session = Session::new(manner);
     let mut input = stdin().lock();
     let mut line = Vec::new();

@@ -5,12 +5,13 @@ use std::process::Command;
 
 use serde_json::Value;
 
-const TESTS: [(&str, fn()); 12] = [
+const TESTS: [(&str, fn()); 13] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
     ("a_server_that_hangs_does_not_work_afterwards", a_server_that_hangs_does_not_work_afterwards),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
+    ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
     ("states_and_offences_can_be_chosen", states_and_offences_can_be_chosen),
     ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
     ("a_list_needs_no_server", a_list_needs_no_server),
@@ -109,6 +110,34 @@ fn a_silent_server_keeps_its_client_waiting() {
     assert_eq!(unknown("a notification with an unknown method")["fault"], Value::Null);
     assert!(run.trials().iter().all(|trial| trial["afterwards"] == "works"), "{}", run.out);
     assert_eq!(probe("silent", &["--fail-on", "should"]).code, 1);
+}
+
+fn a_complaint_about_a_notification_hides_nothing() {
+    let run = |manner: &str| {
+        let server = std::env::current_exe().unwrap();
+        let server = server.to_str().unwrap();
+        let arguments = ["probe", "--protocol", "mcp", "--wait", "0", "--format", "json", "--"];
+        sessionc(&[&arguments[..], &[server, "serve", manner]].concat())
+    };
+    let (quiet, complains) = (run("mcp"), run("mcp that complains"));
+    assert_eq!((quiet.code, complains.code), (1, 1), "{}", complains.err);
+    let summary = complains.lines().pop().unwrap();
+    assert_eq!(Some(&summary), quiet.lines().last());
+    assert!(summary["must"].as_u64() > Some(20), "{summary}");
+    for (trial, other) in quiet.trials().iter().zip(complains.trials()) {
+        assert_eq!((&trial["offence"], &trial["fault"]), (&other["offence"], &other["fault"]));
+        let reactions = (trial["reaction"].as_str().unwrap(), other["reaction"].as_str().unwrap());
+        // What it says of a notification is its reaction to one.
+        let is_same = reactions.0 == reactions.1 || reactions == ("no answer", "error -32601");
+        assert!(is_same, "{other}");
+    }
+    // A state that is reached by a request whose answer does not fit is not reached because of an error.
+    let why = |run: &Run| {
+        let lines = run.lines();
+        let state = lines.iter().find(|line| line["kind"] == "not reached" && line["state"] == "Working");
+        state.unwrap()["why"].clone()
+    };
+    assert_eq!(why(&quiet), why(&complains));
 }
 
 fn states_and_offences_can_be_chosen() {
