@@ -100,7 +100,7 @@ impl Listening {
             Heard::Finished(number) => self.finished(*number),
             Heard::Rejected(number, rejection) => self.rejected(*number, rejection),
             Heard::Ended(ending) => self.ended(ending),
-            Heard::Nothing => {}
+            Heard::Echo | Heard::Nothing => {}
         }
     }
 

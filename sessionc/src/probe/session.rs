@@ -28,6 +28,8 @@ pub(crate) struct Session {
     unfinished: BTreeSet<u64>,
     /// Over streams, how many notifications the server may still complain of with an error that has no id.
     complaints: usize,
+    /// The last request that was sent as the protocol has it.
+    last_request: Vec<u8>,
 }
 
 /// A message that was sent.
@@ -51,6 +53,8 @@ pub(crate) enum Heard {
     Finished(u64),
     /// The HTTP answer to a sending has a status that is not a success.
     Rejected(u64, Rejection),
+    /// The request that was sent last, as it was sent.
+    Echo,
     /// Nothing more comes.
     Ended(Ending),
     /// Nothing has come until the deadline.
@@ -80,6 +84,7 @@ impl Session {
             last_id: 0,
             unfinished: BTreeSet::new(),
             complaints: 0,
+            last_request: Vec::new(),
         }
     }
 
@@ -173,7 +178,11 @@ impl Session {
         let text = written(self.protocol(), id.as_ref(), &method, params.as_ref());
         let payloads = Arc::clone(&self.payloads);
         payloads.note_keys(message, id.as_ref(), params.as_ref(), &mut self.keys);
-        let mut sent = self.send_bytes(text.into_bytes(), None);
+        let bytes = text.into_bytes();
+        if is_request {
+            self.last_request.clone_from(&bytes);
+        }
+        let mut sent = self.send_bytes(bytes, None);
         sent.id = id;
         sent.method = method;
         Some(sent)
@@ -225,6 +234,10 @@ impl Session {
     }
 
     fn take(&mut self, number: u64, bytes: &[u8]) -> Vec<Heard> {
+        // An answer to it would come back as well.
+        if self.is_echo(bytes) {
+            return vec![Heard::Echo];
+        }
         let observed = self.observer.observe(Side::Server, bytes);
         if let Some(version) = self.observer.version() {
             self.connection.note_version(&version);
@@ -249,6 +262,16 @@ impl Session {
             Heard::Message(value, Box::new(observed))
         });
         heard.collect()
+    }
+
+    /// Whether these are the bytes of the last request. Those of a request that either side may send can be the same.
+    fn is_echo(&self, bytes: &[u8]) -> bool {
+        let is_own = |request| {
+            let table = self.protocol().message(request);
+            table.is_none_or(|table| !table.answered)
+        };
+        bytes.trim_ascii() == self.last_request
+            && self.observer.request_of(Side::Client, bytes).is_some_and(|(request, _)| is_own(request))
     }
 
     /// Answers a request of the server: what the protocol answers by itself, and else with a refusal.

@@ -66,7 +66,7 @@ pub(crate) async fn catch_up(session: &mut Session, patience: Duration) -> Resul
                 }
                 // Whether it works is asked once more.
                 Heard::Nothing => return Ok(()),
-                Heard::Finished(_) | Heard::Rejected(..) => {}
+                Heard::Echo | Heard::Finished(_) | Heard::Rejected(..) => {}
             }
         }
     }
@@ -143,6 +143,11 @@ async fn await_message(session: &mut Session, step: Move, patience: Duration) ->
                     return Err(format!("the server gave `{method}` another answer"));
                 }
                 Heard::Message(..) | Heard::Finished(_) => {}
+                Heard::Echo => {
+                    return Err(format!(
+                        "the command writes back `{method}` as it was sent: it echoes its input and is not a server of this protocol"
+                    ));
+                }
                 Heard::Rejected(_, rejection) => {
                     return Err(format!("the server refused `{method}` with HTTP {}", rejection.status));
                 }

@@ -185,6 +185,16 @@ fn what_cannot_be_probed_is_said() {
         "sessionc: no session can be opened: the server exited with 4 before it answered `counter/open`\n\
          the last that the server wrote on its standard error:\nno such database"
     );
+    for protocol in ["mcp", "lsp", "acp"] {
+        let echo = problem(&["--protocol", protocol, "--", "cat"]);
+        assert!(
+            echo.ends_with(
+                "the command writes back `initialize` as it was sent: it echoes its input and is not a server of \
+                 this protocol"
+            ),
+            "{echo}"
+        );
+    }
     let nobody = problem(&[counter, "--url", "http://127.0.0.1:1/counter"]);
     assert!(
         nobody.starts_with("sessionc: no session can be opened: the server cannot be reached: "),
