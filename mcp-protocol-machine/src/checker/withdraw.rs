@@ -1,4 +1,5 @@
-//! Messages that were accepted and did not arrive: what they did to the session is undone, as far as it is known.
+//! What became of messages after they were judged. Those that did not arrive: what they did to the session is undone, as
+//! far as it is known. Those that were refused and passed on all the same: they run.
 
 use super::state::Checker;
 use crate::exchange::Place;
@@ -69,8 +70,26 @@ impl Checker {
         self.reopen(direction.flip(), id, request, None);
     }
 
+    /// A request that was refused as a violation was passed on to its receiver all the same: it runs from here on, and its
+    /// reply is awaited. Only a request that opens a sub-session without a key in some state can run in another one. Returns
+    /// whether it does.
+    pub fn run_refused(
+        &mut self,
+        direction: Direction,
+        id: &RequestId,
+        request: MessageIndex,
+        token: Option<Token>,
+    ) -> bool {
+        let runs = self.reopen(direction, id, request, token);
+        if runs {
+            // The reply that it still gets is that of a request which runs.
+            self.asked_mut(direction).swallow(id);
+        }
+        runs
+    }
+
     /// A request runs that opens a sub-session without a key, whether or not the state permits it. Returns whether it does.
-    pub fn reopen(
+    fn reopen(
         &mut self,
         direction: Direction,
         id: &RequestId,

@@ -287,3 +287,38 @@ fn a_notification_and_a_reply_that_did_not_arrive_can_be_sent_again() {
     assert!(one(&mut observer, Side::Client, ANSWERED).is_clean());
     assert!(!said(&mut observer, Side::Client, ANSWERED).is_empty());
 }
+
+#[test]
+fn a_request_that_was_passed_on_out_of_order_is_followed() {
+    let mut observer = Observer::new(beginning(), Options::new()).unwrap();
+    let early = one(&mut observer, Side::Server, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    assert!(early.violation().is_some() && observer.unanswered().is_empty());
+    assert!(observer.passed_on(&early));
+    assert_eq!(observer.state(), "Closed");
+    assert_eq!(observer.unanswered().len(), 1);
+    let answered = one(&mut observer, Side::Client, ANSWERED);
+    assert!(answered.is_clean() && observer.unanswered().is_empty());
+    assert_eq!(answered.message, Some(OPEN_REFUSED), "it is the reply to this request");
+    assert!(!said(&mut observer, Side::Client, ANSWERED).is_empty(), "there is one reply");
+    // The id belongs to a request that has its reply.
+    let again = one(&mut observer, Side::Server, r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#);
+    assert!(!observer.passed_on(&again));
+    assert!(observer.unanswered().is_empty());
+    // It did not arrive after all.
+    let other = r#"{"jsonrpc":"2.0","id":2,"method":"ask"}"#;
+    let early = one(&mut observer, Side::Server, other);
+    assert!(observer.passed_on(&early));
+    observer.withdraw(&early);
+    assert!(observer.unanswered().is_empty());
+    assert!(said(&mut observer, Side::Server, other).contains("is not permitted in `Closed`"));
+}
+
+#[test]
+fn a_request_that_leads_to_another_state_is_not_followed_out_of_order() {
+    let mut observer = observer();
+    one(&mut observer, Side::Client, ASKED);
+    let second = one(&mut observer, Side::Client, r#"{"jsonrpc":"2.0","id":2,"method":"open"}"#);
+    assert!(!observer.passed_on(&second));
+    assert_eq!(observer.unanswered().len(), 1);
+    assert_eq!(said(&mut observer, Side::Server, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#), "");
+}

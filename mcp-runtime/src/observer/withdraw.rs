@@ -5,6 +5,22 @@ use mcp_protocol_machine::{StepKind, ViolationKind};
 use super::{Observed, ObservedKind, Observer, direction};
 
 impl Observer {
+    /// A request that is not permitted was passed on to its receiver all the same: it runs, as a permitted one does. So its
+    /// reply is judged, and so is the progress that is reported on it; and it is [unanswered](Observer::unanswered) until the
+    /// reply comes.
+    ///
+    /// The request has moved nothing else. A request that would lead to another state, or open a sub-session with a key, does
+    /// not run: any reply to it is accepted. Returns whether the message is a request that runs from here on.
+    pub fn passed_on(&mut self, observed: &Observed) -> bool {
+        let (ObservedKind::Request, None) = (observed.kind, observed.step) else { return false };
+        let (Some(id), Some(request)) = (&observed.id, observed.message) else { return false };
+        if observed.violation().is_none() || has_used_id(observed) {
+            return false;
+        }
+        let token = observed.token.clone();
+        self.rules.checker_mut().run_refused(direction(observed.sender), id, request, token)
+    }
+
     /// A message that was observed did not arrive: its receiver has rejected it before it was read, for instance by a status
     /// of HTTP. Its sender may send it again, with the same id.
     ///

@@ -135,7 +135,10 @@ impl Judge {
             self.eras.observe(era, sender, error.into());
         }
         let passed = observed.into_iter().zip(refused).filter(|(_, refused)| !refused);
-        judgement.passed = Passed { era, observed: passed.map(|(one, _)| one).collect() };
+        let passed: Vec<Observed> = passed.map(|(one, _)| one).collect();
+        let observer = self.eras.observer_mut(era);
+        passed.iter().for_each(|one| _ = observer.passed_on(one));
+        judgement.passed = Passed { era, observed: passed };
         judgement
     }
 

@@ -29,6 +29,8 @@ struct Running {
     place: Place,
     token: Option<Token>,
     progress: Option<f64>,
+    /// It was not permitted, and runs all the same.
+    is_early: bool,
 }
 
 /// The requests of both sides.
@@ -85,7 +87,15 @@ impl Requests {
         }
         if self.running.len() < RUNNING && is_short(id) {
             let token = token.filter(is_short);
-            self.running.insert((by, id.clone()), Running { place, token, progress: None });
+            self.running.insert((by, id.clone()), Running { place, token, progress: None, is_early: false });
+        }
+    }
+
+    /// The same for a request that is not permitted, which may be why it gets no reply.
+    pub(crate) fn open_early(&mut self, by: Side, id: &RequestId, token: Option<Token>, place: Place) {
+        self.open(by, id, token, place);
+        if let Some(request) = self.running.get_mut(&(by, id.clone())) {
+            request.is_early = true;
         }
     }
 
@@ -116,6 +126,11 @@ impl Requests {
     /// Where the reply stands to the request of a side that carried a token.
     pub(crate) fn answered(&self, by: Side, token: &Token) -> Option<Place> {
         self.over.replies.get(&(by, token.clone())).map(|(_, place)| *place)
+    }
+
+    /// Whether a request without a reply was not permitted.
+    pub(crate) fn is_early(&self, by: Side, id: &RequestId) -> bool {
+        self.running.get(&(by, id.clone())).is_some_and(|request| request.is_early)
     }
 
     /// Where a request stands that has no reply.

@@ -143,6 +143,11 @@ impl JudgedSession {
         let is_alone = observed.len() == 1;
         for one in &observed {
             self.summary.count(one.kind);
+            // What stands in a log was passed on.
+            let runs = self.eras.observer_mut(era).passed_on(one);
+            if let (true, Some(id)) = (runs, &one.id) {
+                self.requests.open_early(sender, id, one.token.clone(), place);
+            }
             self.note_request(place, one, is_alone.then_some(message.bytes()), era, found);
             self.judge(place, one, era, found);
         }
@@ -415,7 +420,10 @@ impl JudgedSession {
         let eras = [Era::Handshake, Era::Stateless];
         for era in eras.into_iter().take(self.eras.all().count()) {
             let mut unanswered = self.eras.observer(era).unanswered();
-            unanswered.retain(|request| !request.stays_open);
+            // That an early request has no reply follows from it.
+            unanswered.retain(|request| {
+                !request.stays_open && !self.requests.is_early(request.sender, &request.id)
+            });
             // Those of a batch stand at one place.
             unanswered.sort_by_cached_key(|request| {
                 (self.requests.place(request.sender, &request.id), request.sender, request.id.clone())

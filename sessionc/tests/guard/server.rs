@@ -47,6 +47,7 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
             "strays" => vec![json!({ "jsonrpc": "2.0", "id": 777, "result": {} }), text("called".into())],
             "garbles" => vec![json!({ "jsonrpc": "2.0", "id": message["id"], "result": {}, "error": {} })],
             "dies" => std::process::exit(3),
+            "long" => vec![text("called".repeat(1000))],
             _ => vec![text("called".into())],
         },
         Some(_) if !message["id"].is_null() => {

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::Test;
 use super::client::{CALL, Client, INITIALIZE, feed, guard, guard_of, record, recorded};
 
-pub(crate) const TESTS: [Test; 19] = [
+pub(crate) const TESTS: [Test; 20] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -18,6 +18,7 @@ pub(crate) const TESTS: [Test; 19] = [
     ("requests_of_a_server_are_answered", requests_of_a_server_are_answered),
     ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
     ("replies_are_replaced", replies_are_replaced),
+    ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
     ("what_is_permitted_of_a_batch_passes", what_is_permitted_of_a_batch_passes),
     ("requests_that_stand_for_themselves_are_judged", requests_that_stand_for_themselves_are_judged),
     ("long_messages_go_by_or_are_refused", long_messages_go_by_or_are_refused),
@@ -187,6 +188,27 @@ fn replies_are_replaced() {
     client.initialize();
     assert_eq!(client.ask(list)["result"]["tools"], "none");
     assert!(client.close().2.contains("does not have its shape"));
+}
+
+fn a_request_that_passes_out_of_order_is_followed() {
+    // The specification only advises against a request before the session has begun.
+    let list = r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#;
+    let mut client = Client::start(guard_of("misshapen", &["--enforce", "--payloads"]));
+    let replaced = client.ask(list);
+    assert_eq!((&replaced["id"], &replaced["error"]["code"]), (&json!(3), &json!(-32603)));
+    client.initialize();
+    let (_, rest, reports) = client.close();
+    assert_eq!((rest.as_str(), reports.lines().count()), ("", 2), "{reports}");
+    assert!(reports.contains("guard: server: replaced: the result of `tools/list` does not"), "{reports}");
+    // A reply that is too long for the guard does not keep the client waiting.
+    let mut client = Client::start(guard_of("long", &["--enforce", "--max-message", "1000"]));
+    assert_eq!(client.ask(CALL)["error"]["code"], -32600);
+    client.close();
+    // Nor is it forgotten where the server dies.
+    let mut client = Client::start(guard_of("dies", &[]));
+    client.write(&format!("{CALL}\n"));
+    let (_, _, reports) = client.wait();
+    assert!(reports.ends_with("has not answered `tools/call` (id 2)\n"), "{reports}");
 }
 
 fn what_is_permitted_of_a_batch_passes() {

@@ -36,6 +36,20 @@ fn what_comes_before_the_handshake_of_its_session_is_early() {
 }
 
 #[test]
+fn the_reply_to_an_early_request_is_judged() {
+    let mut log = messages("real-ts240-se");
+    let asked = json!({ "jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": { "_meta": { "progressToken": "early" } } });
+    let progress = |progress: u8| json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": { "progressToken": "early", "progress": progress } });
+    let answered = json!({ "jsonrpc": "2.0", "id": -1, "result": { "tools": 5 } });
+    let end = log.len() + 1;
+    log.insert(0, (true, asked));
+    log.extend([(false, progress(2)), (false, progress(1)), (false, answered.clone()), (false, answered)]);
+    let places = trace(written(&log)).places();
+    let expected = [(1, "order"), (end + 2, "progress"), (end + 3, "shape"), (end + 4, "correlation")];
+    assert_eq!(places, expected.map(|(line, code)| (line as u64, code.to_owned())));
+}
+
+#[test]
 fn a_client_that_counts_from_the_start_again_begins_another_session() {
     let one = messages("real-ts240-se");
     // This one begins with a ping, by which a session is not known.
