@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::head::{Head, id_in};
+use super::record::NotReceived;
 use crate::eras::{Era, Eras, awaits};
 use crate::files::Failure;
 use crate::protocol::Chosen;
@@ -142,11 +143,23 @@ impl Judge {
         judgement
     }
 
-    /// Messages that were passed on did not arrive: their sender may send them again.
-    pub(crate) fn withdraw(&mut self, passed: &Passed) {
+    /// Messages that were passed on did not arrive: their sender may send them again. Returns which these are.
+    pub(crate) fn withdraw(&mut self, passed: &Passed) -> Vec<NotReceived> {
         let observer = self.eras.observer_mut(passed.era);
         // Of a batch, the last one first.
-        passed.observed.iter().rev().for_each(|observed| observer.withdraw(observed));
+        let withdrawn = passed.observed.iter().rev().filter_map(|observed| {
+            observer.withdraw(observed);
+            let method = || Some(observer.protocol().message(observed.message?)?.method.to_string());
+            match (observed.kind, &observed.id) {
+                (ObservedKind::Request, Some(id)) => Some(NotReceived::Request(id.clone())),
+                (ObservedKind::Result | ObservedKind::Error, Some(id)) => {
+                    Some(NotReceived::Reply(id.clone()))
+                }
+                (ObservedKind::Notification, _) => Some(NotReceived::Notification(method()?)),
+                _ => None,
+            }
+        });
+        withdrawn.collect()
     }
 
     /// Takes note of messages that another session began with, as if this one had begun with them. What else has happened

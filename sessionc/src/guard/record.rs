@@ -9,6 +9,8 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mcp_protocol_machine::protocol::Side;
+use mcp_runtime::RequestId;
+use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::files::Failure;
@@ -29,8 +31,24 @@ pub(crate) struct Recorder {
 pub(super) enum Recorded<'a> {
     /// What a side has sent.
     Message(Side, &'a [u8]),
+    /// What the guard has written in the name of a side.
+    Own(Side, &'a [u8]),
     /// What happened.
     Note(&'a str),
+    /// Messages of the client did not arrive, and why.
+    NotReceived(&'a [NotReceived], &'a str),
+}
+
+/// A message that did not arrive, by what a line of a record says of it.
+#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum NotReceived {
+    /// With this id.
+    Request(RequestId),
+    /// To the request with this id.
+    Reply(RequestId),
+    /// With this method.
+    Notification(String),
 }
 
 impl Recorder {
@@ -58,8 +76,8 @@ impl Recorder {
 /// `{"t": 0.0042, "dir": "c2s", "msg": …}`, as in the recordings that tests replay.
 fn line(seconds: f64, session: Option<u64>, recorded: Recorded<'_>) -> String {
     let (writer, message, bytes) = match recorded {
-        Recorded::Note(text) => ("note", quoted(text), None),
-        Recorded::Message(side, message) => {
+        Recorded::Note(text) | Recorded::NotReceived(_, text) => ("note", quoted(text), None),
+        Recorded::Message(side, message) | Recorded::Own(side, message) => {
             let (json, raw) = match side {
                 Side::Client => ("c2s", "c2s-raw"),
                 Side::Server => ("s2c", "s2c-raw"),
@@ -75,8 +93,15 @@ fn line(seconds: f64, session: Option<u64>, recorded: Recorded<'_>) -> String {
         }
     };
     let bytes = bytes.map(|bytes| format!(", \"base64\": \"{bytes}\"")).unwrap_or_default();
+    let more = match recorded {
+        Recorded::Own(..) => ", \"by\": \"guard\"".to_owned(),
+        Recorded::NotReceived(messages, _) if !messages.is_empty() => {
+            format!(", \"not_received\": {}", serde_json::json!(messages))
+        }
+        _ => String::new(),
+    };
     let session = session.map(|number| format!(", \"session\": {number}")).unwrap_or_default();
-    format!("{{\"t\": {seconds:.4}, \"dir\": \"{writer}\", \"msg\": {message}{bytes}{session}}}\n")
+    format!("{{\"t\": {seconds:.4}, \"dir\": \"{writer}\", \"msg\": {message}{bytes}{more}{session}}}\n")
 }
 
 fn quoted(text: &str) -> String {
@@ -105,6 +130,15 @@ mod tests {
         assert_eq!(
             line(0.0, Some(3), Recorded::Note("gone")),
             "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"gone\", \"session\": 3}\n"
+        );
+        assert_eq!(
+            line(0.0, None, Recorded::Own(Side::Server, b"{}")),
+            "{\"t\": 0.0000, \"dir\": \"s2c\", \"msg\": {}, \"by\": \"guard\"}\n"
+        );
+        let lost = [NotReceived::Request(5.into()), NotReceived::Notification("a".to_owned())];
+        assert_eq!(
+            line(0.0, None, Recorded::NotReceived(&lost, "gone")),
+            "{\"t\": 0.0000, \"dir\": \"note\", \"msg\": \"gone\", \"not_received\": [{\"request\":5},{\"notification\":\"a\"}]}\n"
         );
     }
 }

@@ -66,7 +66,7 @@ impl GuardedSession {
         let answers = judgement.answers.iter().map(|answer| (sender.other(), answer));
         let replacements = judgement.replacements.iter().map(|error| (sender, error));
         for (side, error) in answers.chain(replacements) {
-            self.outputs.record(self.number, Recorded::Message(side, error));
+            self.outputs.record(self.number, Recorded::Own(side, error));
         }
     }
 
@@ -92,8 +92,9 @@ impl GuardedSession {
 
     /// Messages of the client that were passed on did not arrive. The record says why.
     pub(super) fn withdraw(&mut self, passed: &Passed, why: &str) {
-        self.note(&format!("not received: {why}"));
-        self.judge.withdraw(passed);
+        let messages = self.judge.withdraw(passed);
+        let why = format!("not received: {why}");
+        self.outputs.record(self.number, Recorded::NotReceived(&messages, &why));
     }
 
     /// Records what happened.

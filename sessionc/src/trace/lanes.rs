@@ -3,11 +3,9 @@
 use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer};
-use mcp_runtime::protocol::Side;
 
 use super::finding::Finding;
-use super::formats::record::Place;
-use super::session::{JudgedSession, Taken};
+use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
 use crate::files::Failure;
 use crate::protocol::Chosen;
@@ -51,7 +49,7 @@ enum Begun {
 /// Messages before it is known where their session begins.
 #[derive(Debug, Default)]
 struct Held {
-    messages: Vec<(Place, Side, Box<[u8]>)>,
+    messages: Vec<(Said, Box<[u8]>)>,
     bytes: usize,
 }
 
@@ -92,15 +90,14 @@ impl Lanes {
     pub(crate) fn take(
         &mut self,
         name: Option<&str>,
-        place: Place,
-        sender: Side,
+        said: Said,
         message: MessageText<'_>,
         found: &mut Vec<Finding>,
     ) {
         let mut lane = self.lane(name, found);
         lane.begun = match lane.begun {
-            Begun::Session(session) => self.go_on(session, (place, sender, message), found),
-            Begun::Unknown(held) => self.hold(held, (place, sender, message), found),
+            Begun::Session(session) => self.go_on(session, (said, message), found),
+            Begun::Unknown(held) => self.hold(held, (said, message), found),
         };
         self.lanes.push(lane);
     }
@@ -109,13 +106,13 @@ impl Lanes {
     fn go_on(
         &mut self,
         mut session: Box<JudgedSession>,
-        (place, sender, message): (Place, Side, MessageText<'_>),
+        (said, message): (Said, MessageText<'_>),
         found: &mut Vec<Finding>,
     ) -> Begun {
-        if session.take(place, sender, message, found) == Taken::Begins {
+        if session.take(said, message, found) == Taken::Begins {
             self.summary.add(session.finish(found));
             session = Box::new(self.session());
-            session.take(place, sender, message, found);
+            session.take(said, message, found);
         }
         Begun::Session(session)
     }
@@ -140,13 +137,13 @@ impl Lanes {
     fn hold(
         &mut self,
         mut held: Held,
-        (place, sender, message): (Place, Side, MessageText<'_>),
+        (said, message): (Said, MessageText<'_>),
         found: &mut Vec<Finding>,
     ) -> Begun {
         let mut first = self.session();
-        let opening = first.may_begin_with(sender, message).filter(|_| !self.is_told);
+        let opening = first.may_begin_with(said, message).filter(|_| !self.is_told);
         held.bytes += message.bytes().len();
-        held.messages.push((place, sender, message.bytes().into()));
+        held.messages.push((said, message.bytes().into()));
         let mut here = Vec::new();
         match (opening, held.messages.split_last()) {
             (Some(id), Some((_, before))) => {
@@ -154,13 +151,13 @@ impl Lanes {
                 // What comes before the beginning is a mistake, unless the client counts from the start again.
                 if first.has_used(&id) {
                     let before = self.middle(before, found);
-                    return self.go_on(Box::new(before), (place, sender, message), found);
+                    return self.go_on(Box::new(before), (said, message), found);
                 }
-                first.take(place, sender, message, &mut here);
+                first.take(said, message, &mut here);
             }
             (_, last) => {
                 play(&mut first, last.map_or(&[], |(_, before)| before), &mut here);
-                first.take(place, sender, message, &mut here);
+                first.take(said, message, &mut here);
                 let is_settled = first.has_begun() && here.is_empty() && !self.is_told;
                 let is_full = held.messages.len() >= HELD || held.bytes >= BYTES_HELD || self.is_told;
                 if !is_settled && is_full {
@@ -176,7 +173,7 @@ impl Lanes {
     }
 
     /// The session that fits messages best which do not begin one.
-    fn middle(&self, held: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) -> JudgedSession {
+    fn middle(&self, held: &[(Said, Box<[u8]>)], found: &mut Vec<Finding>) -> JudgedSession {
         let played = |mut session: JudgedSession| {
             let mut here = Vec::new();
             let owed = session.standing().1;
@@ -200,7 +197,7 @@ impl Lanes {
             (Some(first), None) => first,
             (None, None) => played(self.session()),
         };
-        let line = held.first().map(|(place, ..)| place.line).unwrap_or_default();
+        let line = held.first().map(|(said, _)| said.place.line).unwrap_or_default();
         session.not_observed(format!(
             "the beginning of the session in line {line}: judged from the state `{state}` on, with any capability"
         ));
@@ -226,9 +223,9 @@ impl Lanes {
 }
 
 /// Judges messages one after another.
-fn play(session: &mut JudgedSession, messages: &[(Place, Side, Box<[u8]>)], found: &mut Vec<Finding>) {
-    for (place, sender, message) in messages {
-        session.take(*place, *sender, (&**message).into(), found);
+fn play(session: &mut JudgedSession, messages: &[(Said, Box<[u8]>)], found: &mut Vec<Finding>) {
+    for (said, message) in messages {
+        session.take(*said, (&**message).into(), found);
     }
 }
 

@@ -7,6 +7,7 @@ use super::finding::Finding;
 use super::formats;
 use super::formats::record::{Broken, LogReader, Record, Sender};
 use super::lanes::{Lanes, protocols};
+use super::session::Said;
 use super::summary::Summary;
 use crate::files::Failure;
 use crate::protocol::Chosen;
@@ -67,7 +68,8 @@ impl<S: Sink> LogReader for Log<'_, S> {
             let problem = "nothing says who has sent the message".to_owned();
             return self.broken(Broken { place: record.place, problem });
         };
-        self.lanes.take(record.session, record.place, sender, record.message, &mut self.found);
+        let said = Said { place: record.place, sender, told: record.told };
+        self.lanes.take(record.session, said, record.message, &mut self.found);
         self.found.drain(..).for_each(|finding| self.sink.finding(&finding));
     }
 

@@ -1,5 +1,7 @@
 //! One session, judged message by message.
 
+use std::collections::VecDeque;
+
 use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Level, Strictness};
 use mcp_runtime::Report;
@@ -9,13 +11,17 @@ use serde::Deserialize;
 
 use super::causes::{Causes, Missing};
 use super::finding::{Code, Finding, side, with_id};
-use super::formats::record::Place;
+use super::formats::record::{Place, Told};
 use super::requests::{Requests, Step, is_short};
 use super::summary::Summary;
 use crate::eras::{Era, Eras};
+use crate::guard::record::NotReceived;
 
 /// What JSON-RPC itself demands.
 const JSON_RPC: &str = "JSON-RPC 2.0";
+
+/// How many messages of the client are remembered as they were judged: the log may say later that one did not arrive.
+const RECENT: usize = 64;
 
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
 /// tables of the one that it belongs to.
@@ -29,6 +35,8 @@ pub(crate) struct JudgedSession {
     heard: [bool; 2],
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
+    /// What the client has sent last.
+    recent: VecDeque<(Era, Observed)>,
     summary: Summary,
 }
 
@@ -56,6 +64,14 @@ impl Ids {
             RequestId::Text(_) => self.first.as_ref() == Some(id),
         }
     }
+}
+
+/// Where a message stands in a log, and what the log tells of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Said {
+    pub(crate) place: Place,
+    pub(crate) sender: Side,
+    pub(crate) told: Told,
 }
 
 /// What a message was.
@@ -99,13 +115,17 @@ impl JudgedSession {
             ids: Ids::default(),
             heard: [false; 2],
             observed: Vec::new(),
+            recent: VecDeque::new(),
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
 
     /// The id of a message that would begin a session, if it were the first.
-    pub(crate) fn may_begin_with(&self, sender: Side, message: MessageText<'_>) -> Option<RequestId> {
-        self.eras.may_begin_with(sender, message)
+    pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
+        match said.told {
+            Told::Sent => self.eras.may_begin_with(said.sender, message),
+            Told::ByGuard | Told::NotReceived => None,
+        }
     }
 
     /// Whether a session is seen from its beginning: it has left its first state, or needs no beginning.
@@ -119,13 +139,13 @@ impl JudgedSession {
     }
 
     /// Judges a message. What is found goes into `found`.
-    pub(crate) fn take(
-        &mut self,
-        place: Place,
-        sender: Side,
-        message: MessageText<'_>,
-        found: &mut Vec<Finding>,
-    ) -> Taken {
+    pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
+        let Said { place, sender, told } = said;
+        match told {
+            Told::Sent => {}
+            Told::ByGuard => return self.settle(place, sender, message, found),
+            Told::NotReceived => return self.withdraw(message, found),
+        }
         let era = self.eras.era(sender, message);
         if era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message) {
             self.assume_step(place, sender, message, found);
@@ -151,8 +171,68 @@ impl JudgedSession {
             self.note_request(place, one, is_alone.then_some(message.bytes()), era, found);
             self.judge(place, one, era, found);
         }
-        observed.clear();
+        match sender {
+            Side::Client => {
+                self.recent.extend(observed.drain(..).map(|one| (era, one)));
+                self.recent.drain(..self.recent.len().saturating_sub(RECENT));
+            }
+            Side::Server => observed.clear(),
+        }
         self.observed = observed;
+        Taken::Judged
+    }
+
+    /// Takes note of what a guard has written in the name of a side. It is not held against that side.
+    fn settle(
+        &mut self,
+        place: Place,
+        sender: Side,
+        message: MessageText<'_>,
+        found: &mut Vec<Finding>,
+    ) -> Taken {
+        let era = self.eras.era(sender, message);
+        for one in self.eras.observe(era, sender, message) {
+            self.note_request(place, &one, None, era, found);
+            self.note_step(place, &one, era, found);
+        }
+        Taken::Judged
+    }
+
+    /// Messages of the client did not arrive: it may send them again.
+    fn withdraw(&mut self, messages: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
+        let messages: Vec<NotReceived> = serde_json::from_slice(messages.bytes()).unwrap_or_default();
+        for message in messages {
+            let is_it = |(era, one): &(Era, Observed)| {
+                let protocol = self.eras.observer(*era).protocol();
+                let method =
+                    one.message.and_then(|index| protocol.message(index)).map(|table| &*table.method);
+                match &message {
+                    NotReceived::Request(id) => {
+                        one.kind == ObservedKind::Request && one.id.as_ref() == Some(id)
+                    }
+                    NotReceived::Reply(id) => {
+                        matches!(one.kind, ObservedKind::Result | ObservedKind::Error)
+                            && one.id.as_ref() == Some(id)
+                    }
+                    NotReceived::Notification(named) => {
+                        one.kind == ObservedKind::Notification && method == Some(named)
+                    }
+                }
+            };
+            let Some((era, one)) =
+                self.recent.iter().rposition(is_it).and_then(|place| self.recent.remove(place))
+            else {
+                continue;
+            };
+            self.eras.observer_mut(era).withdraw(&one);
+            if let (ObservedKind::Request, Some(id)) = (one.kind, &one.id) {
+                self.requests.cancel(Side::Client, id);
+            }
+            if matches!(one.step, Some(StepKind::Linear { from, to }) if from != to) {
+                let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
+                self.emit(early, found);
+            }
+        }
         Taken::Judged
     }
 

@@ -41,6 +41,17 @@ pub(crate) fn recorded(path: &Path) -> Vec<(String, Value)> {
     lines.filter(|(writer, _)| writer != "note").collect()
 }
 
+/// What `sessionc trace` finds in a record: the code and the side that is to blame.
+pub(crate) fn traced(path: &Path) -> Vec<(String, String)> {
+    let mut trace = Command::new(env!("CARGO_BIN_EXE_sessionc"));
+    trace.args(["trace", "--protocol", "mcp", "--format", "json"]).arg(path);
+    let printed = String::from_utf8(trace.output().unwrap().stdout).unwrap();
+    let lines = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let found = lines.filter(|line| line["kind"] == "finding");
+    let text = |value: &Value| value.as_str().unwrap().to_owned();
+    found.map(|line| (text(&line["code"]), text(&line["blame"]))).collect()
+}
+
 /// Gives a command all of its input, and reads all that it writes.
 pub(crate) fn feed(mut command: Command, input: &[u8]) -> Output {
     let mut child = command.spawn().unwrap();

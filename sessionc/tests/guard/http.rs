@@ -7,7 +7,7 @@ use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use super::Test;
-use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded};
+use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded, traced};
 use super::http_server::Server;
 
 pub(crate) const TESTS: [Test; 15] = [
@@ -378,6 +378,9 @@ async fn what_a_status_rejects_can_be_sent_again() {
     assert!(!text.contains("-32603"), "no peer has sent it: {text}");
     let note = "not received: the server has answered with the status 401 Unauthorized";
     assert_eq!(text.matches(note).count(), 4, "{text}");
+    // The record says enough to judge it once more.
+    let expected = [("method", "server"), ("correlation", "client")];
+    assert_eq!(traced(&path), expected.map(|(code, blame)| (code.to_owned(), blame.to_owned())), "{text}");
 }
 
 async fn a_server_may_close_the_connection() {

@@ -5,9 +5,9 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::Test;
-use super::client::{CALL, Client, INITIALIZE, feed, guard, guard_of, record, recorded};
+use super::client::{CALL, Client, INITIALIZE, feed, guard, guard_of, record, recorded, traced};
 
-pub(crate) const TESTS: [Test; 20] = [
+pub(crate) const TESTS: [Test; 21] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -18,6 +18,7 @@ pub(crate) const TESTS: [Test; 20] = [
     ("requests_of_a_server_are_answered", requests_of_a_server_are_answered),
     ("notifications_and_stray_replies_are_dropped", notifications_and_stray_replies_are_dropped),
     ("replies_are_replaced", replies_are_replaced),
+    ("a_record_says_what_the_guard_has_written", a_record_says_what_the_guard_has_written),
     ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
     ("what_is_permitted_of_a_batch_passes", what_is_permitted_of_a_batch_passes),
     ("requests_that_stand_for_themselves_are_judged", requests_that_stand_for_themselves_are_judged),
@@ -188,6 +189,24 @@ fn replies_are_replaced() {
     client.initialize();
     assert_eq!(client.ask(list)["result"]["tools"], "none");
     assert!(client.close().2.contains("does not have its shape"));
+}
+
+fn a_record_says_what_the_guard_has_written() {
+    let path = record("own");
+    let arguments = ["--enforce", "--payloads", "--record", path.to_str().unwrap()];
+    let mut client = Client::start(guard_of("misshapen", &arguments));
+    client.initialize();
+    client.ask(r#"{"jsonrpc":"2.0","id":3,"method":"tools/list"}"#);
+    client.ask(r#"{"jsonrpc":"2.0","id":4,"method":"prompts/list"}"#);
+    client.close();
+    let text = std::fs::read_to_string(&path).unwrap();
+    let lines = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let by_guard = lines.filter(|line| line["by"] == "guard");
+    let by_guard: Vec<Value> = by_guard.map(|line| json!([line["dir"], line["msg"]["id"]])).collect();
+    assert_eq!(by_guard, [json!(["s2c", 3]), json!(["s2c", 4])], "{text}");
+    let found = traced(&path);
+    let expected = [("shape", "server"), ("capability", "client")];
+    assert_eq!(found, expected.map(|(code, blame)| (code.to_owned(), blame.to_owned())));
 }
 
 fn a_request_that_passes_out_of_order_is_followed() {

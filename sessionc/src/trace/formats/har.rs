@@ -11,7 +11,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::record::{Broken, LogReader, Place, Record, Sender};
+use super::record::{Broken, LogReader, Place, Record, Sender, Told};
 use crate::event_stream::{Event, EventCutter, Piece};
 
 /// How many bytes an entry may have.
@@ -213,7 +213,13 @@ impl<R: LogReader> Entries<'_, R> {
                     self.held.release(self.reader);
                 }
                 let sender = Sender::Is(Side::Client);
-                self.reader.message(Record { place, sender, session, message: (&*body).into() });
+                self.reader.message(Record {
+                    place,
+                    sender,
+                    session,
+                    told: Told::Sent,
+                    message: (&*body).into(),
+                });
             }
             Some(Err(problem)) => self.reader.broken(Broken { place, problem }),
             _ => {}
@@ -241,7 +247,13 @@ impl<R: LogReader> Entries<'_, R> {
                 true => self.held.hold(place, session, message),
                 false => {
                     let sender = Sender::Is(Side::Server);
-                    self.reader.message(Record { place, sender, session, message: (&*message).into() });
+                    self.reader.message(Record {
+                        place,
+                        sender,
+                        session,
+                        told: Told::Sent,
+                        message: (&*message).into(),
+                    });
                 }
             }
         }
@@ -273,6 +285,7 @@ impl HeldMessages {
         for (place, session, message) in self.messages.drain(..) {
             let sender = Sender::Is(Side::Server);
             reader.message(Record {
+                told: Told::Sent,
                 place,
                 sender,
                 session: session.as_deref(),

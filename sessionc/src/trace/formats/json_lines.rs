@@ -7,7 +7,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::record::{LogReader, Place, Record, Sender};
+use super::record::{LogReader, Place, Record, Sender, Told};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
 #[derive(Default, Deserialize)]
@@ -18,6 +18,10 @@ struct Envelope<'a> {
     msg: Option<&'a RawValue>,
     #[serde(borrow, default, alias = "sessionId", alias = "session_id")]
     session: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    by: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    not_received: Option<&'a RawValue>,
 }
 
 /// The same, each value as it was read, or, where the line has keys with escapes, as it is written.
@@ -26,6 +30,9 @@ struct EnvelopeParts<'a> {
     direction: Option<Part<'a>>,
     message: Option<Part<'a>>,
     session: Option<Part<'a>>,
+    /// `guard` for what `sessionc guard` has written.
+    by: Option<Part<'a>>,
+    not_received: Option<Part<'a>>,
 }
 
 #[derive(Clone, Copy)]
@@ -71,6 +78,8 @@ impl<'a> EnvelopeParts<'a> {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
                 "msg" | "message" | "payload" => parts.message = Some(Part::Read(value)),
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
+                "by" => parts.by = Some(Part::Read(value)),
+                "not_received" => parts.not_received = Some(Part::Read(value)),
                 _ => {}
             }
         }
@@ -85,6 +94,8 @@ impl<'a> EnvelopeParts<'a> {
             direction: part(envelope.dir),
             message: part(envelope.msg),
             session: part(envelope.session),
+            by: part(envelope.by),
+            not_received: part(envelope.not_received),
         })
     }
 }
@@ -99,7 +110,8 @@ pub(super) fn read(
     json: &mut JsonReader,
     reader: &mut impl LogReader,
 ) -> Result<(), String> {
-    let plain = Record { place, sender: Sender::Unsaid, session: None, message: line.into() };
+    let plain =
+        Record { place, sender: Sender::Unsaid, session: None, told: Told::Sent, message: line.into() };
     if line.starts_with(b"[") {
         serde_json::from_slice::<&RawValue>(line).map_err(|error| problem(&error))?;
         reader.message(plain);
@@ -115,12 +127,21 @@ pub(super) fn read(
         reader.message(Record { message: value.map_or(plain.message, MessageText::from), ..plain });
         return Ok(());
     };
-    // Other directions are those of remarks, such as what a server writes on its standard error.
-    let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else { return Ok(()) };
     // Some programs number their sessions.
     let named = parts.session.filter(|session| session.written() != "null");
     let session = named.map(|session| session.text().unwrap_or(Cow::Borrowed(session.written())));
-    let record = Record { place, sender, session: session.as_deref(), message: message.message() };
+    let session = session.as_deref();
+    let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else {
+        // Other directions are those of remarks, such as what a server writes on its standard error.
+        if let Some(lost) = parts.not_received {
+            let (sender, told) = (Sender::Is(Side::Client), Told::NotReceived);
+            reader.message(Record { place, sender, session, told, message: lost.message() });
+        }
+        return Ok(());
+    };
+    let is_of_guard = parts.by.and_then(Part::text).is_some_and(|by| by == "guard");
+    let told = if is_of_guard { Told::ByGuard } else { Told::Sent };
+    let record = Record { place, sender, session, told, message: message.message() };
     match message.text() {
         // What was not JSON, or was recorded without a look at it.
         Some(raw) => reader.message(Record { message: raw.as_bytes().into(), ..record }),

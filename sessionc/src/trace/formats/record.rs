@@ -25,6 +25,18 @@ pub(crate) enum Sender {
     Unsaid,
 }
 
+/// What a log tells of a message.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Told {
+    /// A side has sent it.
+    #[default]
+    Sent,
+    /// A guard has written it in the name of a side.
+    ByGuard,
+    /// It is not a message, but says which messages of the client did not arrive.
+    NotReceived,
+}
+
 /// One message of a log.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Record<'a> {
@@ -32,6 +44,7 @@ pub(crate) struct Record<'a> {
     pub(crate) sender: Sender,
     /// The name of the session that it belongs to, where the log has names for them.
     pub(crate) session: Option<&'a str>,
+    pub(crate) told: Told,
     pub(crate) message: MessageText<'a>,
 }
 

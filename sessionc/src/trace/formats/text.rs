@@ -4,7 +4,7 @@ use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
 use super::python;
-use super::record::{LogReader, Place, Record, Sender};
+use super::record::{LogReader, Place, Record, Sender, Told};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -27,7 +27,13 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
         let mut values = serde_json::Deserializer::from_slice(rest).into_iter::<&RawValue>();
         let mut found = |json: &str| {
             let message = json.as_bytes().into();
-            reader.message(Record { place, sender: sender(prefix), session: None, message });
+            reader.message(Record {
+                place,
+                sender: sender(prefix),
+                session: None,
+                told: Told::Sent,
+                message,
+            });
         };
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
