@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Edge, Kind, MessageIndex, Origin, Path, Side, State, StateIndex,
+    Action, Direction, Edge, Kind, MessageIndex, Origin, Path, Role, Side, State, StateIndex,
 };
 
 use super::{MessageText, Observer, direction};
@@ -63,6 +63,31 @@ impl Observer {
             state: state.name.clone().into_owned(),
             next: steps().map(|(_, to)| self.rules.state_name(to).into_owned()).collect(),
         })
+    }
+
+    /// The messages that a side may send only after a step that it owes. The role of that side decides, which may be
+    /// stricter than what the other role accepts.
+    pub fn needing(&self, owed: &Owed) -> Vec<MessageIndex> {
+        let protocol = self.rules.protocol();
+        let (role, sends) = match (protocol.role(owed.side), self.rules.role()) {
+            (Some(own), _) => (own, Direction::Send),
+            (None, Some(server)) => (server, direction(owed.side)),
+            (None, None) => return Vec::new(),
+        };
+        let steps = self.steps_of(owed);
+        let is_step = |edge: &Edge| edge.direction == sends && steps.contains(&edge.message);
+        let free = sent_without(role, sends, |edge| matches!(edge.action, Action::Step(_)) && is_step(edge));
+        let mut all: Vec<MessageIndex> = sent_without(role, sends, |_| false);
+        all.retain(|message| !free.contains(message) && !steps.contains(message));
+        all
+    }
+
+    /// The messages that are the step: the side chooses one of them.
+    fn steps_of(&self, owed: &Owed) -> Vec<MessageIndex> {
+        let states = self.rules.role().map(|role| &*role.states).unwrap_or_default();
+        let place = states.iter().find(|state| *state.name == *owed.state);
+        let written = place.into_iter().flat_map(linear).filter(|(edge, _)| edge.origin == Origin::Written);
+        written.map(|(edge, _)| edge.message).collect()
     }
 
     /// Whether a request opens a session: it leads on from the first state.
@@ -149,6 +174,29 @@ fn linear(state: &State) -> impl Iterator<Item = (&Edge, StateIndex)> {
         Action::Step(to) => Some((edge, to)),
         Action::Spawn(_) => None,
     })
+}
+
+/// The messages that a role sends in the states that it reaches without some edges.
+fn sent_without(role: &Role, sends: Direction, is_left_out: impl Fn(&Edge) -> bool) -> Vec<MessageIndex> {
+    let (mut reached, mut next, mut sent) = (vec![Role::START], 0, Vec::new());
+    while let Some(state) = reached.get(next).and_then(|index| role.state(*index)) {
+        next += 1;
+        let edges = state.edges.iter().filter(|edge| !is_left_out(edge));
+        let mut to = state.parts.to_vec();
+        for edge in edges {
+            let (Action::Step(place) | Action::Spawn(place)) = edge.action;
+            to.push(place);
+            if edge.direction == sends && !sent.contains(&edge.message) {
+                sent.push(edge.message);
+            }
+        }
+        for place in to {
+            if !reached.contains(&place) {
+                reached.push(place);
+            }
+        }
+    }
+    sent
 }
 
 /// Directions are those of the server.

@@ -127,6 +127,7 @@ fn an_observer_says_what_a_session_waits_for() {
     assert_eq!(owed.len(), 1);
     assert_eq!((owed[0].side, owed[0].message, &*owed[0].state), (Side::Client, OPEN, "Closed"));
     assert_eq!(owed[0].next, ["Opening"]);
+    assert_eq!(observer.needing(&owed[0]), [ADD]);
     assert!(observer.begins_session(OPEN) && !observer.begins_session(ADD));
     // A reply is not a step that is owed, and neither is one after which the state is the same.
     one(&mut observer, Side::Client, ASKED);

@@ -40,7 +40,9 @@ pub(crate) struct Again {
 #[derive(Clone, Debug)]
 struct Waiting {
     owed: Owed,
-    /// The first message of the side that has to take the step.
+    /// The messages that need the step; nothing until that is asked for.
+    needing: Option<Vec<MessageIndex>>,
+    /// The first message of the side that has to take the step, among those that need it.
     instead: Option<Place>,
     /// A message of that side was reported that has to wait for the step.
     is_reported: bool,
@@ -120,6 +122,7 @@ impl Causes {
         let early = self.proceed();
         self.waiting = owed.map(|owed| Waiting {
             owed,
+            needing: None,
             instead: None,
             is_reported: false,
             early: None,
@@ -143,12 +146,22 @@ impl Causes {
         self.waiting.as_ref().filter(|waiting| !waiting.is_assumed).map(|waiting| &waiting.owed)
     }
 
-    /// A side has sent something that is not the step that it has to take.
-    pub(crate) fn note_instead(&mut self, sender: Side, place: Place) {
-        if let Some(waiting) = &mut self.waiting
-            && waiting.owed.side == sender
+    /// A side has sent something that is not the step that it has to take. What it may send without the step does not show
+    /// that the step is missing.
+    pub(crate) fn note_instead(
+        &mut self,
+        sender: Side,
+        message: MessageIndex,
+        place: Place,
+        needing: impl FnOnce(&Owed) -> Vec<MessageIndex>,
+    ) {
+        let Some(waiting) = self.waiting.as_mut().filter(|waiting| waiting.owed.side == sender) else {
+            return;
+        };
+        if waiting.instead.is_none()
+            && waiting.needing.get_or_insert_with(|| needing(&waiting.owed)).contains(&message)
         {
-            waiting.instead.get_or_insert(place);
+            waiting.instead = Some(place);
         }
     }
 

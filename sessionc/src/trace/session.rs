@@ -453,13 +453,11 @@ impl JudgedSession {
             return;
         }
         let opens = matches!(observed.kind, ObservedKind::Request | ObservedKind::Notification);
-        let table = observed.message.and_then(|index| self.eras.handshake().protocol().message(index));
-        let is_of_the_session = |table: &mcp_runtime::protocol::Message| {
-            !table.answered && table.cancels.is_none() && table.reports.is_none()
-        };
-        if opens && self.eras.has_begun() && table.is_some_and(is_of_the_session) {
-            self.causes.note_instead(observed.sender, place);
-        }
+        // One that is not accepted has a finding of its own.
+        let is_taken = opens && observed.step.is_some() && self.eras.has_begun();
+        let Some(message) = observed.message.filter(|_| is_taken) else { return };
+        let handshake = self.eras.handshake();
+        self.causes.note_instead(observed.sender, message, place, |owed| handshake.needing(owed));
     }
 
     fn report(&mut self, finding: Option<Finding>, found: &mut Vec<Finding>) {

@@ -69,7 +69,12 @@ pub(crate) fn trace(log: impl AsRef<[u8]>) -> Found {
 }
 
 pub(crate) fn trace_with(arguments: &[&str], log: impl AsRef<[u8]>) -> Found {
-    let all = [&["trace", "--protocol", "mcp", "--format", "json"], arguments, &["-"]].concat();
+    trace_of(&[&["--protocol", "mcp"], arguments].concat(), log)
+}
+
+/// Judges a log by the protocol that the arguments name.
+pub(crate) fn trace_of(arguments: &[&str], log: impl AsRef<[u8]>) -> Found {
+    let all = [&["trace", "--format", "json"], arguments, &["-"]].concat();
     let run = sessionc(&all, log.as_ref());
     assert_eq!(run.err, "", "{}", run.out);
     let lines: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -4,6 +4,7 @@
 mod command;
 mod formats;
 mod guide;
+mod own;
 mod planted;
 mod random;
 mod rival;
