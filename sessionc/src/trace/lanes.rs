@@ -4,7 +4,7 @@ use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer};
 
-use super::finding::Finding;
+use super::finding::{Code, Finding};
 use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
 use crate::files::Failure;
@@ -189,7 +189,7 @@ impl Lanes {
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));
         let (mut here, _, state, mut session) = match (first, best) {
-            (Some(first), Some(best)) if first.0.len() <= best.0.len() => {
+            (Some(first), Some(best)) if first.0.len() <= best.0.len() || begins(held, &first.0, &best.0) => {
                 found.extend(first.0);
                 return first.3;
             }
@@ -220,6 +220,14 @@ impl Lanes {
         }
         self.summary
     }
+}
+
+/// Whether messages begin a session, in which `first` is found: the first state permits the first of them, and fits the
+/// others no worse than the state in which `best` is found. An id or a key that belongs to nothing is a mistake then.
+fn begins(held: &[(Said, Box<[u8]>)], first: &[Finding], best: &[Finding]) -> bool {
+    let out_of_order = |found: &[Finding]| found.iter().filter(|one| one.code == Code::Order).count();
+    let opening = held.first().map(|(said, _)| said.place);
+    first.iter().all(|one| Some(one.place) != opening) && out_of_order(first) <= out_of_order(best)
 }
 
 /// Judges messages one after another.

@@ -45,3 +45,57 @@ fn a_step_is_not_missing_where_what_came_may_come_without_it() {
         assert_eq!(judged(&name, &protocol, &log).lines(), [4], "{protocol}");
     }
 }
+
+#[test]
+fn a_session_that_never_leaves_its_first_state_is_judged_from_its_beginning() {
+    let keyed = r#"type K = { k: string }
+request Open "open" (K) -> Opened
+notification Step "step" (K)
+key k = Open.k | Step.k
+client A
+server B = dual A
+Sub = !Open . ?Opened . rec on . !Step . on
+"#;
+    let log = r#"> {"id":1,"method":"open","params":{"k":"a"}}
+< {"id":1,"result":{}}
+> {"method":"step","params":{"k":"b"}}
+< {"id":7,"result":{}}"#;
+    for (number, rest) in [
+        "A = *Sub",
+        "A = (*Sub, *( !More . End ))\nnotification More \"more\"",
+        "A = (*Sub, rec on . !More . on)\nnotification More \"more\"",
+        "A = (*Sub, Life)\nLife = !Quit . ?Gone . End\nrequest Quit \"quit\" -> Gone",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let (name, protocol) = (format!("first-{number}"), format!("protocol V \"1\"\n{keyed}{rest}\n"));
+        let found = judged(&name, &protocol, log);
+        let expected = [(3, "correlation".to_owned()), (4, "correlation".to_owned())];
+        assert_eq!((found.places(), found.unobserved()), (expected.to_vec(), vec![]), "{protocol}");
+        // A mistake of another kind does not hide them.
+        let found = judged(&name, &protocol, &format!("{log}\n< {{\"method\":\"nope\"}}"));
+        assert_eq!(found.lines(), [3, 4, 5], "{protocol}");
+        // What does not begin a session is not held against anybody.
+        let rest = log.split_once('\n').unwrap().1;
+        let found = judged(&name, &protocol, rest);
+        assert_eq!((found.places(), found.unobserved().len()), (Vec::new(), 1), "{protocol}");
+    }
+}
+
+#[test]
+fn a_capability_is_missed_where_the_first_state_is_never_left() {
+    let protocol = r#"protocol V "1"
+type O = { capabilities: { tools?: {} } }
+request Open "open" (O) -> Opened
+notification Use "use" requires client.tools
+capabilities client = Open.capabilities
+client A
+server B = dual A
+A = (*( !Open . ?reply . End ), *( !Use . End ))
+"#;
+    let log = r#"> {"id":1,"method":"open","params":{"capabilities":{}}}
+< {"id":1,"result":{}}
+> {"method":"use"}"#;
+    assert_eq!(judged("granted", protocol, log).places(), [(3, "capability".to_owned())]);
+}
