@@ -2,12 +2,12 @@
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{
-    Action, Direction, Edge, Kind, MessageIndex, Origin, Path, Role, Side, State, StateIndex,
+    Action, Direction, Edge, Kind, MessageIndex, Origin, Path, Payload, Role, Side, State, StateIndex,
 };
 
 use super::{MessageText, Observer, direction};
 use crate::jsonrpc::{Envelope, Malformed, RawPayload, parse, parse_value};
-use crate::rules::alternatives;
+use crate::rules::{alternatives, shapes};
 
 /// A step that the session waits for: nothing else leads on from its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -110,6 +110,22 @@ impl Observer {
             Some(read) => self.named(sender, read),
             None => self.named(sender, parse(message.bytes(), depth, dialect)),
         }
+    }
+
+    /// Whether a result is one with which a request of this method is answered: it has the shape of the reply that its
+    /// content chooses. Shapes count only with [`judge_payloads`](crate::Options::judge_payloads).
+    pub fn answers(&self, method: &str, result: &str) -> bool {
+        let all = (0..).map(MessageIndex).zip(self.rules.protocol().messages.iter());
+        let mut requests = all.filter(|(_, table)| table.kind == Kind::Request && table.method == method);
+        requests.any(|(request, _)| {
+            let Some(reply) = self.rules.reply_of(request, result) else { return false };
+            let payload = self.rules.message(reply).map(|table| table.payload);
+            match payload {
+                Some(Payload::None) => result == "{}",
+                Some(Payload::Null) => result == "null",
+                _ => shapes::mismatch(&self.rules, reply, Some(result)).is_none(),
+            }
+        })
     }
 
     fn named<P: RawPayload>(

@@ -1,9 +1,10 @@
 //! Who sends a message, where the log does not say it.
 
 use std::borrow::Cow;
+use std::rc::Rc;
 
-use mcp_protocol_machine::{IdTable, ProtocolRef};
-use mcp_runtime::observer::{JsonValue, MessageText};
+use mcp_protocol_machine::IdTable;
+use mcp_runtime::observer::{JsonValue, MessageText, Observer};
 use mcp_runtime::protocol::{Direction, Kind, Payload, Protocol, RequestId, Side};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -17,6 +18,8 @@ const REMEMBERED: usize = 65_536;
 /// Decides who sends each message of a log: its method, or for a reply its id.
 #[derive(Debug)]
 pub(crate) struct Directions {
+    /// One for each protocol: they know which results answer which requests.
+    observers: Vec<Observer>,
     methods: IdTable<String, Method>,
     /// The sides whose requests run under an id, the one that asked first before the other.
     running: IdTable<RequestId, Vec<RunningRequest>>,
@@ -27,8 +30,10 @@ pub(crate) struct Directions {
 }
 
 /// What the protocol says of a method.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 struct Method {
+    /// Its name, if the protocol has it.
+    name: Rc<str>,
     client: bool,
     server: bool,
     /// Its result is empty.
@@ -38,7 +43,7 @@ struct Method {
 }
 
 impl Method {
-    fn only(self) -> Option<Side> {
+    fn only(&self) -> Option<Side> {
         match (self.client, self.server) {
             (true, false) => Some(Side::Client),
             (false, true) => Some(Side::Server),
@@ -47,11 +52,29 @@ impl Method {
     }
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 struct RunningRequest {
     by: Side,
+    /// Nothing is in it if the protocol does not have the method.
+    method: Rc<str>,
     /// Its result is empty.
     is_empty: bool,
+}
+
+/// The sender of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FoundSender {
+    Certain(Side),
+    /// Either side may have sent it, this one more likely.
+    Guessed(Side),
+}
+
+impl FoundSender {
+    pub(crate) fn side(self) -> Side {
+        match self {
+            FoundSender::Certain(side) | FoundSender::Guessed(side) => side,
+        }
+    }
 }
 
 /// What a message has that says who sends it, as it is written.
@@ -121,17 +144,17 @@ struct Cancel {
 }
 
 impl Directions {
-    /// Those of protocols that govern one after another, or side by side.
-    pub(crate) fn new<'a>(protocols: impl Iterator<Item = &'a ProtocolRef>) -> Directions {
+    /// Those of protocols that govern one after another, or side by side. Each has an observer.
+    pub(crate) fn new(observers: Vec<Observer>) -> Directions {
         let mut methods = IdTable::default();
-        for protocol in protocols {
-            note_methods(protocol, &mut methods);
+        for observer in &observers {
+            note_methods(observer.protocol(), &mut methods);
         }
-        Directions { methods, running: IdTable::default(), last: [None; 2], writer: None }
+        Directions { observers, methods, running: IdTable::default(), last: [None; 2], writer: None }
     }
 
     /// The sender of a message; nothing if there is nothing to tell it by.
-    pub(crate) fn sender(&mut self, said: Sender, message: MessageText<'_>) -> Option<Side> {
+    pub(crate) fn sender(&mut self, said: Sender, message: MessageText<'_>) -> Option<FoundSender> {
         // Batches are sent by one side, and the first message says which.
         let head = MessageHead::of(message);
         let own = match (said, self.writer) {
@@ -140,15 +163,14 @@ impl Directions {
             (Sender::Peer, Some(writer)) => Some(writer.other()),
             _ => None,
         };
-        let Some(head) = head else { return own };
+        let Some(head) = head else { return own.map(FoundSender::Certain) };
         let id = head.id.and_then(|id| serde_json::from_str::<RequestId>(id).ok());
-        let sender = match own {
-            Some(own) => own,
-            None => match &head.method {
-                Some(method) => self.of_method(method, id.as_ref(), head.params),
-                None => self.of_reply(id.as_ref()?, head.result),
-            },
+        let told = match (own, &head.method) {
+            (Some(own), _) => FoundSender::Certain(own),
+            (None, Some(method)) => FoundSender::Certain(self.of_method(method, id.as_ref(), head.params)),
+            (None, None) => self.of_reply(id.as_ref()?, head.result),
         };
+        let sender = told.side();
         self.writer = self.writer.or(match said {
             Sender::Writer => Some(sender),
             Sender::Peer => Some(sender.other()),
@@ -159,7 +181,7 @@ impl Directions {
             Some(cancelled) => self.forget(&cancelled, sender),
             None => self.note(sender, head.method.as_deref(), id),
         }
-        Some(sender)
+        Some(told)
     }
 
     fn of_method(&self, method: &str, id: Option<&RequestId>, params: Option<&str>) -> Side {
@@ -186,7 +208,7 @@ impl Directions {
     /// A notification that either side sends: the one that cancels its own request, or reports on one of the other side.
     fn of_notification(&self, params: Option<&str>) -> Side {
         let cancelled = params.and_then(cancelled_request);
-        let asked = cancelled.and_then(|request| self.running.get(&request)?.first().copied());
+        let asked = cancelled.and_then(|request| self.running.get(&request)?.first());
         match asked {
             Some(asked) => asked.by,
             // Clients ask most, and servers report on it.
@@ -195,25 +217,40 @@ impl Directions {
         }
     }
 
-    fn of_reply(&self, id: &RequestId, result: Option<&str>) -> Side {
+    /// Where requests of both sides run under the id, the reply belongs to the one that its result fits.
+    fn of_reply(&self, id: &RequestId, result: Option<&str>) -> FoundSender {
         let running = self.running.get(id).map(Vec::as_slice).unwrap_or_default();
-        let is_empty = result.is_some_and(|result| result == "{}");
-        let alike = running.iter().find(|asked| asked.is_empty == is_empty);
-        alike.or(running.first()).map_or(Side::Server, |asked| asked.by.other())
+        let (last, earlier) = match running {
+            [] => return FoundSender::Certain(Side::Server),
+            [only] => return FoundSender::Certain(only.by.other()),
+            [earlier, .., last] => (last, earlier),
+        };
+        let fits = |asked: &RunningRequest| result.is_some_and(|result| self.answers(&asked.method, result));
+        let is_empty = result == Some("{}");
+        match (fits(last), fits(earlier), last.is_empty == is_empty, earlier.is_empty == is_empty) {
+            (true, false, ..) | (true, true, true, false) => FoundSender::Certain(last.by.other()),
+            (false, true, ..) | (true, true, false, true) => FoundSender::Certain(earlier.by.other()),
+            // The one that asked last is answered first where a request is made to answer another.
+            _ => FoundSender::Guessed(last.by.other()),
+        }
+    }
+
+    /// Whether a result is one with which a request of this method is answered, in one of the protocols.
+    fn answers(&self, method: &str, result: &str) -> bool {
+        self.observers.iter().any(|observer| observer.answers(method, result))
     }
 
     fn note(&mut self, sender: Side, method: Option<&str>, id: Option<RequestId>) {
         let Some(id) = id else { return };
-        let is_empty = method.is_some_and(|method| self.method(method).is_empty);
-        match method {
-            Some(_) => {
+        match method.map(|method| self.method(method)) {
+            Some(Method { name: method, is_empty, .. }) => {
                 if let RequestId::Number(number) = id {
                     let [client, server] = &mut self.last;
                     *(if sender == Side::Client { client } else { server }) = Some(number);
                 }
                 let is_new = is_short(&id) && !self.is_running(&id, sender);
                 if self.running.len() < REMEMBERED && is_new {
-                    self.running.entry(id).or_default().push(RunningRequest { by: sender, is_empty });
+                    self.running.entry(id).or_default().push(RunningRequest { by: sender, method, is_empty });
                 }
             }
             None => self.forget(&id, sender.other()),
@@ -235,7 +272,7 @@ impl Directions {
     }
 
     fn method(&self, method: &str) -> Method {
-        self.methods.get(method).copied().unwrap_or_default()
+        self.methods.get(method).cloned().unwrap_or_default()
     }
 }
 
@@ -255,6 +292,7 @@ fn note_methods(protocol: &Protocol, methods: &mut IdTable<String, Method>) {
             for table in sent.filter_map(|edge| protocol.message(edge.message)) {
                 if matches!(table.kind, Kind::Request | Kind::Notification) {
                     let method = methods.entry(table.method.to_string()).or_default();
+                    method.name = table.method.as_ref().into();
                     method.client |= side == Side::Client;
                     method.server |= side == Side::Server;
                 }
@@ -278,14 +316,17 @@ fn note_methods(protocol: &Protocol, methods: &mut IdTable<String, Method>) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use mcp_runtime::Options;
 
     fn directions() -> Directions {
-        Directions::new([ProtocolRef::from(&mcp_protocols::mcp_2025_11_25::PROTOCOL)].iter())
+        let options = Options::new().judge_payloads(true);
+        Directions::new(vec![Observer::new(&mcp_protocols::mcp_2025_11_25::PROTOCOL, options).unwrap()])
     }
 
     fn senders(messages: &[(Sender, &str)]) -> Vec<Option<Side>> {
         let mut directions = directions();
-        messages.iter().map(|(said, message)| directions.sender(*said, message.as_bytes().into())).collect()
+        let mut told = |said, message: &str| directions.sender(said, message.as_bytes().into());
+        messages.iter().map(|(said, message)| told(*said, message).map(FoundSender::side)).collect()
     }
 
     #[test]
@@ -320,5 +361,24 @@ mod tests {
         ];
         let (client, server) = (Some(Side::Client), Some(Side::Server));
         assert_eq!(senders(&said), [client, server, client, None]);
+    }
+
+    #[test]
+    fn a_reply_belongs_to_the_request_that_it_fits() {
+        let asked = [r#"{"id":2,"method":"tools/call"}"#, r#"{"id":2,"method":"roots/list"}"#];
+        let told = |replies: &[&str]| {
+            let mut directions = directions();
+            let all = asked.iter().chain(replies);
+            let all: Vec<_> = all.map(|it| directions.sender(Sender::Unsaid, it.as_bytes().into())).collect();
+            all[2..].to_vec()
+        };
+        let (roots, content) = (r#"{"id":2,"result":{"roots":[]}}"#, r#"{"id":2,"result":{"content":[]}}"#);
+        let (client, server) = (Some(FoundSender::Certain(Side::Client)), Some(FoundSender::Certain(Side::Server)));
+        assert_eq!(told(&[roots, content]), [client, server]);
+        assert_eq!(told(&[content, roots]), [server, client]);
+        // Where nothing tells them apart, the one that was asked last is answered first.
+        let guessed = Some(FoundSender::Guessed(Side::Client));
+        assert_eq!(told(&[r#"{"id":2,"error":{"code":1,"message":"no"}}"#, content]), [guessed, server]);
+        assert_eq!(told(&[r#"{"id":2,"result":{"x":1}}"#]), [guessed]);
     }
 }

@@ -1,6 +1,5 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
-use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer};
 
@@ -213,6 +212,11 @@ impl Lanes {
         self.summary.add(session.finish(found));
     }
 
+    /// Notes that something was not observed.
+    pub(crate) fn not_observed(&mut self, what: String) {
+        self.summary.not_observed(what);
+    }
+
     /// The log is over.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         for lane in std::mem::take(&mut self.lanes) {
@@ -237,7 +241,13 @@ fn play(session: &mut JudgedSession, messages: &[(Said, Box<[u8]>)], found: &mut
     }
 }
 
-/// The protocols whose methods say who sends a message.
-pub(crate) fn protocols(chosen: &Chosen) -> Vec<ProtocolRef> {
-    chosen.revisions().into_iter().chain(chosen.stateless().cloned()).collect()
+/// One observer for each protocol whose methods say who sends a message.
+///
+/// # Errors
+/// If the tables cannot be followed.
+pub(crate) fn observers(chosen: &Chosen) -> Result<Vec<Observer>, Failure> {
+    let options = || Options::new().judge_payloads(true);
+    let handshakes = chosen.revisions();
+    let handshakes = handshakes.iter().map(|protocol| chosen.observer_of(protocol, options()));
+    handshakes.chain(chosen.stateless_observer(options()).transpose()).collect()
 }

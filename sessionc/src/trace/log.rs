@@ -2,11 +2,11 @@
 
 use std::io::{self, Read};
 
-use super::direction::Directions;
+use super::direction::{Directions, FoundSender};
 use super::finding::Finding;
 use super::formats;
 use super::formats::record::{Broken, LogReader, Record, Sender};
-use super::lanes::{Lanes, protocols};
+use super::lanes::{Lanes, observers};
 use super::session::Said;
 use super::summary::Summary;
 use crate::files::Failure;
@@ -33,7 +33,7 @@ pub(crate) fn judge(
     state: Option<&str>,
     sink: &mut impl Sink,
 ) -> Result<io::Result<Summary>, Failure> {
-    let directions = Directions::new(protocols(chosen).iter());
+    let directions = Directions::new(observers(chosen)?);
     let lanes = Lanes::new(chosen, state)?;
     let mut log = Log { directions, lanes, broken: 0, found: Vec::new(), sink };
     if let Err(error) = formats::read(from, &mut log) {
@@ -60,11 +60,17 @@ struct Log<'a, S> {
 
 impl<S: Sink> LogReader for Log<'_, S> {
     fn message(&mut self, record: Record<'_>) {
-        let sender = match record.sender {
-            Sender::Is(side) => Some(side),
+        let found = match record.sender {
+            Sender::Is(side) => Some(FoundSender::Certain(side)),
             said => self.directions.sender(said, record.message),
         };
-        let Some(sender) = sender else {
+        if let Some(FoundSender::Guessed(_)) = found {
+            let line = record.place.line;
+            self.lanes.not_observed(format!(
+                "who has sent the reply in line {line}: requests of both sides have its id, and it fits both or none"
+            ));
+        }
+        let Some(sender) = found.map(FoundSender::side) else {
             let problem = "nothing says who has sent the message".to_owned();
             return self.broken(Broken { place: record.place, problem });
         };

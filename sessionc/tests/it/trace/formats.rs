@@ -94,6 +94,31 @@ fn every_format_is_judged_alike() {
 }
 
 #[test]
+fn both_sides_may_use_an_id_in_a_log_that_does_not_say_who_sends() {
+    let [hello, welcome, ready] = [0, 1, 2].map(|place| messages("real-ts240-se")[place].1.clone());
+    let mut hello = hello;
+    hello["params"]["capabilities"] = json!({ "roots": {} });
+    let mut welcome = welcome;
+    welcome["result"]["capabilities"] = json!({ "tools": {} });
+    let call = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "sum" } });
+    let roots = json!({ "jsonrpc": "2.0", "id": 2, "method": "roots/list" });
+    let answer = |result: Value| json!({ "jsonrpc": "2.0", "id": 2, "result": result });
+    let log = |replies: [Value; 2]| {
+        let all = [hello.clone(), welcome.clone(), ready.clone(), call.clone(), roots.clone()];
+        all.iter().chain(&replies).map(|message| format!("{message}\n")).collect::<String>()
+    };
+    let (inner, outer) = (answer(json!({ "roots": [] })), answer(json!({ "content": [] })));
+    for replies in [[inner.clone(), outer.clone()], [outer.clone(), inner]] {
+        let found = trace(log(replies));
+        assert_eq!((found.places(), found.unobserved()), (Vec::new(), vec![]), "{found:?}");
+    }
+    let refused = json!({ "jsonrpc": "2.0", "id": 2, "error": { "code": -32603, "message": "no" } });
+    let found = trace(log([refused, outer]));
+    assert_eq!((found.places(), found.unobserved().len()), (Vec::new(), 1), "{found:?}");
+    assert!(found.unobserved()[0].starts_with("who has sent the reply in line 6"), "{found:?}");
+}
+
+#[test]
 fn a_finding_in_an_archive_names_its_entry() {
     let found = trace(archive(&mistaken()));
     let finding = found.findings.iter().find(|finding| finding["blame"] == "client").unwrap();
