@@ -9,6 +9,7 @@ use mcp_runtime::protocol::{Direction, Kind, Payload, Protocol, RequestId, Side}
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::formats::list::for_each_element;
 use super::formats::record::Sender;
 use super::requests::is_short;
 
@@ -16,7 +17,7 @@ use super::requests::is_short;
 const REMEMBERED: usize = 65_536;
 
 /// Decides who sends each message of a log: its method, or for a reply its id.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Directions {
     /// One for each protocol: they know which results answer which requests.
     observers: Vec<Observer>,
@@ -182,6 +183,29 @@ impl Directions {
             None => self.note(sender, head.method.as_deref(), id),
         }
         Some(told)
+    }
+
+    /// Whether the messages of a list are of both sides, as far as they say it.
+    pub(crate) fn go_both_ways(&self, list: &[u8]) -> bool {
+        let mut tried = self.clone();
+        let (mut client, mut server) = (false, false);
+        let read =
+            for_each_element(list, |element| match tried.sender_if_known(element.get().as_bytes().into()) {
+                Some(Side::Client) => client = true,
+                Some(Side::Server) => server = true,
+                None => {}
+            });
+        read.is_ok() && client && server
+    }
+
+    /// The sender of a message that is a reply to a request which was seen, or is not a reply.
+    fn sender_if_known(&mut self, message: MessageText<'_>) -> Option<Side> {
+        let head = MessageHead::of(message)?;
+        if head.method.is_none() {
+            let id = serde_json::from_str::<RequestId>(head.id?).ok()?;
+            self.running.get(&id)?;
+        }
+        self.sender(Sender::Unsaid, message).map(Told::side)
     }
 
     fn of_method(&self, method: &str, id: Option<&RequestId>, params: Option<&str>) -> Side {
@@ -361,6 +385,17 @@ mod tests {
         ];
         let (client, server) = (Some(Side::Client), Some(Side::Server));
         assert_eq!(senders(&said), [client, server, client, None]);
+    }
+
+    #[test]
+    fn a_batch_is_of_one_side() {
+        let batch =
+            |messages: &[&str]| directions().go_both_ways(format!("[{}]", messages.join(",")).as_bytes());
+        let (list, result) = (r#"{"id":1,"method":"tools/list"}"#, r#"{"id":1,"result":{"tools":[]}}"#);
+        let roots = r#"{"id":2,"method":"roots/list"}"#;
+        assert!(batch(&[list, result]) && batch(&[list, roots]));
+        assert!(!batch(&[list]) && !batch(&[list, r#"{"id":7,"result":{"roots":[]}}"#]));
+        assert!(!batch(&["1"]) && !batch(&["{"]));
     }
 
     #[test]

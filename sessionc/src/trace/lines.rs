@@ -49,7 +49,34 @@ impl<R: Read> Lines<R> {
         while self.end < CHUNK && !self.at_end {
             self.fill()?;
         }
-        Ok(self.buffer.get(self.start..self.end).unwrap_or_default())
+        Ok(self.ahead())
+    }
+
+    /// What was read and not taken.
+    pub(crate) fn ahead(&self) -> &[u8] {
+        self.buffer.get(self.start..self.end).unwrap_or_default()
+    }
+
+    /// Reads more behind it. Returns false at the end of the log.
+    pub(crate) fn read_on(&mut self) -> io::Result<bool> {
+        if !self.at_end {
+            self.fill()?;
+        }
+        Ok(!self.at_end)
+    }
+
+    /// Takes so many bytes of what is ahead. The rest of a line is returned as a line.
+    pub(crate) fn pass(&mut self, count: usize) {
+        let end = self.end.min(self.start + count);
+        let passed = self.buffer.get(self.start..end).unwrap_or_default();
+        let feeds = memchr::memchr_iter(b'\n', passed).count();
+        self.number += u64::try_from(feeds).unwrap_or_default();
+        (self.start, self.searched) = (end, self.searched.max(end));
+    }
+
+    /// The number of the line that what is ahead begins in.
+    pub(crate) fn number(&self) -> u64 {
+        self.number + 1
     }
 
     /// Everything that was not returned as a line, as it is.
@@ -175,6 +202,19 @@ mod tests {
         let mut lines = Lines::with_longest(io::repeat(b'x').take(64 << 20), 1 << 20);
         assert_eq!(lines.next().unwrap(), Some(Line { number: 1, text: None, is_whole: false }));
         assert!(lines.buffer.len() <= (1 << 20) + 2 * CHUNK, "{}", lines.buffer.len());
+        assert_eq!(lines.next().unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_ahead_can_be_taken_piece_by_piece() {
+        let mut lines = Lines::new(Pieces(b"[a,\nb]\nc\n", 3));
+        while lines.read_on().unwrap() {}
+        lines.pass(5);
+        assert_eq!((lines.ahead(), lines.number()), (&b"]\nc\n"[..], 2));
+        let expected = Line { number: 2, text: Some(&b"]"[..]), is_whole: true };
+        assert_eq!(lines.next().unwrap(), Some(expected));
+        assert_eq!((lines.ahead(), lines.number()), (&b"c\n"[..], 3));
+        lines.pass(9);
         assert_eq!(lines.next().unwrap(), None);
     }
 

@@ -85,4 +85,8 @@ impl<S: Sink> LogReader for Log<'_, S> {
             self.sink.broken(&broken);
         }
     }
+
+    fn goes_both_ways(&self, list: &[u8]) -> bool {
+        self.directions.go_both_ways(list)
+    }
 }

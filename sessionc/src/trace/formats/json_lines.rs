@@ -7,6 +7,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::list::{for_each_element, has_envelopes};
 use super::record::{LogReader, Place, Record, Sender, Told};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
@@ -110,14 +111,35 @@ pub(super) fn read(
     json: &mut JsonReader,
     reader: &mut impl LogReader,
 ) -> Result<(), String> {
-    let plain =
-        Record { place, sender: Sender::Unsaid, session: None, told: Told::Sent, message: line.into() };
+    if line.starts_with(b"[") && has_envelopes(line) {
+        let mut read_all = Ok(());
+        for_each_element(line, |element| {
+            let element = read_object(place, element.get(), json, reader);
+            read_all = std::mem::replace(&mut read_all, Ok(())).and(element);
+        })
+        .map_err(|error| problem(&error))?;
+        return read_all;
+    }
     if line.starts_with(b"[") {
         serde_json::from_slice::<&RawValue>(line).map_err(|error| problem(&error))?;
-        reader.message(plain);
+        reader.message(Record { place, sender: Sender::Unsaid, session: None, told: Told::Sent, message: line.into() });
         return Ok(());
     }
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
+    read_object(place, line, json, reader)
+}
+
+/// Finds the message in an object.
+fn read_object(
+    place: Place,
+    line: &str,
+    json: &mut JsonReader,
+    reader: &mut impl LogReader,
+) -> Result<(), String> {
+    if line.starts_with('[') {
+        return Err("the list has a list and envelopes".to_owned());
+    }
+    let plain = Record { place, sender: Sender::Unsaid, session: None, told: Told::Sent, message: line.as_bytes().into() };
     let value = json.read(line);
     let parts = match value.and_then(EnvelopeParts::of_value) {
         Some(parts) => parts,
@@ -148,6 +170,12 @@ pub(super) fn read(
         None => reader.message(record),
     }
     Ok(())
+}
+
+/// Whether a value is an envelope.
+pub(super) fn is_envelope(value: &str) -> bool {
+    let parts = value.starts_with('{').then(|| EnvelopeParts::of_line(value).ok()).flatten();
+    parts.is_some_and(|parts| parts.direction.is_some() && parts.message.is_some())
 }
 
 fn problem(error: &serde_json::Error) -> String {

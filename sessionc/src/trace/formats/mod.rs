@@ -2,6 +2,7 @@
 
 mod har;
 mod json_lines;
+pub(crate) mod list;
 mod python;
 pub(crate) mod record;
 mod spread;
@@ -35,11 +36,19 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         return Err(io::Error::other("it is UTF-16, and a log has to be UTF-8: convert it first"));
     }
     let format = recognise(beginning);
-    match format {
-        Format::Har => return har::read(lines.into_rest(), reader),
-        Format::JsonLines | Format::Text => {}
+    let marks = beginning.starts_with(BOM).then_some(BOM.len()).unwrap_or_default();
+    lines.pass(marks);
+    if format == Format::Har {
+        return har::read(lines.into_rest(), reader);
     }
+    let blanks = lines.ahead().len() - lines.ahead().trim_ascii_start().len();
+    lines.pass(blanks);
+    let is_list =
+        format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
     let mut messages = Messages { format, json: JsonReader::default(), reader };
+    if is_list {
+        list::read(&mut lines, &mut messages)?;
+    }
     let mut spread: Option<Spread> = None;
     while let Some(Line { number, text, is_whole }) = lines.next()? {
         let Some(text) = text else {
@@ -80,20 +89,22 @@ struct Messages<'r, R> {
 impl<R: LogReader> Messages<'_, R> {
     /// Takes a line, or an object that begins in this line.
     fn take(&mut self, number: u64, text: &[u8], is_whole: bool) {
+        if let Err(problem) = self.try_take(number, text) {
+            let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
+            self.reader.broken(Broken { place: Place { line: number, entry: None }, problem });
+        }
+    }
+
+    /// The same, and returns what is wrong with it.
+    fn try_take(&mut self, number: u64, text: &[u8]) -> Result<(), String> {
         let place = Place { line: number, entry: None };
         let text = text.trim_ascii();
         // A list of messages has its brackets in lines of their own, and commas between its elements.
         let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
-        if matches!(text, b"" | b"[" | b"]") {
-            return;
-        }
-        let read = match self.format {
+        match self.format {
+            _ if matches!(text, b"" | b"[" | b"]") => Ok(()),
             Format::Text => text::read(place, text, self.reader),
             Format::JsonLines | Format::Har => json_lines::read(place, text, &mut self.json, self.reader),
-        };
-        if let Err(problem) = read {
-            let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
-            self.reader.broken(Broken { place, problem });
         }
     }
 

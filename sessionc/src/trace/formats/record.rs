@@ -59,6 +59,8 @@ pub(crate) struct Broken {
 pub(crate) trait LogReader {
     fn message(&mut self, record: Record<'_>);
     fn broken(&mut self, broken: Broken);
+    /// Whether the messages of a list are of both sides.
+    fn goes_both_ways(&self, list: &[u8]) -> bool;
 }
 
 #[cfg(test)]
@@ -82,6 +84,10 @@ pub(crate) mod tests {
 
         fn broken(&mut self, broken: Broken) {
             self.broken.push((broken.place.line, broken.problem));
+        }
+
+        fn goes_both_ways(&self, list: &[u8]) -> bool {
+            memchr::memmem::find(list, b"\"result\"").is_some()
         }
     }
 

@@ -88,16 +88,16 @@ impl Spread {
 
 /// How many brackets are open, and whether a text is.
 #[derive(Clone, Copy, Debug, Default)]
-struct Brackets {
+pub(super) struct Brackets {
     open: usize,
-    in_text: bool,
+    pub(super) in_text: bool,
     escaped: bool,
 }
 
 impl Brackets {
-    /// Follows a part of JSON as far as it closes what is open.
-    fn follow(&mut self, json: &[u8]) {
-        for byte in json {
+    /// Follows a part of JSON as far as it closes what is open. Returns how much of it that is.
+    pub(super) fn follow(&mut self, json: &[u8]) -> Option<usize> {
+        for (place, byte) in json.iter().enumerate() {
             match (self.in_text, byte) {
                 (true, _) if self.escaped => self.escaped = false,
                 (true, b'\\') => self.escaped = true,
@@ -105,12 +105,13 @@ impl Brackets {
                 (false, b'{' | b'[') => self.open += 1,
                 (false, b'}' | b']') if self.open <= 1 => {
                     self.open = 0;
-                    return;
+                    return Some(place + 1);
                 }
                 (false, b'}' | b']') => self.open -= 1,
                 _ => {}
             }
         }
+        None
     }
 }
 

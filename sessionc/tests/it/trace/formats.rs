@@ -41,6 +41,21 @@ fn server(messages: &[Message]) -> String {
     messages.iter().map(line).collect()
 }
 
+/// One list, in one line.
+fn list(messages: &[Message]) -> String {
+    Value::from(messages.iter().map(|(_, message)| message.clone()).collect::<Vec<_>>()).to_string()
+}
+
+/// One list of envelopes, in one line.
+fn envelopes(messages: &[Message]) -> String {
+    format!("[{}]", written(messages).trim_end().replace('\n', ","))
+}
+
+/// An archive as some programs write it, with a mark of its encoding.
+fn marked_archive(messages: &[Message]) -> String {
+    format!("\u{feff}{}", archive(messages))
+}
+
 /// An HTTP archive: each request of the client with the messages until its next one, as a stream of events.
 fn archive(messages: &[Message]) -> String {
     let mut entries: Vec<Value> = Vec::new();
@@ -85,6 +100,9 @@ fn every_format_is_judged_alike() {
         ("editor", editor),
         ("server", server),
         ("archive", archive),
+        ("marked archive", marked_archive),
+        ("list", list),
+        ("envelopes", envelopes),
     ] {
         let found = trace(write(&clean));
         assert_eq!((found.places(), found.broken), (Vec::new(), Vec::new()), "{name}");
@@ -160,6 +178,22 @@ fn a_line_without_end_takes_no_memory_and_hides_nothing() {
     let long = format!("{{\"dir\":\"c2s\",\"msg\":\"{}\"}}\n", "x".repeat(17 << 20));
     let found = trace(long + &recorded("real-ts240-se"));
     assert_eq!((found.broken, found.findings.len()), (vec![1], 0));
+}
+
+#[test]
+fn a_long_list_in_one_line_is_read_element_by_element() {
+    let text = "x".repeat(1 << 20);
+    let logged = json!({ "level": "info", "data": text });
+    let logged = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": logged });
+    let mut log = messages("real-ts240-se");
+    let count = log.len() + 20;
+    log.extend(std::iter::repeat_n((false, logged), 20));
+    let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+    log[welcome - 1].1["result"]["capabilities"]["logging"] = json!({});
+    let found = trace(list(&log));
+    assert_eq!((found.places(), found.broken), (Vec::new(), Vec::new()));
+    let counts = ["requests", "results", "errors", "notifications"].map(|kind| found.summary[kind].as_u64());
+    assert_eq!(counts.into_iter().flatten().sum::<u64>(), count as u64);
 }
 
 #[test]

@@ -1,0 +1,226 @@
+//! A log that is one JSON list, of messages or of envelopes, whatever its line breaks.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use serde::de::{Deserializer as _, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::record::LogReader;
+use super::spread::Brackets;
+use super::{Messages, json_lines};
+use crate::trace::lines::{LONGEST, Lines};
+
+/// Whether the list with which a log begins has the log in it. In one line, with other lines behind it, it is a batch, and so
+/// it is where one side has sent all that is in it.
+pub(super) fn is_log(lines: &mut Lines<impl Read>, reader: &impl LogReader) -> io::Result<bool> {
+    let mut scan = Scan::default();
+    let end = loop {
+        match scan.follow(lines.ahead()) {
+            Scanned::Closed(end) if scan.feeds == 0 => break end,
+            Scanned::Closed(_) => return Ok(true),
+            Scanned::Open if scan.feeds > 0 || lines.ahead().len() > LONGEST => return Ok(true),
+            Scanned::Open if lines.read_on()? => {}
+            Scanned::Open => return Ok(true),
+            Scanned::Foreign => return Ok(true),
+        }
+    };
+    loop {
+        let behind = lines.ahead().get(end..).unwrap_or_default();
+        if !behind.trim_ascii().is_empty() || behind.len() > LONGEST {
+            return Ok(false);
+        }
+        if !lines.read_on()? {
+            break;
+        }
+    }
+    Ok(reader.goes_both_ways(lines.ahead().get(..end).unwrap_or_default()))
+}
+
+/// Reads the elements of a list one by one. What is behind it, or is not an element, is left.
+pub(super) fn read(
+    lines: &mut Lines<impl Read>,
+    messages: &mut Messages<'_, impl LogReader>,
+) -> io::Result<()> {
+    lines.pass(1);
+    loop {
+        let is_gap = |byte: &&u8| byte.is_ascii_whitespace() || **byte == b',';
+        lines.pass(lines.ahead().iter().take_while(is_gap).count());
+        match lines.ahead().first().copied() {
+            Some(b'{' | b'[') => {}
+            Some(b']') => return Ok(lines.pass(1)),
+            Some(_) => return Ok(()),
+            None if lines.read_on()? => continue,
+            None => return Ok(()),
+        }
+        let Some(end) = element(lines)? else { return Ok(()) };
+        let (number, element) = (lines.number(), lines.ahead().get(..end).unwrap_or_default());
+        match memchr::memchr(b'\n', element) {
+            None => messages.take(number, element, true),
+            // Brackets of several elements have matched: the lines are read one by one.
+            Some(_) if messages.try_take(number, element).is_err() => return Ok(()),
+            Some(_) => {}
+        }
+        lines.pass(end);
+    }
+}
+
+/// Where the element ends that is ahead; nothing if it does not.
+fn element(lines: &mut Lines<impl Read>) -> io::Result<Option<usize>> {
+    let mut scan = Scan::default();
+    loop {
+        match scan.follow(lines.ahead()) {
+            Scanned::Closed(end) => return Ok(Some(end)),
+            Scanned::Open if lines.ahead().len() <= LONGEST && lines.read_on()? => {}
+            Scanned::Open | Scanned::Foreign => return Ok(None),
+        }
+    }
+}
+
+/// How far a value was followed.
+#[derive(Default)]
+struct Scan {
+    at: usize,
+    brackets: Brackets,
+    /// How many lines of it have ended.
+    feeds: usize,
+}
+
+enum Scanned {
+    /// It ends here.
+    Closed(usize),
+    Open,
+    /// A line ends within a text: it is not JSON.
+    Foreign,
+}
+
+impl Scan {
+    /// Follows a value as far as it was read.
+    fn follow(&mut self, ahead: &[u8]) -> Scanned {
+        loop {
+            let rest = ahead.get(self.at..).unwrap_or_default();
+            let feed = memchr::memchr(b'\n', rest);
+            let line = rest.get(..feed.unwrap_or(rest.len())).unwrap_or_default();
+            if let Some(end) = self.brackets.follow(line) {
+                return Scanned::Closed(self.at + end);
+            }
+            if feed.is_some() && self.brackets.in_text {
+                return Scanned::Foreign;
+            }
+            self.at += line.len();
+            if feed.is_none() {
+                return Scanned::Open;
+            }
+            (self.at, self.feeds) = (self.at + 1, self.feeds + 1);
+        }
+    }
+}
+
+/// Visits the elements of a list that is in memory.
+///
+/// # Errors
+/// If the text is not a list.
+pub(crate) fn for_each_element<'a>(
+    list: &'a [u8],
+    visit: impl FnMut(&'a RawValue),
+) -> Result<(), serde_json::Error> {
+    let mut json = serde_json::Deserializer::from_slice(list);
+    json.deserialize_seq(Elements(visit))?;
+    json.end()
+}
+
+struct Elements<F>(F);
+
+impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Elements<F> {
+    type Value = ();
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut all: A) -> Result<(), A::Error> {
+        while let Some(element) = all.next_element::<&RawValue>()? {
+            self.0(element);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a list has envelopes in it, as its first element shows.
+pub(super) fn has_envelopes(list: &[u8]) -> bool {
+    let inside = list.get(1..).unwrap_or_default();
+    let mut elements = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>();
+    elements.next().and_then(Result::ok).is_some_and(|first| json_lines::is_envelope(first.get()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::read;
+    use super::super::record::tests::Notes;
+
+    const ASK: &str = r#"{"jsonrpc":"2.0","id":1,"method":"a\"]"}"#;
+    const ANSWER: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"x":["}"]}}"#;
+
+    fn notes(log: &str) -> Notes {
+        let mut notes = Notes::default();
+        read(log.as_bytes(), &mut notes).unwrap();
+        notes
+    }
+
+    fn lines(log: &str) -> Vec<u64> {
+        let notes = notes(log);
+        assert_eq!(notes.broken, [], "{log}");
+        assert!(notes.messages.iter().all(|(.., message)| message.starts_with('{')), "{notes:?}");
+        notes.messages.iter().map(|(line, ..)| *line).collect()
+    }
+
+    #[test]
+    fn a_list_is_read_whatever_its_line_breaks() {
+        let spread = ANSWER.replace(",\"", ",\n\"");
+        for (log, expected) in [
+            (format!("[{ASK},{ANSWER}]"), [1, 1]),
+            (format!("\u{feff}\n[{ASK} , {ANSWER}]\n\n"), [2, 2]),
+            (format!("[{ASK},\n{ANSWER}]"), [1, 2]),
+            (format!("[{ASK}\n,{ANSWER}\n]\n"), [1, 2]),
+            (format!("[\n\n{ASK}, {ANSWER}\n]"), [3, 3]),
+            (format!("[\r\n{spread}\r\n,\r\n{ASK}]"), [2, 6]),
+            // It is cut off.
+            (format!("[{ASK},{ANSWER}"), [1, 1]),
+            (format!("[{ASK},\n{ANSWER},\n"), [1, 2]),
+        ] {
+            assert_eq!(lines(&log), expected, "{log}");
+        }
+    }
+
+    #[test]
+    fn envelopes_are_not_a_batch() {
+        let envelope = |direction: &str, message| format!("{{\"dir\":\"{direction}\",\"msg\":{message}}}");
+        let list = format!("[{},{}]\n", envelope("c2s", ASK), envelope("s2c", ANSWER));
+        assert_eq!(lines(&list), [1, 1]);
+        assert_eq!(lines(&format!("{list}{list}")), [1, 1, 2, 2]);
+        assert_eq!(lines(&format!("[{}]", envelope("c2s", ASK))), [1]);
+    }
+
+    #[test]
+    fn a_batch_is_one_in_a_log_of_lines() {
+        let batch = format!("[{ASK},{ANSWER}]");
+        for log in [format!("{batch}\n{ASK}\n"), format!("[{ASK}]"), format!("{batch}\n\n{batch}")] {
+            let found = notes(&log);
+            assert!(found.messages[0].2.starts_with('['), "{found:?}");
+        }
+    }
+
+    #[test]
+    fn an_element_that_never_ends_hides_no_message() {
+        let log = format!("[{ASK},\n{{\"jsonrpc\":\"2.0\",\"id\n{ANSWER},\n{ASK}]");
+        let found = notes(&log);
+        let lines: Vec<u64> = found.messages.iter().map(|(line, ..)| *line).collect();
+        assert_eq!((lines, found.broken.len()), (vec![1, 3], 2), "{found:?}");
+        let log = format!("[{ASK},\n{{\"jsonrpc\":\n{ANSWER},\n{ASK},\n]\n");
+        let found = notes(&log);
+        assert_eq!((found.messages.len(), found.broken.len()), (3, 1), "{found:?}");
+        let found = notes(&format!("[{ASK},{ANSWER},{{\"jso"));
+        assert!(found.broken[0].1.starts_with("the last line is cut off"), "{found:?}");
+        assert_eq!(found.messages.len(), 2);
+    }
+}
