@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use super::direction::{Directions, FoundSender};
 use super::finding::Finding;
 use super::formats;
-use super::formats::record::{Broken, LogReader, Record, Sender};
+use super::formats::record::{Broken, LogReader, Place, Record, Sender};
 use super::lanes::{Lanes, observers};
 use super::session::Said;
 use super::summary::Summary;
@@ -84,6 +84,18 @@ impl<S: Sink> LogReader for Log<'_, S> {
         if self.broken <= BROKEN_LISTED {
             self.sink.broken(&broken);
         }
+    }
+
+    fn not_sent(&mut self, place: Place, status: i64) {
+        let entry = place.entry.map(|entry| format!(" (entry {entry})")).unwrap_or_default();
+        let why = match status {
+            0 => "which had no answer of HTTP".to_owned(),
+            status => format!("which HTTP refused with the status {status}"),
+        };
+        self.lanes.not_observed(format!(
+            "the message in line {}{entry}, {why}: it is taken as one that did not reach the session",
+            place.line
+        ));
     }
 
     fn goes_both_ways(&self, list: &[u8]) -> bool {

@@ -37,6 +37,9 @@ struct Request {
 
 #[derive(Deserialize)]
 struct Response {
+    /// 0 where the browser got no answer.
+    #[serde(default)]
+    status: Option<i64>,
     #[serde(default)]
     headers: Vec<Header>,
     #[serde(default)]
@@ -58,6 +61,15 @@ struct Body {
     mime_type: String,
     text: Option<String>,
     encoding: Option<String>,
+}
+
+impl Response {
+    /// The status with which HTTP refused the request, without a word of JSON-RPC: the session never got it.
+    fn refused(&self) -> Option<i64> {
+        let status = self.status.filter(|status| *status == 0 || *status >= 400)?;
+        let says_why = self.content.bytes().is_ok_and(|body| body.is_some_and(|body| is_json_rpc(&body)));
+        (!says_why).then_some(status)
+    }
 }
 
 impl Body {
@@ -205,6 +217,10 @@ impl<R: LogReader> Entries<'_, R> {
         // The answer to the first request names the session.
         let session = named(&request.headers).or_else(|| named(&response.headers));
         let mut is_reply = false;
+        let sends = |body: &Body| body.bytes().is_ok_and(|body| body.is_some_and(|body| is_json_rpc(&body)));
+        if let Some(status) = response.refused().filter(|_| request.body.as_ref().is_some_and(sends)) {
+            return self.reader.not_sent(place, status);
+        }
         match request.body.as_ref().map(Body::bytes) {
             Some(Ok(Some(body))) if is_json_rpc(&body) => {
                 is_reply = memchr::memmem::find(&body, b"\"method\"").is_none();
@@ -361,6 +377,19 @@ mod tests {
         assert_eq!(notes.messages, expected.map(|(line, sender, text)| (line, sender, text.to_owned())));
         assert!(notes.sessions.iter().all(|session| session.as_deref() == Some("s1")));
         assert_eq!(notes.broken, [(3, "the last event of the stream is cut off".to_owned())]);
+    }
+
+    #[test]
+    fn a_request_that_http_refused_did_not_reach_the_session() {
+        for (status, is_sent) in [(200, true), (202, true), (0, false), (401, false), (503, false)] {
+            let archive = ARCHIVE.replace("\"status\": 202", &format!("\"status\": {status}"));
+            let found = notes(&archive);
+            assert_eq!(found.messages.iter().any(|(line, ..)| *line == 11), is_sent, "{status}");
+            assert_eq!(found.not_sent.contains(&(11, status)), !is_sent, "{status}");
+        }
+        // An error of JSON-RPC is an answer.
+        let archive = ARCHIVE.replace("\"status\": 200", "\"status\": 400");
+        assert_eq!(notes(&archive).messages.len(), 4);
     }
 
     #[test]

@@ -59,6 +59,8 @@ pub(crate) struct Broken {
 pub(crate) trait LogReader {
     fn message(&mut self, record: Record<'_>);
     fn broken(&mut self, broken: Broken);
+    /// The client's message was refused by HTTP, with this status, and did not reach the session.
+    fn not_sent(&mut self, place: Place, status: i64);
     /// Whether the messages of a list are of both sides.
     fn goes_both_ways(&self, list: &[u8]) -> bool;
 }
@@ -73,6 +75,7 @@ pub(crate) mod tests {
         pub(crate) messages: Vec<(u64, Sender, String)>,
         pub(crate) sessions: Vec<Option<String>>,
         pub(crate) broken: Vec<(u64, String)>,
+        pub(crate) not_sent: Vec<(u64, i64)>,
     }
 
     impl LogReader for Notes {
@@ -84,6 +87,10 @@ pub(crate) mod tests {
 
         fn broken(&mut self, broken: Broken) {
             self.broken.push((broken.place.line, broken.problem));
+        }
+
+        fn not_sent(&mut self, place: Place, status: i64) {
+            self.not_sent.push((place.line, status));
         }
 
         fn goes_both_ways(&self, list: &[u8]) -> bool {

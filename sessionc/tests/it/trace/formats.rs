@@ -148,6 +148,30 @@ fn a_finding_in_an_archive_names_its_entry() {
 }
 
 #[test]
+fn a_request_that_http_refused_may_be_sent_again() {
+    let log = messages("real-ts240-se");
+    let whole: Value = serde_json::from_str(&archive(&log)).unwrap();
+    let call = line_of(&log, is("tools/list"));
+    let asks = |entry: &Value| entry["request"]["postData"]["text"] == log[call - 1].1.to_string();
+    for status in [0, 401, 403, 503] {
+        let mut refusing = whole.clone();
+        let entries = refusing["log"]["entries"].as_array_mut().unwrap();
+        // The second has a body that is not of JSON-RPC.
+        for (place, text) in
+            [(entries.iter().position(asks).unwrap(), ""), (0, "{\"error\":\"invalid_token\"}")]
+        {
+            let mut refused = entries[place].clone();
+            refused["response"] = json!({ "status": status, "content": { "text": text } });
+            refused["request"]["headers"] = json!([]);
+            entries.insert(place, refused);
+        }
+        let found = trace(refusing.to_string());
+        assert_eq!((found.places(), &found.summary["sessions"]), (Vec::new(), &json!(1)), "{found:?}");
+        assert_eq!(found.unobserved().len(), 2, "{found:?}");
+    }
+}
+
+#[test]
 fn lines_that_cannot_be_read_are_named_and_the_rest_is_judged() {
     let mut lines: Vec<String> = recorded("real-ts240-se").lines().map(str::to_owned).collect();
     lines.insert(1, "{\"t\": 1, \"dir\": \"c2s\", \"msg\": {".to_owned());
