@@ -25,6 +25,7 @@ mod report;
 mod repository;
 mod sarif;
 mod trace;
+mod unknown_revision;
 
 use std::env;
 use std::process::ExitCode;

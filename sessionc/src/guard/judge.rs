@@ -11,6 +11,7 @@ use super::record::NotReceived;
 use crate::eras::{Era, Eras, awaits};
 use crate::files::Failure;
 use crate::protocol::Chosen;
+use crate::unknown_revision;
 
 /// What is done with messages that the protocol does not permit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -294,9 +295,21 @@ fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: 
                 .filter(|it| !it.is_empty()),
             id: observed.id.clone(),
             rule: violation.and_then(|violation| violation.rule()).map(str::to_owned),
-            text: report.to_string(),
+            text: text(report),
         });
     }
+}
+
+/// What a report says, to a user of the command.
+fn text(report: &Report) -> String {
+    match report {
+        Report::NegotiationFailed { error } => unknown_revision::of_error(error),
+        _ => None,
+    }
+    .map_or_else(
+        || report.to_string(),
+        |(revision, known)| format!("the revision {revision} is not known: {known}"),
+    )
 }
 
 /// What is left of a text without the messages that are refused.

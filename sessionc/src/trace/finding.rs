@@ -1,7 +1,7 @@
 //! What is found in a log.
 
 use mcp_protocol_machine::protocol::Strictness;
-use mcp_runtime::protocol::{RequestId, Side};
+use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
 
 use super::formats::record::Place;
@@ -102,7 +102,7 @@ pub(crate) fn side(side: Side) -> &'static str {
 
 impl Finding {
     /// What the checker says of a message.
-    pub(crate) fn of_violation(place: Place, violation: &Violation) -> Finding {
+    pub(crate) fn of_violation(place: Place, violation: &Violation, protocol: &Protocol) -> Finding {
         let code = code(&violation.kind);
         let is_of_state = matches!(code, Code::Order | Code::Discouraged);
         let expected = violation.expected.iter().chain(&violation.awaited).map(ToString::to_string);
@@ -124,7 +124,7 @@ impl Finding {
             expected,
             got: got(violation),
             message: sentence(violation),
-            hint: hint(violation),
+            hint: hint(violation, protocol),
         }
     }
 }
@@ -202,7 +202,12 @@ fn code(kind: &ViolationKind) -> Code {
 }
 
 /// What to do instead.
-fn hint(violation: &Violation) -> String {
+fn hint(violation: &Violation, protocol: &Protocol) -> String {
+    let message = violation.got.message.and_then(|index| protocol.message(index));
+    let cancels = message.and_then(|table| table.cancels.as_ref());
+    if let (ViolationKind::RequestUnnamed, Some(cancels)) = (&violation.kind, cancels) {
+        return format!("put the id of the running request at `{}`", cancels.id.join("."));
+    }
     match &violation.kind {
         ViolationKind::NotPermitted | ViolationKind::Suspended | ViolationKind::Discouraged
             if !violation.permitted_in.is_empty() && violation.kind != ViolationKind::Discouraged =>

@@ -16,6 +16,7 @@ use super::requests::{Requests, Step, is_short};
 use super::summary::Summary;
 use crate::eras::{Era, Eras};
 use crate::guard::record::NotReceived;
+use crate::unknown_revision;
 
 /// What JSON-RPC itself demands.
 const JSON_RPC: &str = "JSON-RPC 2.0";
@@ -267,7 +268,8 @@ impl JudgedSession {
         let step = serde_json::json!({ "jsonrpc": "2.0", "method": table.method }).to_string();
         let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
         if let [Observed { step: Some(_), .. }] = observed.as_slice() {
-            let finding = self.causes.assume(Finding::of_violation(place, violation));
+            let protocol = self.eras.handshake().protocol();
+            let finding = self.causes.assume(Finding::of_violation(place, violation, protocol));
             self.emit(finding, found);
         }
     }
@@ -388,7 +390,8 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
-                    let finding = Finding::of_violation(place, violation);
+                    let protocol = self.eras.observer(era).protocol();
+                    let finding = Finding::of_violation(place, violation, protocol);
                     let finding = self.causes.distinct(finding, Some(violation));
                     self.emit(finding, found);
                 }
@@ -428,8 +431,10 @@ impl JudgedSession {
                     self.report(Some(finding), found);
                 }
                 Report::NegotiationFailed { error } => {
+                    let (revision, known) = unknown_revision::of_error(error)
+                        .unwrap_or_else(|| (String::new(), error.to_string()));
                     self.summary.not_observed(format!(
-                        "the rules of the revision, which is not known: judged by {} ({error})",
+                        "the rules of the revision {revision}, which is not known: judged by {} ({known})",
                         self.revision(),
                     ));
                 }

@@ -133,6 +133,16 @@ fn progress_that_decreases_or_goes_on_after_the_reply_is_found() {
 }
 
 #[test]
+fn a_cancel_that_names_no_request_is_told_where_to_name_it() {
+    let mut log: Vec<_> = messages("cancel-py130").into_iter().take(4).collect();
+    let cancel = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": {} });
+    log.insert(4, (true, cancel));
+    let found = trace(written(&log));
+    let finding = found.findings.iter().find(|finding| finding["line"] == 5).unwrap();
+    assert_eq!(finding["hint"], "put the id of the running request at `requestId`");
+}
+
+#[test]
 fn what_is_the_same_again_is_counted() {
     let mut log = messages("real-ts240-se");
     let wrong = (true, json!({ "jsonrpc": "2.0", "method": "notifications/nope" }));
