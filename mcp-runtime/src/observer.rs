@@ -411,6 +411,8 @@ impl Observer {
             let unknown = version::note(&mut self.rules, field, message, payload, true);
             observed.reports.extend(unknown.map(|error| Report::NegotiationFailed { error }));
         }
+        let other = version::other_in_request(&self.rules, message, payload);
+        observed.reports.extend(other.map(|error| Report::NegotiationFailed { error }));
         // The revision that governs now says which capabilities there are.
         announcements::note_capabilities(&mut self.rules, message, payload);
     }

@@ -115,8 +115,8 @@ impl Observer {
     /// Whether a result is one with which a request of this method is answered: it has the shape of the reply that its
     /// content chooses. Shapes count only with [`judge_payloads`](crate::Options::judge_payloads).
     pub fn answers(&self, method: &str, result: &str) -> bool {
-        let all = (0..).map(MessageIndex).zip(self.rules.protocol().messages.iter());
-        let mut requests = all.filter(|(_, table)| table.kind == Kind::Request && table.method == method);
+        let all = self.rules.protocol().by_method(method);
+        let mut requests = all.filter(|(_, table)| table.kind == Kind::Request);
         requests.any(|(request, _)| {
             let Some(reply) = self.rules.reply_of(request, result) else { return false };
             let payload = self.rules.message(reply).map(|table| table.payload);

@@ -9,7 +9,6 @@ use serde_json::{Map, Value, json};
 use super::names::Names;
 use super::{NAMES, Rules};
 use crate::error::{AnnouncedVersion, Error, MismatchError};
-use crate::jsonrpc::path::find;
 use crate::jsonrpc::{Envelope, RawPayload, RpcError, parse};
 
 /// Notes which version is asked for, and looks at the one that the peer announces.
@@ -74,7 +73,11 @@ pub(crate) fn look_at(rules: &Rules, offered: AnnouncedVersion, requested: Optio
 
 /// The error for a request of the peer that says a version which this side does not speak, where each request says its
 /// own. What says none has nothing to judge: whether it may, the type of its params says.
-pub(crate) fn other_in_request(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Option<Error> {
+pub(crate) fn other_in_request(
+    rules: &Rules,
+    message: MessageIndex,
+    params: Option<impl RawPayload>,
+) -> Option<Error> {
     let offered = of_request(rules, message, params)?;
     let accepted = rules.options.accepted_versions(&rules.protocol)?;
     // The latest one is listed last, and a client should read it first.
@@ -83,11 +86,15 @@ pub(crate) fn other_in_request(rules: &Rules, message: MessageIndex, params: Opt
 }
 
 /// The version that a request says, if it says one, and this side does not speak it.
-fn of_request(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Option<AnnouncedVersion> {
+fn of_request(
+    rules: &Rules,
+    message: MessageIndex,
+    params: Option<impl RawPayload>,
+) -> Option<AnnouncedVersion> {
     let place = rules.protocol.version_of_each_request()?;
     rules.message(message).filter(|table| table.kind == Kind::Request)?;
-    let said = find(params?, &place.path);
-    let version = AnnouncedVersion::read(Some(said?), rules.protocol.numeric_version);
+    let said = params?.find(&place.path)?;
+    let version = AnnouncedVersion::read(Some(said.written()), rules.protocol.numeric_version);
     let is_spoken = rules.options.speaks_by_request(&rules.protocol, version.as_deref());
     (!is_spoken).then_some(version)
 }

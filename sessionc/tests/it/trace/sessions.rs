@@ -89,6 +89,32 @@ fn a_log_of_one_side_says_what_was_not_observed() {
 }
 
 #[test]
+fn a_revision_that_is_not_known_limits_the_verdict() {
+    let mut log = messages("real-ts240-se");
+    let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+    log[welcome - 1].1["result"]["protocolVersion"] = json!("2027-01-01");
+    let said = |log: &[Message]| {
+        let found = trace(written(log));
+        assert_eq!(found.places(), [], "{found:?}");
+        found.unobserved().join("\n")
+    };
+    assert_eq!(
+        said(&log),
+        "the rules of the revision `2027-01-01`, which is not known: judged by Mcp 2025-11-25 (known are `2024-11-05`, \
+         `2025-03-26`, `2025-06-18`, `2025-11-25`; for another one name its `.session` file)"
+    );
+    // So it does where each request says its own.
+    let mut log = messages("2026-07-28/rounds-ts240");
+    let list = line_of(&log, is("tools/list"));
+    log[list - 1].1["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2030-01-01");
+    assert_eq!(
+        said(&log),
+        "the rules of the revision `2030-01-01`, which is not known: judged by Mcp 2026-07-28 (known are `2026-07-28`; \
+         for another one name its `.session` file)"
+    );
+}
+
+#[test]
 fn one_id_may_serve_all_requests_where_the_revision_has_no_sessions() {
     let all = messages("2026-07-28/rounds-ts240");
     let place = line_of(&all, is("tools/list")) - 1;
