@@ -205,7 +205,7 @@ impl Directions {
             let id = serde_json::from_str::<RequestId>(head.id?).ok()?;
             self.running.get(&id)?;
         }
-        self.sender(Sender::Unsaid, message).map(Told::side)
+        self.sender(Sender::Unsaid, message).map(FoundSender::side)
     }
 
     fn of_method(&self, method: &str, id: Option<&RequestId>, params: Option<&str>) -> Side {
@@ -408,7 +408,8 @@ mod tests {
             all[2..].to_vec()
         };
         let (roots, content) = (r#"{"id":2,"result":{"roots":[]}}"#, r#"{"id":2,"result":{"content":[]}}"#);
-        let (client, server) = (Some(FoundSender::Certain(Side::Client)), Some(FoundSender::Certain(Side::Server)));
+        let (client, server) =
+            (Some(FoundSender::Certain(Side::Client)), Some(FoundSender::Certain(Side::Server)));
         assert_eq!(told(&[roots, content]), [client, server]);
         assert_eq!(told(&[content, roots]), [server, client]);
         // Where nothing tells them apart, the one that was asked last is answered first.

@@ -122,7 +122,13 @@ pub(super) fn read(
     }
     if line.starts_with(b"[") {
         serde_json::from_slice::<&RawValue>(line).map_err(|error| problem(&error))?;
-        reader.message(Record { place, sender: Sender::Unsaid, session: None, told: Told::Sent, message: line.into() });
+        reader.message(Record {
+            place,
+            sender: Sender::Unsaid,
+            session: None,
+            told: Told::Sent,
+            message: line.into(),
+        });
         return Ok(());
     }
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
@@ -139,7 +145,13 @@ fn read_object(
     if line.starts_with('[') {
         return Err("the list has a list and envelopes".to_owned());
     }
-    let plain = Record { place, sender: Sender::Unsaid, session: None, told: Told::Sent, message: line.as_bytes().into() };
+    let plain = Record {
+        place,
+        sender: Sender::Unsaid,
+        session: None,
+        told: Told::Sent,
+        message: line.as_bytes().into(),
+    };
     let value = json.read(line);
     let parts = match value.and_then(EnvelopeParts::of_value) {
         Some(parts) => parts,
