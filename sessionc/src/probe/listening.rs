@@ -25,6 +25,8 @@ pub(crate) struct Listening {
     /// The HTTP answer to the offence is complete.
     is_complete: bool,
     reaction: Option<Reaction>,
+    /// The reaction, if nothing else turns out to be it: an error that may as well be about something before.
+    doubtful: Option<Reaction>,
     afterwards: Option<Afterwards>,
 }
 
@@ -48,6 +50,7 @@ impl Listening {
             nothing_to_ask: false,
             is_complete: false,
             reaction: None,
+            doubtful: None,
             afterwards: None,
         }
     }
@@ -101,6 +104,14 @@ impl Listening {
             Heard::Rejected(number, rejection) => self.rejected(*number, rejection),
             Heard::Ended(ending) => self.ended(ending),
             Heard::Echo | Heard::Nothing => {}
+        }
+    }
+
+    /// Takes an error without an id that may be about a notification before the offence.
+    pub(crate) fn hear_complaint(&mut self, message: &Value) {
+        if self.is_nameless {
+            let code = message.get("error").and_then(|error| error.get("code")?.as_i64());
+            self.doubtful.get_or_insert(Reaction::Refused { code, status: None });
         }
     }
 
@@ -174,7 +185,7 @@ impl Listening {
             true => Afterwards::Fails("no answer".to_owned()),
             false => Afterwards::NotAsked,
         });
-        (self.reaction.unwrap_or(Reaction::Silent), afterwards)
+        (self.reaction.or(self.doubtful).unwrap_or(Reaction::Silent), afterwards)
     }
 }
 
@@ -234,6 +245,25 @@ mod tests {
         assert!(heard.reaction.is_none());
         heard.message(&json!({ "id": 7, "result": {} }));
         assert_eq!(heard.reaction, Some(Reaction::Answered));
+    }
+
+    #[test]
+    fn a_complaint_that_may_be_about_something_else_is_the_reaction_if_nothing_else_is() {
+        let complaint = json!({ "id": null, "error": { "code": -32601, "message": "no" } });
+        let mut heard = listening(false);
+        heard.hear_complaint(&complaint);
+        heard.ask(question());
+        heard.message(&json!({ "id": 8, "result": {} }));
+        assert!(!heard.is_over(), "the answer may still come");
+        heard.message(&json!({ "id": 7, "result": {} }));
+        assert_eq!(heard.results(), (Reaction::Answered, Afterwards::Works));
+        let mut heard = listening(false);
+        heard.hear_complaint(&complaint);
+        let refused = Reaction::Refused { code: Some(-32601), status: None };
+        assert_eq!(heard.results().0, refused);
+        let mut heard = Listening::new(Asked { number: 1, id: Some(json!(7)) }, true, false, false);
+        heard.hear_complaint(&complaint);
+        assert_eq!(heard.results().0, Reaction::Silent, "the offence has an id");
     }
 
     #[test]

@@ -184,7 +184,9 @@ impl Setup {
                 heard => {
                     for heard in heard {
                         match heard {
-                            Heard::Message(message, _) if session.explains(message) => {}
+                            Heard::Message(message, _) if session.explains(message) => {
+                                listening.hear_complaint(message);
+                            }
                             heard => listening.hear(heard),
                         }
                     }
