@@ -55,6 +55,8 @@ pub(crate) fn run(
         let upstream = Upstream::new(&addresses.to, own)?;
         let sessions = Sessions::new(chosen, policy, payloads, outputs.clone());
         let guarded = Arc::new(Guarded::new(sessions, upstream, limit));
+        // A program that reads that it listens may stop it.
+        let stopped = asked_to_stop();
         outputs.event(&format!("listens on http://{own}, in front of {}", addresses.to));
         let router = Router::new().fallback(exchange::handle).with_state(guarded);
         // Without it a small answer would wait for the acknowledgement of the one before.
@@ -62,28 +64,34 @@ pub(crate) fn run(
         let server = axum::serve(listener, router);
         tokio::select! {
             served = async { server.await } => served.map_err(refused),
-            () = asked_to_stop() => Ok(()),
+            () = stopped => Ok(()),
         }
     })
 }
 
 /// Waits for the signal with which a user or a supervisor stops a program. Streams that are open are cut, as they would be
 /// if the server stopped.
-async fn asked_to_stop() {
-    tokio::select! {
-        _ = tokio::signal::ctrl_c() => {}
-        () = terminated() => {}
+fn asked_to_stop() -> impl Future<Output = ()> {
+    let terminated = terminated();
+    async {
+        tokio::select! {
+            _ = tokio::signal::ctrl_c() => {}
+            () = terminated => {}
+        }
     }
 }
 
-/// Waits for the signal TERM.
+/// Waits for the signal TERM. It is heard from the call on.
 #[cfg(unix)]
-async fn terminated() {
+fn terminated() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
 
-    match signal(SignalKind::terminate()) {
-        Ok(mut signal) => drop(signal.recv().await),
-        Err(_) => std::future::pending().await,
+    let signal = signal(SignalKind::terminate());
+    async {
+        match signal {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        }
     }
 }
 
