@@ -250,7 +250,7 @@ mod tests {
                 random ^= random >> 7;
                 random ^= random << 17;
                 let number = i64::try_from(random % 40).unwrap();
-                if random % 7 == 0 {
+                if random.is_multiple_of(7) {
                     intervals.remove(number);
                     plain.remove(&number);
                 } else {
