@@ -24,10 +24,10 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
     for shape in &declarations.shapes {
         for parts in unions(&shape.form) {
             for (place, later) in parts.iter().enumerate() {
-                let (form, earlier) =
-                    (later.form.table(), parts.iter().take(place).rev().take(MOST_COMPARED));
+                let form = later.form.table();
+                let earlier = parts.get(place.saturating_sub(MOST_COMPARED)..place).unwrap_or_default();
                 // The first one: others that hide it may be hidden themselves.
-                let hiding = earlier.filter(|earlier| hides(&tables, &earlier.form.table(), &form)).last();
+                let hiding = earlier.iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
                 // A field that records take from another one is in all of them.
                 if let Some(earlier) = hiding.filter(|_| seen.insert(later.span)) {
                     found.push(match later.form {
