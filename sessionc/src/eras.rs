@@ -160,6 +160,33 @@ impl Eras {
     }
 }
 
+impl Eras {
+    /// Messages have passed that could not be read.
+    pub(crate) fn missed_messages(&mut self) {
+        self.all_mut().for_each(Observer::missed_messages);
+    }
+
+    /// After messages that could not be read, the session with a handshake goes on in a state that permits this one, of
+    /// those the one that waits for the least. Returns the state, and what is observed there.
+    pub(crate) fn find_again(
+        &mut self,
+        sender: Side,
+        message: MessageText<'_>,
+    ) -> Option<(String, Vec<Observed>)> {
+        let tried = self.handshake.state_names().into_iter().filter_map(|state| {
+            let mut observer = self.handshake.clone();
+            observer.begin_in(&state).ok()?;
+            let owed = observer.owes().len();
+            let observed = observer.observe(sender, message);
+            let is_permitted = observed.iter().all(|one| one.step.is_some() && one.is_clean());
+            is_permitted.then_some((owed, state, observer, observed))
+        });
+        let (_, state, observer, observed) = tried.min_by_key(|(owed, ..)| *owed)?;
+        (self.handshake, self.has_begun) = (observer, true);
+        Some((state, observed))
+    }
+}
+
 /// Whether a request of the other side waits for a reply with this id.
 pub(crate) fn awaits(observer: &Observer, replier: Side, id: &RequestId) -> bool {
     observer.unanswered().iter().any(|request| request.sender == replier.other() && request.id == *id)

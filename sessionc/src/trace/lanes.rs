@@ -28,6 +28,8 @@ pub(crate) struct Lanes {
     is_told: bool,
     /// The one that has heard something last is the last.
     lanes: Vec<Lane>,
+    /// The last line that could not be read.
+    missed: Option<u64>,
     summary: Summary,
 }
 
@@ -50,6 +52,8 @@ enum Begun {
 struct Held {
     messages: Vec<(Said, Box<[u8]>)>,
     bytes: usize,
+    /// A line before the last of them could not be read.
+    missed: Option<u64>,
 }
 
 impl Lanes {
@@ -81,6 +85,7 @@ impl Lanes {
             middles,
             is_told: from.is_some(),
             lanes: Vec::new(),
+            missed: None,
             summary: Summary::default(),
         })
     }
@@ -99,6 +104,17 @@ impl Lanes {
             Begun::Unknown(held) => self.hold(held, (said, message), found),
         };
         self.lanes.push(lane);
+    }
+
+    /// A line could not be read. It may have been a message of any session.
+    pub(crate) fn missed(&mut self, line: u64) {
+        self.missed = Some(line);
+        for lane in &mut self.lanes {
+            match &mut lane.begun {
+                Begun::Unknown(held) => held.missed = Some(line),
+                Begun::Session(session) => session.missed(line),
+            }
+        }
     }
 
     /// A message of a session that has begun, or of the one that begins after it.
@@ -125,7 +141,10 @@ impl Lanes {
             let silent = self.lanes.remove(0);
             self.end(silent, found);
         }
-        Lane { name: name.map(Box::from), begun: Begun::Unknown(Held::default()) }
+        Lane {
+            name: name.map(Box::from),
+            begun: Begun::Unknown(Held { missed: self.missed, ..Held::default() }),
+        }
     }
 
     fn session(&self) -> JudgedSession {
@@ -149,18 +168,19 @@ impl Lanes {
                 play(&mut first, before, &mut here);
                 // What comes before the beginning is a mistake, unless the client counts from the start again.
                 if first.has_used(&id) {
-                    let before = self.middle(before, found);
+                    let before = self.middle(before, held.missed, found);
                     return self.go_on(Box::new(before), (said, message), found);
                 }
                 first.take(said, message, &mut here);
             }
             (_, last) => {
+                held.missed.into_iter().for_each(|line| first.missed(line));
                 play(&mut first, last.map_or(&[], |(_, before)| before), &mut here);
                 first.take(said, message, &mut here);
                 let is_settled = first.has_begun() && here.is_empty() && !self.is_told;
                 let is_full = held.messages.len() >= HELD || held.bytes >= BYTES_HELD || self.is_told;
                 if !is_settled && is_full {
-                    return Begun::Session(Box::new(self.middle(&held.messages, found)));
+                    return Begun::Session(Box::new(self.middle(&held.messages, held.missed, found)));
                 }
                 if !is_settled {
                     return Begun::Unknown(held);
@@ -172,9 +192,15 @@ impl Lanes {
     }
 
     /// The session that fits messages best which do not begin one.
-    fn middle(&self, held: &[(Said, Box<[u8]>)], found: &mut Vec<Finding>) -> JudgedSession {
+    fn middle(
+        &self,
+        held: &[(Said, Box<[u8]>)],
+        missed: Option<u64>,
+        found: &mut Vec<Finding>,
+    ) -> JudgedSession {
         let played = |mut session: JudgedSession| {
             let mut here = Vec::new();
+            missed.into_iter().for_each(|line| session.missed(line));
             let owed = session.standing().1;
             let standing = session.standing().0;
             play(&mut session, held, &mut here);
@@ -188,7 +214,9 @@ impl Lanes {
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));
         let (mut here, _, state, mut session) = match (first, best) {
-            (Some(first), Some(best)) if first.0.len() <= best.0.len() || begins(held, &first.0, &best.0) => {
+            (Some(first), Some(best))
+                if first.0.len() <= best.0.len() || missed.is_none() && begins(held, &first.0, &best.0) =>
+            {
                 found.extend(first.0);
                 return first.3;
             }
@@ -207,7 +235,7 @@ impl Lanes {
     fn end(&mut self, lane: Lane, found: &mut Vec<Finding>) {
         let session = match lane.begun {
             Begun::Session(session) => *session,
-            Begun::Unknown(held) => self.middle(&held.messages, found),
+            Begun::Unknown(held) => self.middle(&held.messages, held.missed, found),
         };
         self.summary.add(session.finish(found));
     }

@@ -72,7 +72,7 @@ impl<S: Sink> LogReader for Log<'_, S> {
         }
         let Some(sender) = found.map(FoundSender::side) else {
             let problem = "nothing says who has sent the message".to_owned();
-            return self.broken(Broken { place: record.place, problem });
+            return self.broken(Broken { place: record.place, may_be_message: true, problem });
         };
         let said = Said { place: record.place, sender, told: record.told };
         self.lanes.take(record.session, said, record.message, &mut self.found);
@@ -81,6 +81,9 @@ impl<S: Sink> LogReader for Log<'_, S> {
 
     fn broken(&mut self, broken: Broken) {
         self.broken += 1;
+        if broken.may_be_message {
+            self.lanes.missed(broken.place.line);
+        }
         if self.broken <= BROKEN_LISTED {
             self.sink.broken(&broken);
         }

@@ -4,9 +4,9 @@ use std::collections::VecDeque;
 
 use mcp_protocol_machine::StepKind;
 use mcp_protocol_machine::protocol::{Level, Strictness};
-use mcp_runtime::Report;
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
+use mcp_runtime::{Report, ViolationKind};
 use serde::Deserialize;
 
 use super::causes::{Causes, Missing};
@@ -23,6 +23,9 @@ const JSON_RPC: &str = "JSON-RPC 2.0";
 
 /// How many messages of the client are remembered as they were judged: the log may say later that one did not arrive.
 const RECENT: usize = 64;
+/// How often a session may go on in another state because of a line that cannot be read: where something needs what the line
+/// may have announced, and where it may have been a step.
+const JUMPS: u8 = 2;
 
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
 /// tables of the one that it belongs to.
@@ -32,6 +35,10 @@ pub(crate) struct JudgedSession {
     requests: Requests,
     causes: Causes,
     ids: Ids,
+    /// The last line that could not be read.
+    missed: Option<u64>,
+    /// How often the session may go on in another state, because of that line.
+    jumps: u8,
     /// Whether the client and the server have said something.
     heard: [bool; 2],
     /// Empty between messages; it keeps its room.
@@ -114,6 +121,8 @@ impl JudgedSession {
             requests: Requests::default(),
             causes,
             ids: Ids::default(),
+            missed: None,
+            jumps: 0,
             heard: [false; 2],
             observed: Vec::new(),
             recent: VecDeque::new(),
@@ -158,6 +167,9 @@ impl JudgedSession {
             && self.begins_another(one)
         {
             return Taken::Begins;
+        }
+        if era == Era::Handshake && self.jumps > 0 && self.is_out_of_order(&observed) {
+            self.find_again(place, sender, message, &mut observed);
         }
         let [client, server] = &mut self.heard;
         *(if sender == Side::Client { client } else { server }) = true;
@@ -235,6 +247,44 @@ impl JudgedSession {
             }
         }
         Taken::Judged
+    }
+
+    /// A line could not be read. What it may explain is not held against a side: an id that belongs to nothing, a step that
+    /// is missing, and a state that does not permit what follows.
+    pub(crate) fn missed(&mut self, line: u64) {
+        self.eras.missed_messages();
+        self.causes.wait(None);
+        (self.missed, self.jumps) = (Some(line), JUMPS);
+    }
+
+    /// Whether the state, or what was announced, does not permit a message that does not begin a session.
+    fn is_out_of_order(&self, observed: &[Observed]) -> bool {
+        let begins = |one: &Observed| one.message.is_some_and(|it| self.eras.handshake().begins_session(it));
+        let is_of_state = |one: &Observed| {
+            let kind = one.violation().map(|violation| &violation.kind);
+            matches!(kind, Some(ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }))
+        };
+        observed.iter().any(|one| is_of_state(one) && !begins(one))
+    }
+
+    /// Goes on in a state that permits a message, if there is one.
+    fn find_again(
+        &mut self,
+        place: Place,
+        sender: Side,
+        message: MessageText<'_>,
+        observed: &mut Vec<Observed>,
+    ) {
+        let Some((state, again)) = self.eras.find_again(sender, message) else { return };
+        *observed = again;
+        self.jumps = self.jumps.saturating_sub(1);
+        if let Some(missed) = self.missed {
+            self.summary.not_observed(format!(
+                "what line {missed} does, which cannot be read: judged from the state `{state}` on in line {}, with any \
+                 capability",
+                place.line
+            ));
+        }
     }
 
     /// Whether a message is known to be the step that the session waits for, and no other one of its method.
@@ -520,6 +570,13 @@ impl JudgedSession {
                 let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
                 let table = self.eras.observer(era).protocol().message(request.message);
                 let method = table.map(|table| table.method.to_string()).unwrap_or_default();
+                if self.missed.is_some_and(|missed| missed > place.line) {
+                    self.summary.not_observed(format!(
+                        "the reply to `{method}` in line {}: it may stand in a line that cannot be read",
+                        place.line
+                    ));
+                    continue;
+                }
                 let finding = Finding {
                     place,
                     code: Code::Unanswered,

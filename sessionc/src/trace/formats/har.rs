@@ -100,7 +100,7 @@ pub(super) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
                 0 => format!("the entry is longer than {} MiB, and the rest is not read", LONGEST >> 20),
                 _ => format!("the archive cannot be read from here on: {error}"),
             };
-            reader.broken(Broken { place, problem });
+            reader.broken(Broken { place, may_be_message: true, problem });
             Ok(())
         }
     }
@@ -237,7 +237,7 @@ impl<R: LogReader> Entries<'_, R> {
                     message: (&*body).into(),
                 });
             }
-            Some(Err(problem)) => self.reader.broken(Broken { place, problem }),
+            Some(Err(problem)) => self.reader.broken(Broken { place, may_be_message: true, problem }),
             _ => {}
         }
         let body = match response.content.bytes() {
@@ -245,11 +245,11 @@ impl<R: LogReader> Entries<'_, R> {
             Ok(None) => {
                 if response.content.size > 0 && session.is_some() && !is_reply {
                     let problem = "the archive does not have the body of the answer".to_owned();
-                    self.reader.broken(Broken { place, problem });
+                    self.reader.broken(Broken { place, may_be_message: true, problem });
                 }
                 return;
             }
-            Err(problem) => return self.reader.broken(Broken { place, problem }),
+            Err(problem) => return self.reader.broken(Broken { place, may_be_message: true, problem }),
         };
         if !is_json_rpc(&body) {
             return;
@@ -278,7 +278,7 @@ impl<R: LogReader> Entries<'_, R> {
         }
         if is_cut_off {
             let problem = "the last event of the stream is cut off".to_owned();
-            self.reader.broken(Broken { place, problem });
+            self.reader.broken(Broken { place, may_be_message: true, problem });
         }
     }
 }

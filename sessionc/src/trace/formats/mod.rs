@@ -54,7 +54,8 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         let Some(text) = text else {
             messages.take_lines(spread.take());
             let problem = format!("the line is longer than {} MiB", super::lines::LONGEST >> 20);
-            messages.reader.broken(Broken { place: Place { line: number, entry: None }, problem });
+            let place = Place { line: number, entry: None };
+            messages.reader.broken(Broken { place, may_be_message: true, problem });
             continue;
         };
         let text = text.strip_prefix(BOM).unwrap_or(text);
@@ -91,7 +92,10 @@ impl<R: LogReader> Messages<'_, R> {
     fn take(&mut self, number: u64, text: &[u8], is_whole: bool) {
         if let Err(problem) = self.try_take(number, text) {
             let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
-            self.reader.broken(Broken { place: Place { line: number, entry: None }, problem });
+            // What a program writes for people has no brackets.
+            let may_be_message = memchr::memchr(b'{', text).is_some();
+            let place = Place { line: number, entry: None };
+            self.reader.broken(Broken { place, may_be_message, problem });
         }
     }
 

@@ -52,6 +52,8 @@ pub(crate) struct Record<'a> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Broken {
     pub(crate) place: Place,
+    /// It may have been a message.
+    pub(crate) may_be_message: bool,
     pub(crate) problem: String,
 }
 
@@ -107,7 +109,7 @@ pub(crate) mod tests {
         for (line, text) in (1..).zip(log.lines()) {
             let place = Place { line, entry: None };
             if let Err(problem) = read(place, text.as_bytes(), &mut notes) {
-                notes.broken(Broken { place, problem });
+                notes.broken(Broken { place, may_be_message: true, problem });
             }
         }
         notes

@@ -141,3 +141,31 @@ fn a_request_that_is_left_is_named_and_a_subscription_may_stay() {
     log.retain(|(_, message)| !answers(message));
     assert_eq!(trace(written(&log)).places(), [(call as u64, "unanswered".to_owned())]);
 }
+
+#[test]
+fn what_a_line_may_explain_that_cannot_be_read_is_not_held_against_a_side() {
+    let all = messages("whole-2025-11-25");
+    let whole = written(&all);
+    let lines: Vec<&str> = whole.lines().collect();
+    for broken in 0..lines.len() {
+        let mut log: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+        log[broken].truncate(40);
+        let found = trace(log.join("\n"));
+        assert_eq!(found.broken, [broken as u64 + 1]);
+        assert_eq!((found.code, found.places()), (0, Vec::new()), "{}: {found:#?}", lines[broken]);
+    }
+    // Another mistake is still found.
+    let mut log: Vec<String> = lines.iter().map(|line| (*line).to_owned()).collect();
+    log[2].truncate(40);
+    log.push("{\"dir\":\"s2c\",\"msg\":{\"jsonrpc\":\"2.0\",\"method\":\"notifications/nope\"}}".to_owned());
+    assert_eq!(trace(log.join("\n")).places(), [(log.len() as u64, "method".to_owned())]);
+}
+
+#[test]
+fn text_for_people_between_the_lines_explains_nothing() {
+    let log = written(&messages("real-ts240-se"));
+    let stray = "{\"dir\":\"s2c\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":987,\"result\":{}}}\n";
+    let found = trace(format!("{log}warning: slow\n{stray}"));
+    assert_eq!((found.places().len(), found.broken.len()), (1, 1), "{found:?}");
+    assert_eq!(found.places()[0].1, "correlation");
+}
