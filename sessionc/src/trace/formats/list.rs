@@ -21,8 +21,7 @@ pub(super) fn is_log(lines: &mut Lines<impl Read>, reader: &impl LogReader) -> i
             Scanned::Closed(_) => return Ok(true),
             Scanned::Open if scan.feeds > 0 || lines.ahead().len() > LONGEST => return Ok(true),
             Scanned::Open if lines.read_on()? => {}
-            Scanned::Open => return Ok(true),
-            Scanned::Foreign => return Ok(true),
+            Scanned::Open | Scanned::Foreign => return Ok(true),
         }
     };
     loop {
@@ -48,7 +47,10 @@ pub(super) fn read(
         lines.pass(lines.ahead().iter().take_while(is_gap).count());
         match lines.ahead().first().copied() {
             Some(b'{' | b'[') => {}
-            Some(b']') => return Ok(lines.pass(1)),
+            Some(b']') => {
+                lines.pass(1);
+                return Ok(());
+            }
             Some(_) => return Ok(()),
             None if lines.read_on()? => continue,
             None => return Ok(()),

@@ -36,7 +36,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         return Err(io::Error::other("it is UTF-16, and a log has to be UTF-8: convert it first"));
     }
     let format = recognise(beginning);
-    let marks = beginning.starts_with(BOM).then_some(BOM.len()).unwrap_or_default();
+    let marks = if beginning.starts_with(BOM) { BOM.len() } else { 0 };
     lines.pass(marks);
     if format == Format::Har {
         return har::read(lines.into_rest(), reader);
