@@ -152,7 +152,8 @@ fn a_request_that_http_refused_may_be_sent_again() {
     let log = messages("real-ts240-se");
     let whole: Value = serde_json::from_str(&archive(&log)).unwrap();
     let call = line_of(&log, is("tools/list"));
-    let asks = |entry: &Value| entry["request"]["postData"]["text"] == log[call - 1].1.to_string();
+    let asked = log[call - 1].1.to_string();
+    let asks = |entry: &Value| entry["request"]["postData"]["text"] == *asked;
     for status in [0, 401, 403, 503] {
         let mut refusing = whole.clone();
         let entries = refusing["log"]["entries"].as_array_mut().unwrap();
