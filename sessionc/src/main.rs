@@ -18,6 +18,7 @@ mod guard;
 mod json_schema;
 mod lsp;
 mod machine_json;
+mod not_received;
 mod print;
 mod probe;
 mod protocol;

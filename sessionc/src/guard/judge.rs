@@ -7,9 +7,9 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::head::{Head, id_in};
-use super::record::NotReceived;
 use crate::eras::{Era, Eras, awaits};
 use crate::files::Failure;
+use crate::not_received::NotReceived;
 use crate::protocol::Chosen;
 use crate::unknown_revision;
 

@@ -9,11 +9,10 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use mcp_protocol_machine::protocol::Side;
-use mcp_runtime::RequestId;
-use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use crate::files::Failure;
+use crate::not_received::NotReceived;
 
 /// A file that is written line by line, in the order in which messages were judged.
 ///
@@ -37,18 +36,6 @@ pub(super) enum Recorded<'a> {
     Note(&'a str),
     /// Messages of the client did not arrive, and why.
     NotReceived(&'a [NotReceived], &'a str),
-}
-
-/// A message that did not arrive, by what a line of a record says of it.
-#[derive(Clone, Debug, Deserialize, Serialize, PartialEq, Eq)]
-#[serde(rename_all = "lowercase")]
-pub(crate) enum NotReceived {
-    /// With this id.
-    Request(RequestId),
-    /// To the request with this id.
-    Reply(RequestId),
-    /// With this method.
-    Notification(String),
 }
 
 impl Recorder {

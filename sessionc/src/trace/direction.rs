@@ -9,7 +9,7 @@ use mcp_runtime::protocol::{Direction, Kind, Payload, Protocol, RequestId, Side}
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::formats::list::for_each_element;
+use super::formats::elements::for_each_element;
 use super::formats::record::Sender;
 use super::requests::is_short;
 

@@ -15,7 +15,7 @@ use super::formats::record::{Place, Told};
 use super::requests::{Requests, Step, is_short};
 use super::summary::Summary;
 use crate::eras::{Era, Eras};
-use crate::guard::record::NotReceived;
+use crate::not_received::NotReceived;
 use crate::unknown_revision;
 
 /// What JSON-RPC itself demands.

@@ -139,6 +139,8 @@ fn the_command_line() {
             "machine_json",
             "protocol",
             "eras",
+            "unknown_revision",
+            "not_received",
             "event_stream",
             "framed",
             "probe",

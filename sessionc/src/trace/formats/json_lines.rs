@@ -7,7 +7,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::list::{for_each_element, has_envelopes};
+use super::elements::for_each_element;
 use super::record::{LogReader, Place, Record, Sender, Told};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
@@ -184,8 +184,15 @@ fn read_object(
     Ok(())
 }
 
+/// Whether a list has envelopes in it, as its first element shows.
+fn has_envelopes(list: &[u8]) -> bool {
+    let inside = list.get(1..).unwrap_or_default();
+    let mut elements = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>();
+    elements.next().and_then(Result::ok).is_some_and(|first| is_envelope(first.get()))
+}
+
 /// Whether a value is an envelope.
-pub(super) fn is_envelope(value: &str) -> bool {
+fn is_envelope(value: &str) -> bool {
     let parts = value.starts_with('{').then(|| EnvelopeParts::of_line(value).ok()).flatten();
     parts.is_some_and(|parts| parts.direction.is_some() && parts.message.is_some())
 }

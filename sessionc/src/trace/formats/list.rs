@@ -1,14 +1,10 @@
 //! A log that is one JSON list, of messages or of envelopes, whatever its line breaks.
 
-use std::fmt;
 use std::io::{self, Read};
 
-use serde::de::{Deserializer as _, SeqAccess, Visitor};
-use serde_json::value::RawValue;
-
+use super::messages::Messages;
 use super::record::LogReader;
 use super::spread::Brackets;
-use super::{Messages, json_lines};
 use crate::trace::lines::{LONGEST, Lines};
 
 /// Whether the list with which a log begins has the log in it. In one line, with other lines behind it, it is a batch, and so
@@ -116,43 +112,6 @@ impl Scan {
             (self.at, self.feeds) = (self.at + 1, self.feeds + 1);
         }
     }
-}
-
-/// Visits the elements of a list that is in memory.
-///
-/// # Errors
-/// If the text is not a list.
-pub(crate) fn for_each_element<'a>(
-    list: &'a [u8],
-    visit: impl FnMut(&'a RawValue),
-) -> Result<(), serde_json::Error> {
-    let mut json = serde_json::Deserializer::from_slice(list);
-    json.deserialize_seq(Elements(visit))?;
-    json.end()
-}
-
-struct Elements<F>(F);
-
-impl<'de, F: FnMut(&'de RawValue)> Visitor<'de> for Elements<F> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut all: A) -> Result<(), A::Error> {
-        while let Some(element) = all.next_element::<&RawValue>()? {
-            self.0(element);
-        }
-        Ok(())
-    }
-}
-
-/// Whether a list has envelopes in it, as its first element shows.
-pub(super) fn has_envelopes(list: &[u8]) -> bool {
-    let inside = list.get(1..).unwrap_or_default();
-    let mut elements = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>();
-    elements.next().and_then(Result::ok).is_some_and(|first| json_lines::is_envelope(first.get()))
 }
 
 #[cfg(test)]

@@ -1,0 +1,59 @@
+//! The messages in the lines of a log.
+
+use mcp_runtime::observer::JsonReader;
+
+use super::record::{Broken, LogReader, Place};
+use super::spread::Spread;
+use super::{json_lines, text};
+
+/// How a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    /// A JSON object on each line: a message, or an envelope with a message and its direction.
+    JsonLines,
+    /// Text on each line, in some of them a message.
+    Text,
+    /// An HTTP archive: one JSON document.
+    Har,
+}
+
+/// Looks for the messages in what a log has, one line or one object after another.
+pub(super) struct Messages<'r, R> {
+    pub(super) format: Format,
+    /// It keeps its room from one line to the next.
+    pub(super) json: JsonReader,
+    pub(super) reader: &'r mut R,
+}
+
+impl<R: LogReader> Messages<'_, R> {
+    /// Takes a line, or an object that begins in this line.
+    pub(super) fn take(&mut self, number: u64, text: &[u8], is_whole: bool) {
+        if let Err(problem) = self.try_take(number, text) {
+            let problem = if is_whole { problem } else { format!("the last line is cut off: {problem}") };
+            // What a program writes for people has no brackets.
+            let may_be_message = memchr::memchr(b'{', text).is_some();
+            let place = Place { line: number, entry: None };
+            self.reader.broken(Broken { place, may_be_message, problem });
+        }
+    }
+
+    /// The same, and returns what is wrong with it.
+    pub(super) fn try_take(&mut self, number: u64, text: &[u8]) -> Result<(), String> {
+        let place = Place { line: number, entry: None };
+        let text = text.trim_ascii();
+        // A list of messages has its brackets in lines of their own, and commas between its elements.
+        let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
+        match self.format {
+            _ if matches!(text, b"" | b"[" | b"]") => Ok(()),
+            Format::Text => text::read(place, text, self.reader),
+            Format::JsonLines | Format::Har => json_lines::read(place, text, &mut self.json, self.reader),
+        }
+    }
+
+    /// Takes the lines of something that was not an object in several lines.
+    pub(super) fn take_lines(&mut self, lines: Option<Spread>) {
+        for (number, line) in lines.iter().flat_map(Spread::lines) {
+            self.take(number, line, true);
+        }
+    }
+}
