@@ -75,6 +75,9 @@ fn element(lines: &mut Lines<impl Read>) -> io::Result<Option<usize>> {
     }
 }
 
+/// How many bytes are searched for a line feed at once.
+const PIECE: usize = 4096;
+
 /// How far a value was followed.
 #[derive(Default)]
 struct Scan {
@@ -96,9 +99,11 @@ impl Scan {
     /// Follows a value as far as it was read.
     fn follow(&mut self, ahead: &[u8]) -> Scanned {
         loop {
+            // A line may have many elements: what is behind the value is not looked at.
             let rest = ahead.get(self.at..).unwrap_or_default();
-            let feed = memchr::memchr(b'\n', rest);
-            let line = rest.get(..feed.unwrap_or(rest.len())).unwrap_or_default();
+            let piece = rest.get(..PIECE).unwrap_or(rest);
+            let feed = memchr::memchr(b'\n', piece);
+            let line = piece.get(..feed.unwrap_or(piece.len())).unwrap_or_default();
             if let Some(end) = self.brackets.follow(line) {
                 return Scanned::Closed(self.at + end);
             }
@@ -106,10 +111,11 @@ impl Scan {
                 return Scanned::Foreign;
             }
             self.at += line.len();
-            if feed.is_none() {
-                return Scanned::Open;
+            match feed {
+                Some(_) => (self.at, self.feeds) = (self.at + 1, self.feeds + 1),
+                None if piece.len() == rest.len() => return Scanned::Open,
+                None => {}
             }
-            (self.at, self.feeds) = (self.at + 1, self.feeds + 1);
         }
     }
 }

@@ -211,8 +211,11 @@ fn a_long_list_in_one_line_is_read_element_by_element() {
     let logged = json!({ "level": "info", "data": text });
     let logged = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": logged });
     let mut log = messages("real-ts240-se");
-    let count = log.len() + 20;
+    let short = json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": 1 } });
+    let count = log.len() + 20_020;
     log.extend(std::iter::repeat_n((false, logged), 20));
+    // Where each element looked at the whole rest of the line, this would take minutes.
+    log.extend(std::iter::repeat_n((false, short), 20_000));
     let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
     log[welcome - 1].1["result"]["capabilities"]["logging"] = json!({});
     let found = trace(list(&log));
