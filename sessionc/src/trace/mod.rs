@@ -6,17 +6,21 @@
 //! - `lines.rs`: the lines of a log. `formats/`: recognises how a log is written, and finds the messages in it.
 //! - `direction.rs`: who sends a message, where the log does not say it.
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
-//! - `requests.rs`: what is remembered of requests. `causes.rs`: one cause, one finding. `finding.rs`: what is found.
+//! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
+//! - `causes.rs`: one cause, one finding. `finding.rs`: what is found. `wording.rs`: what findings say beyond the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
 mod causes;
 mod direction;
 pub(crate) mod finding;
 mod formats;
+mod ids;
 mod lanes;
 mod lines;
 pub(crate) mod log;
+mod recent;
 pub(crate) mod report;
 mod requests;
 mod session;
 pub(crate) mod summary;
+mod wording;

@@ -1,28 +1,23 @@
 //! One session, judged message by message.
 
-use std::collections::VecDeque;
-
 use mcp_protocol_machine::StepKind;
-use mcp_protocol_machine::protocol::{Level, Strictness};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
 use mcp_runtime::{Report, ViolationKind};
 use serde::Deserialize;
 
-use super::causes::{Causes, Missing};
-use super::finding::{Code, Finding, side, with_id};
+use super::causes::Causes;
+use super::finding::Finding;
 use super::formats::record::{Place, Told};
-use super::requests::{Requests, Step, is_short};
+use super::ids::Ids;
+use super::recent::RecentMessages;
+use super::requests::Requests;
 use super::summary::Summary;
+use super::wording;
 use crate::eras::{Era, Eras};
 use crate::not_received::NotReceived;
 use crate::unknown_revision;
 
-/// What JSON-RPC itself demands.
-const JSON_RPC: &str = "JSON-RPC 2.0";
-
-/// How many messages of the client are remembered as they were judged: the log may say later that one did not arrive.
-const RECENT: usize = 64;
 /// How often a session may go on in another state because of a line that cannot be read: where something needs what the line
 /// may have announced, and where it may have been a step.
 const JUMPS: u8 = 2;
@@ -43,35 +38,8 @@ pub(crate) struct JudgedSession {
     heard: [bool; 2],
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
-    /// What the client has sent last.
-    recent: VecDeque<(Era, Observed)>,
+    recent: RecentMessages,
     summary: Summary,
-}
-
-/// The ids of the client: a session that begins counts from the start again.
-#[derive(Clone, Debug, Default)]
-struct Ids {
-    first: Option<RequestId>,
-    highest: Option<i64>,
-}
-
-impl Ids {
-    fn note(&mut self, id: &RequestId) {
-        if self.first.is_none() && is_short(id) {
-            self.first = Some(id.clone());
-        }
-        if let RequestId::Number(number) = id {
-            self.highest = self.highest.max(Some(*number));
-        }
-    }
-
-    /// Whether an id was used, as far as that is remembered.
-    fn has(&self, id: &RequestId) -> bool {
-        match id {
-            RequestId::Number(number) => self.highest.is_some_and(|highest| *number <= highest),
-            RequestId::Text(_) => self.first.as_ref() == Some(id),
-        }
-    }
 }
 
 /// Where a message stands in a log, and what the log tells of it.
@@ -125,7 +93,7 @@ impl JudgedSession {
             jumps: 0,
             heard: [false; 2],
             observed: Vec::new(),
-            recent: VecDeque::new(),
+            recent: RecentMessages::default(),
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
@@ -185,10 +153,7 @@ impl JudgedSession {
             self.judge(place, one, era, found);
         }
         match sender {
-            Side::Client => {
-                self.recent.extend(observed.drain(..).map(|one| (era, one)));
-                self.recent.drain(..self.recent.len().saturating_sub(RECENT));
-            }
+            Side::Client => self.recent.note(era, observed.drain(..)),
             Side::Server => observed.clear(),
         }
         self.observed = observed;
@@ -215,28 +180,7 @@ impl JudgedSession {
     fn withdraw(&mut self, messages: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
         let messages: Vec<NotReceived> = serde_json::from_slice(messages.bytes()).unwrap_or_default();
         for message in messages {
-            let is_it = |(era, one): &(Era, Observed)| {
-                let protocol = self.eras.observer(*era).protocol();
-                let method =
-                    one.message.and_then(|index| protocol.message(index)).map(|table| &*table.method);
-                match &message {
-                    NotReceived::Request(id) => {
-                        one.kind == ObservedKind::Request && one.id.as_ref() == Some(id)
-                    }
-                    NotReceived::Reply(id) => {
-                        matches!(one.kind, ObservedKind::Result | ObservedKind::Error)
-                            && one.id.as_ref() == Some(id)
-                    }
-                    NotReceived::Notification(named) => {
-                        one.kind == ObservedKind::Notification && method == Some(named)
-                    }
-                }
-            };
-            let Some((era, one)) =
-                self.recent.iter().rposition(is_it).and_then(|place| self.recent.remove(place))
-            else {
-                continue;
-            };
+            let Some((era, one)) = self.recent.take(&message, &self.eras) else { continue };
             self.eras.observer_mut(era).withdraw(&one);
             if let (ObservedKind::Request, Some(id)) = (one.kind, &one.id) {
                 self.requests.cancel(Side::Client, id);
@@ -383,51 +327,23 @@ impl JudgedSession {
     ) -> Option<Finding> {
         let asker = observed.sender.other();
         let token = observed.token.as_ref()?;
-        let name = self.name(observed, era);
-        let finding = |level, expected: String, message: String, hint: &str| Finding {
-            place,
-            code: Code::Progress,
-            level,
-            blame: observed.sender,
-            rule: None,
-            state: self.eras.observer(era).state(),
-            expected: vec![expected],
-            got: format!("{name} with the token {token}"),
-            message,
-            hint: hint.to_owned(),
-        };
+        let state = || self.eras.observer(era).state();
         if step == StepKind::Swallowed {
             let reply = self.requests.answered(asker, token)?;
-            return Some(finding(
-                Strictness::Must,
-                "nothing after the reply".to_owned(),
-                format!(
-                    "{name} carries the token {token} of a request that has its reply, in line {}",
-                    reply.line
-                ),
-                "stop reporting before the reply is sent",
+            let name = self.name(observed, era);
+            return Some(wording::progress_after_reply(
+                place,
+                observed.sender,
+                state(),
+                (&name, token),
+                reply,
             ));
         }
         let about = observed.about.as_ref()?;
         let progress = serde_json::from_slice::<ProgressReport>(message?).ok()?.params.progress;
         let step = self.requests.progress(asker, about, progress)?;
-        let (level, before, how) = match step {
-            Step::Decreases { before } => (Strictness::Must, before, "decreases"),
-            Step::Stays { before } => (Strictness::Should, before, "does not increase"),
-        };
-        let state = self.eras.observer(era).state();
-        Some(Finding {
-            place,
-            code: Code::Progress,
-            level,
-            blame: observed.sender,
-            rule: None,
-            state,
-            expected: vec![format!("more than {before}")],
-            got: format!("{progress}"),
-            message: format!("the progress of the request {about} {how}: {progress} follows {before}"),
-            hint: "increase the progress with each notification".to_owned(),
-        })
+        let progress = (about, progress);
+        Some(wording::progress_that_does_not_increase(place, observed.sender, state(), progress, step))
     }
 
     /// Notes what the observer says of a message.
@@ -446,38 +362,14 @@ impl JudgedSession {
                     self.emit(finding, found);
                 }
                 Report::Malformed { error, id } => {
-                    let finding = Finding {
-                        place,
-                        code: Code::Form,
-                        level: Strictness::Must,
-                        blame: observed.sender,
-                        rule: Some(JSON_RPC.to_owned()),
-                        state: self.eras.observer(era).state(),
-                        expected: vec!["a JSON-RPC message".to_owned()],
-                        got: with_id("a text that is not one".to_owned(), id.as_ref()),
-                        message: error.message.clone(),
-                        hint: "write one whole message, as JSON-RPC has it".to_owned(),
-                    };
+                    let state = self.eras.observer(era).state();
+                    let finding =
+                        wording::malformed(place, observed.sender, state, id.as_ref(), &error.message);
                     self.report(Some(finding), found);
                 }
                 Report::Complaint { error } => {
-                    let finding = Finding {
-                        place,
-                        code: Code::Form,
-                        level: Strictness::Should,
-                        blame: observed.sender,
-                        rule: Some(JSON_RPC.to_owned()),
-                        state: self.eras.observer(era).state(),
-                        expected: vec!["an error with the id of its request".to_owned()],
-                        got: "an error without an id".to_owned(),
-                        message: format!(
-                            "the {} sends an error without an id, and no message of the {} was hard to read: {}",
-                            side(observed.sender),
-                            side(observed.sender.other()),
-                            error.message,
-                        ),
-                        hint: "answer with the id of the request".to_owned(),
-                    };
+                    let state = self.eras.observer(era).state();
+                    let finding = wording::complaint(place, observed.sender, state, &error.message);
                     self.report(Some(finding), found);
                 }
                 Report::NegotiationFailed { error } => {
@@ -547,7 +439,8 @@ impl JudgedSession {
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         if let Some(missing) = self.causes.missing() {
-            let finding = self.missing(&missing);
+            let table = self.eras.handshake().protocol().message(missing.owed.message);
+            let finding = wording::missing(&missing, table);
             self.emit(Some(finding), found);
         }
         let eras = [Era::Handshake, Era::Stateless];
@@ -577,22 +470,8 @@ impl JudgedSession {
                     ));
                     continue;
                 }
-                let finding = Finding {
-                    place,
-                    code: Code::Unanswered,
-                    level: Strictness::Should,
-                    blame: other,
-                    rule: Some(JSON_RPC.to_owned()),
-                    state: self.eras.observer(era).state(),
-                    expected: vec![format!("a result or an error for `{method}`")],
-                    got: "nothing".to_owned(),
-                    message: format!(
-                        "`{method}` with the id {} has no reply when the session ends",
-                        request.id
-                    ),
-                    hint: "answer each request; if the log ends early, record the end of the session"
-                        .to_owned(),
-                };
+                let state = self.eras.observer(era).state();
+                let finding = wording::unanswered(place, other, state, &method, &request.id);
                 self.emit(Some(finding), found);
             }
         }
@@ -605,34 +484,6 @@ impl JudgedSession {
         self.summary.governed(revision);
         self.summary.again = self.causes.again();
         self.summary
-    }
-
-    /// The finding for a step that never came.
-    fn missing(&self, missing: &Missing) -> Finding {
-        let Missing { owed, place } = missing;
-        let table = self.eras.handshake().protocol().message(owed.message);
-        let method = table.map(|table| table.method.to_string()).unwrap_or_default();
-        let what = match table.map(|table| table.kind) {
-            Some(Kind::Request) => "request",
-            _ => "notification",
-        };
-        let level = table.and_then(|table| table.level.clone()).unwrap_or(Level::MUST);
-        Finding {
-            place: *place,
-            code: Code::Missing,
-            level: level.strictness,
-            blame: owed.side,
-            rule: level.rule.map(String::from),
-            state: owed.state.clone(),
-            expected: vec![format!("`{method}`")],
-            got: "other messages, and never this one".to_owned(),
-            message: format!(
-                "the {} never sends the {what} `{method}`, for which the session waits in `{}`",
-                side(owed.side),
-                owed.state
-            ),
-            hint: format!("send `{method}` first"),
-        }
     }
 
     /// Notes that something was not observed.

@@ -1,0 +1,42 @@
+//! What a client has sent last.
+
+use std::collections::VecDeque;
+
+use mcp_runtime::observer::{Observed, ObservedKind};
+
+use crate::eras::{Era, Eras};
+use crate::not_received::NotReceived;
+
+/// How many messages are kept.
+const KEPT: usize = 64;
+
+/// The last messages of a client as they were judged: the log may say later that one did not arrive.
+#[derive(Clone, Debug, Default)]
+pub(super) struct RecentMessages(VecDeque<(Era, Observed)>);
+
+impl RecentMessages {
+    pub(super) fn note(&mut self, era: Era, observed: impl Iterator<Item = Observed>) {
+        self.0.extend(observed.map(|one| (era, one)));
+        self.0.drain(..self.0.len().saturating_sub(KEPT));
+    }
+
+    /// Takes the last message that a record means, if it is still known.
+    pub(super) fn take(&mut self, meant: &NotReceived, eras: &Eras) -> Option<(Era, Observed)> {
+        let is_it = |(era, one): &(Era, Observed)| {
+            let has_id = |id| one.id.as_ref() == Some(id);
+            match meant {
+                NotReceived::Request(id) => one.kind == ObservedKind::Request && has_id(id),
+                NotReceived::Reply(id) => {
+                    matches!(one.kind, ObservedKind::Result | ObservedKind::Error) && has_id(id)
+                }
+                NotReceived::Notification(method) => {
+                    let table = one.message.and_then(|index| eras.observer(*era).protocol().message(index));
+                    one.kind == ObservedKind::Notification
+                        && table.is_some_and(|table| table.method == **method)
+                }
+            }
+        };
+        let place = self.0.iter().rposition(is_it)?;
+        self.0.remove(place)
+    }
+}

@@ -1,0 +1,149 @@
+//! What the findings of a session say that no violation of the checker says.
+
+use mcp_protocol_machine::Token;
+use mcp_protocol_machine::protocol::{Level, Message, Strictness};
+use mcp_runtime::protocol::{Kind, RequestId, Side};
+
+use super::causes::Missing;
+use super::finding::{Code, Finding, side, with_id};
+use super::formats::record::Place;
+use super::requests::Step;
+
+/// What JSON-RPC itself demands.
+const JSON_RPC: &str = "JSON-RPC 2.0";
+
+/// A text that is not a message.
+pub(super) fn malformed(
+    place: Place,
+    sender: Side,
+    state: String,
+    id: Option<&RequestId>,
+    problem: &str,
+) -> Finding {
+    Finding {
+        place,
+        code: Code::Form,
+        level: Strictness::Must,
+        blame: sender,
+        rule: Some(JSON_RPC.to_owned()),
+        state,
+        expected: vec!["a JSON-RPC message".to_owned()],
+        got: with_id("a text that is not one".to_owned(), id),
+        message: problem.to_owned(),
+        hint: "write one whole message, as JSON-RPC has it".to_owned(),
+    }
+}
+
+/// An error without an id, where no message was hard to read.
+pub(super) fn complaint(place: Place, sender: Side, state: String, problem: &str) -> Finding {
+    Finding {
+        place,
+        code: Code::Form,
+        level: Strictness::Should,
+        blame: sender,
+        rule: Some(JSON_RPC.to_owned()),
+        state,
+        expected: vec!["an error with the id of its request".to_owned()],
+        got: "an error without an id".to_owned(),
+        message: format!(
+            "the {} sends an error without an id, and no message of the {} was hard to read: {problem}",
+            side(sender),
+            side(sender.other()),
+        ),
+        hint: "answer with the id of the request".to_owned(),
+    }
+}
+
+/// Progress of a request that has its reply; with the name of the report and its token.
+pub(super) fn progress_after_reply(
+    place: Place,
+    sender: Side,
+    state: String,
+    (name, token): (&str, &Token),
+    reply: Place,
+) -> Finding {
+    Finding {
+        place,
+        code: Code::Progress,
+        level: Strictness::Must,
+        blame: sender,
+        rule: None,
+        state,
+        expected: vec!["nothing after the reply".to_owned()],
+        got: format!("{name} with the token {token}"),
+        message: format!(
+            "{name} carries the token {token} of a request that has its reply, in line {}",
+            reply.line
+        ),
+        hint: "stop reporting before the reply is sent".to_owned(),
+    }
+}
+
+/// Progress of a request, which is not more than before.
+pub(super) fn progress_that_does_not_increase(
+    place: Place,
+    sender: Side,
+    state: String,
+    (about, progress): (&RequestId, f64),
+    step: Step,
+) -> Finding {
+    let (level, before, how) = match step {
+        Step::Decreases { before } => (Strictness::Must, before, "decreases"),
+        Step::Stays { before } => (Strictness::Should, before, "does not increase"),
+    };
+    Finding {
+        place,
+        code: Code::Progress,
+        level,
+        blame: sender,
+        rule: None,
+        state,
+        expected: vec![format!("more than {before}")],
+        got: format!("{progress}"),
+        message: format!("the progress of the request {about} {how}: {progress} follows {before}"),
+        hint: "increase the progress with each notification".to_owned(),
+    }
+}
+
+/// A request without a reply at the end of its session.
+pub(super) fn unanswered(place: Place, blame: Side, state: String, method: &str, id: &RequestId) -> Finding {
+    Finding {
+        place,
+        code: Code::Unanswered,
+        level: Strictness::Should,
+        blame,
+        rule: Some(JSON_RPC.to_owned()),
+        state,
+        expected: vec![format!("a result or an error for `{method}`")],
+        got: "nothing".to_owned(),
+        message: format!("`{method}` with the id {id} has no reply when the session ends"),
+        hint: "answer each request; if the log ends early, record the end of the session".to_owned(),
+    }
+}
+
+/// A step that never came; `table` is its message.
+pub(super) fn missing(missing: &Missing, table: Option<&Message>) -> Finding {
+    let Missing { owed, place } = missing;
+    let method = table.map(|table| table.method.to_string()).unwrap_or_default();
+    let what = match table.map(|table| table.kind) {
+        Some(Kind::Request) => "request",
+        _ => "notification",
+    };
+    let level = table.and_then(|table| table.level.clone()).unwrap_or(Level::MUST);
+    Finding {
+        place: *place,
+        code: Code::Missing,
+        level: level.strictness,
+        blame: owed.side,
+        rule: level.rule.map(String::from),
+        state: owed.state.clone(),
+        expected: vec![format!("`{method}`")],
+        got: "other messages, and never this one".to_owned(),
+        message: format!(
+            "the {} never sends the {what} `{method}`, for which the session waits in `{}`",
+            side(owed.side),
+            owed.state
+        ),
+        hint: format!("send `{method}` first"),
+    }
+}
