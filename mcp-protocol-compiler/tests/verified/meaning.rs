@@ -71,7 +71,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
     let [client, server] = [Side::Client, Side::Server].map(|side| Role {
         resolution: &resolution,
-        reading: Reading::new(&resolution, side),
+        reading: Reading::new(&resolution, side, true),
         side,
     });
     let whole = [client.reading.start(), server.reading.start()];
