@@ -221,7 +221,7 @@ impl<'s> Parser<'s> {
         Some(self.take_word())
     }
 
-    /// Whether the word is followed by what is written behind the names of some items: then it is no definition.
+    /// Whether the word is followed by what is written behind the names of some items: then it is not a definition.
     fn is_name_of_item(&self, what: &str) -> bool {
         let signs: &[Kind] = match what {
             "the shape" | "the key" | "the role" => &[Kind::Equals],

@@ -128,7 +128,7 @@ impl<R: WriteReply, H: Future<Output = Result<R, RpcError>>> Work for Answering<
 
     fn fail(self: Pin<&mut Self>, error: RpcError) {
         // A panic goes before what waits: it is answered at once.
-        told(self.project().owed.answer(Err(error)));
+        note_unsent(self.project().owed.answer(Err(error)));
     }
 }
 
@@ -143,7 +143,7 @@ fn begin_answer(
     if answered.is_pending() {
         *kept = Some(Box::new(returned));
     }
-    answered.map(told)
+    answered.map(note_unsent)
 }
 
 fn go_on_answering(
@@ -152,12 +152,12 @@ fn go_on_answering(
     context: &Context<'_>,
 ) -> Poll<()> {
     let Some(returned) = kept else { return Poll::Ready(()) };
-    owed.poll_answer(context, returned).map(told)
+    owed.poll_answer(context, returned).map(note_unsent)
 }
 
 /// The session may have ended before the answer; it is then of no use to the peer. What could not be written as JSON has been
 /// answered with an error.
-fn told(answered: Result<(), Error>) {
+fn note_unsent(answered: Result<(), Error>) {
     if let Err(error) = answered {
         tracing::debug!(%error, "an answer was not sent");
     }

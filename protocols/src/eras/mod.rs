@@ -8,10 +8,9 @@
 //! - a [`Server`] serves a [`Handler`]. How a client begins decides which era it is served in;
 //! - a [`Connector`] finds out which era a server speaks, and makes a [`Client`] of it.
 //!
-//! `older.rs` and `newer.rs` convert payloads. A cancelled request drops its handler (`cancelled.rs`). `handler.rs` is what a program writes, with `context.rs` and `changes.rs`;
+//! `older.rs` and `newer.rs` convert payloads. `handler.rs` is what a program writes, with `context.rs` and `changes.rs`;
 //! `requests.rs` and `session.rs` serve it in the two eras, with what `served.rs` holds, and `server.rs` chooses. The client is in `client/`.
 
-mod cancelled;
 mod changes;
 mod client;
 mod context;

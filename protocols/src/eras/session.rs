@@ -10,7 +10,6 @@ use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::cancelled::unless_cancelled;
 use super::changes::{Change, offered};
 use super::context::{Ask, Asker, Context, LogLevel};
 use super::handler::{Handler, Offer};
@@ -27,7 +26,7 @@ use crate::mcp_2025_11_25::types::{
 use crate::mcp_2025_11_25::{Active, McpError, McpServer, Subscribing};
 use crate::mcp_2026_07_28::types as newer;
 use crate::revisions::{REVISIONS, VERSIONS};
-use crate::rounds::{Answers, AskError, Retry, Round};
+use crate::rounds::{Answers, AskError, Retry, Round, unless_cancelled};
 
 /// How many times a handler may answer a request with what it asks for: one that asks for more never stops asking.
 const MOST_ROUNDS: usize = 16;

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::future::poll_fn;
-use std::pin::pin;
 use std::sync::Arc;
 use std::task::{self, Poll, ready};
 use std::time::Duration;
@@ -10,6 +9,7 @@ use std::time::Duration;
 use mcp_runtime::RpcError;
 use tokio::sync::{mpsc, oneshot, watch};
 
+use super::cancelled::unless_cancelled;
 use super::declared::{Need, undeclared};
 use super::retry::{Answers, Questions, Retry, Round};
 use super::running::RunningHandler;
@@ -144,12 +144,8 @@ impl Rounds {
                 conversation
             }
         };
-        let mut cancelled = pin!(request.cancelled());
-        let next = poll_fn(|context| match conversation.poll_next(context) {
-            Poll::Ready(next) => Poll::Ready(Some(next)),
-            Poll::Pending => cancelled.as_mut().poll(context).map(|()| None),
-        });
-        match next.await {
+        let next = poll_fn(|context| conversation.poll_next(context));
+        match unless_cancelled(request.cancelled(), next).await {
             Some(Next::Done(result)) => result.map(Into::into),
             Some(Next::Asked(questions)) => self.wait(binding, conversation, questions).map(Into::into),
             None => Err(request.cancelled_error()),

@@ -11,11 +11,12 @@
 //!   (feature `sealed-state`).
 //!
 //! `retry.rs` is what the three requests have in common, `declared.rs` what a client must have declared to be asked,
-//! `answering.rs` is the client; `asking.rs`, `running.rs` and `waiting.rs` the server that keeps calls in memory; `seal.rs`
-//! is the state.
+//! `answering.rs` is the client; `asking.rs`, `running.rs` and `waiting.rs` the server that keeps calls in memory; `cancelled.rs`
+//! drops the handler of a cancelled request; `seal.rs` is the state.
 
 mod answering;
 mod asking;
+mod cancelled;
 mod declared;
 mod retry;
 mod running;
@@ -28,6 +29,8 @@ pub(crate) use asking::ALONE;
 #[cfg(feature = "eras")]
 pub(crate) use asking::asks;
 pub use asking::{AskError, Asker, Needs, Rounds};
+#[cfg(feature = "eras")]
+pub(crate) use cancelled::unless_cancelled;
 pub use retry::{Answers, Questions, Retry, Round};
 #[cfg(feature = "sealed-state")]
 pub use seal::{Seal, SealError, SealingKey};

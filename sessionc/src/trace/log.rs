@@ -74,7 +74,7 @@ impl<S: Sink> LogReader for Log<'_, S> {
             let problem = "nothing says who has sent the message".to_owned();
             return self.broken(Broken { place: record.place, may_be_message: true, problem });
         };
-        let said = Said { place: record.place, sender, told: record.told };
+        let said = Said { place: record.place, sender, kind: record.kind };
         self.lanes.take(record.session, said, record.message, &mut self.found);
         self.found.drain(..).for_each(|finding| self.sink.finding(&finding));
     }

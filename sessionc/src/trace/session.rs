@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::causes::Causes;
 use super::finding::Finding;
-use super::formats::record::{Place, Told};
+use super::formats::record::{Place, RecordKind};
 use super::ids::Ids;
 use super::recent::RecentMessages;
 use super::requests::Requests;
@@ -42,12 +42,12 @@ pub(crate) struct JudgedSession {
     summary: Summary,
 }
 
-/// Where a message stands in a log, and what the log tells of it.
+/// Where a message stands in a log, and what its record is.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Said {
     pub(crate) place: Place,
     pub(crate) sender: Side,
-    pub(crate) told: Told,
+    pub(crate) kind: RecordKind,
 }
 
 /// What a message was.
@@ -100,9 +100,9 @@ impl JudgedSession {
 
     /// The id of a message that would begin a session, if it were the first.
     pub(crate) fn may_begin_with(&self, said: Said, message: MessageText<'_>) -> Option<RequestId> {
-        match said.told {
-            Told::Sent => self.eras.may_begin_with(said.sender, message),
-            Told::ByGuard | Told::NotReceived => None,
+        match said.kind {
+            RecordKind::Sent => self.eras.may_begin_with(said.sender, message),
+            RecordKind::ByGuard | RecordKind::NotReceived => None,
         }
     }
 
@@ -118,11 +118,11 @@ impl JudgedSession {
 
     /// Judges a message. What is found goes into `found`.
     pub(crate) fn take(&mut self, said: Said, message: MessageText<'_>, found: &mut Vec<Finding>) -> Taken {
-        let Said { place, sender, told } = said;
-        match told {
-            Told::Sent => {}
-            Told::ByGuard => return self.settle(place, sender, message, found),
-            Told::NotReceived => return self.withdraw(message, found),
+        let Said { place, sender, kind } = said;
+        match kind {
+            RecordKind::Sent => {}
+            RecordKind::ByGuard => return self.settle(place, sender, message, found),
+            RecordKind::NotReceived => return self.withdraw(message, found),
         }
         let era = self.eras.era(sender, message);
         if era == Era::Handshake && self.causes.is_waiting() && !self.is_awaited(sender, message) {

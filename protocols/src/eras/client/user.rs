@@ -5,7 +5,6 @@ use std::sync::Arc;
 use mcp_runtime::RpcError;
 use tokio::sync::broadcast;
 
-use super::super::cancelled::unless_cancelled;
 use super::super::changes::Change;
 use super::super::older::recast;
 use crate::mcp_2025_11_25::client as handshake;
@@ -15,7 +14,7 @@ use crate::mcp_2025_11_25::types::{
 };
 use crate::mcp_2026_07_28::client as requests;
 use crate::mcp_2026_07_28::types as newer;
-use crate::rounds::User;
+use crate::rounds::{User, unless_cancelled};
 
 /// Takes the messages of the server's log.
 pub(super) type OnLog = Arc<dyn Fn(newer::LoggingMessageParams) + Send + Sync>;

@@ -11,7 +11,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
-use super::record::{Broken, LogReader, Place, Record, Sender, Told};
+use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use crate::event_stream::{Event, EventCutter, Piece};
 
 /// How many bytes an entry may have.
@@ -233,7 +233,7 @@ impl<R: LogReader> Entries<'_, R> {
                     place,
                     sender,
                     session,
-                    told: Told::Sent,
+                    kind: RecordKind::Sent,
                     message: (&*body).into(),
                 });
             }
@@ -267,7 +267,7 @@ impl<R: LogReader> Entries<'_, R> {
                         place,
                         sender,
                         session,
-                        told: Told::Sent,
+                        kind: RecordKind::Sent,
                         message: (&*message).into(),
                     });
                 }
@@ -301,7 +301,7 @@ impl HeldMessages {
         for (place, session, message) in self.messages.drain(..) {
             let sender = Sender::Is(Side::Server);
             reader.message(Record {
-                told: Told::Sent,
+                kind: RecordKind::Sent,
                 place,
                 sender,
                 session: session.as_deref(),

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::elements::for_each_element;
-use super::record::{LogReader, Place, Record, Sender, Told};
+use super::record::{LogReader, Place, Record, RecordKind, Sender};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
 #[derive(Default, Deserialize)]
@@ -126,7 +126,7 @@ pub(super) fn read(
             place,
             sender: Sender::Unsaid,
             session: None,
-            told: Told::Sent,
+            kind: RecordKind::Sent,
             message: line.into(),
         });
         return Ok(());
@@ -149,7 +149,7 @@ fn read_object(
         place,
         sender: Sender::Unsaid,
         session: None,
-        told: Told::Sent,
+        kind: RecordKind::Sent,
         message: line.as_bytes().into(),
     };
     let value = json.read(line);
@@ -168,14 +168,14 @@ fn read_object(
     let Some(sender) = direction.text().and_then(|direction| sender(&direction)) else {
         // Other directions are those of remarks, such as what a server writes on its standard error.
         if let Some(lost) = parts.not_received {
-            let (sender, told) = (Sender::Is(Side::Client), Told::NotReceived);
-            reader.message(Record { place, sender, session, told, message: lost.message() });
+            let (sender, kind) = (Sender::Is(Side::Client), RecordKind::NotReceived);
+            reader.message(Record { place, sender, session, kind, message: lost.message() });
         }
         return Ok(());
     };
     let is_of_guard = parts.by.and_then(Part::text).is_some_and(|by| by == "guard");
-    let told = if is_of_guard { Told::ByGuard } else { Told::Sent };
-    let record = Record { place, sender, session, told, message: message.message() };
+    let kind = if is_of_guard { RecordKind::ByGuard } else { RecordKind::Sent };
+    let record = Record { place, sender, session, kind, message: message.message() };
     match message.text() {
         // What was not JSON, or was recorded without a look at it.
         Some(raw) => reader.message(Record { message: raw.as_bytes().into(), ..record }),

@@ -25,9 +25,9 @@ pub(crate) enum Sender {
     Unsaid,
 }
 
-/// What a log tells of a message.
+/// What a record is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Told {
+pub(crate) enum RecordKind {
     /// A side has sent it.
     #[default]
     Sent,
@@ -44,7 +44,7 @@ pub(crate) struct Record<'a> {
     pub(crate) sender: Sender,
     /// The name of the session that it belongs to, where the log has names for them.
     pub(crate) session: Option<&'a str>,
-    pub(crate) told: Told,
+    pub(crate) kind: RecordKind,
     pub(crate) message: MessageText<'a>,
 }
 

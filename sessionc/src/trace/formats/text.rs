@@ -4,7 +4,7 @@ use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
 use super::python;
-use super::record::{LogReader, Place, Record, Sender, Told};
+use super::record::{LogReader, Place, Record, RecordKind, Sender};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -31,7 +31,7 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
                 place,
                 sender: sender(prefix),
                 session: None,
-                told: Told::Sent,
+                kind: RecordKind::Sent,
                 message,
             });
         };

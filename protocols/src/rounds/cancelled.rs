@@ -3,14 +3,13 @@
 use std::pin::pin;
 
 use futures_util::future::{Either, select};
-use mcp_runtime::RpcError;
 
 /// What a handler returns; nothing if its request is cancelled before, with which the handler is dropped. So what it has
 /// asked for is cancelled, too, and what it has opened is closed.
-pub(super) async fn unless_cancelled<T>(
+pub(crate) async fn unless_cancelled<T>(
     cancelled: impl Future<Output = ()>,
-    handler: impl Future<Output = Result<T, RpcError>>,
-) -> Option<Result<T, RpcError>> {
+    handler: impl Future<Output = T>,
+) -> Option<T> {
     match select(pin!(handler), pin!(cancelled)).await {
         Either::Left((returned, _)) => Some(returned),
         Either::Right(((), _)) => None,
@@ -25,7 +24,7 @@ mod tests {
 
     #[tokio::test]
     async fn an_answer_that_is_there_goes_before_a_cancel() {
-        assert_eq!(unless_cancelled(ready(()), ready(Ok(1))).await, Some(Ok(1)));
-        assert_eq!(unless_cancelled(ready(()), pending::<Result<i32, _>>()).await, None);
+        assert_eq!(unless_cancelled(ready(()), ready(1)).await, Some(1));
+        assert_eq!(unless_cancelled(ready(()), pending::<i32>()).await, None);
     }
 }
