@@ -4,16 +4,15 @@
 # one in statements.txt. The statements as Coq prints them are in DIRECTORY/statements.txt afterwards.
 set -eu
 from=$(cd "$(dirname "$0")" && pwd)
-mkdir -p "$1"
-cd "$1"
 files="Automaton Safety Observer Fence Closure Product Instances Compatible Examples Mediator ObserverPair Check"
 files="$files Cancels Settled Oracle OracleCancels Groups SubSessions Late Openings OpeningsCancels OpeningsWithin OracleOpenings"
+# shellcheck disable=SC2086
+"$from/compile.sh" "$1" $files
+cd "$1"
 modules=""
 names=""
 printf 'Set Printing Width 100.\n' >Statements.v
 for file in $files; do
-    cp "$from/$file.v" .
-    coqc -q -Q . Diamond "$file.v"
     modules="$modules Diamond.$file"
     printf 'From Diamond Require Import %s.\n' "$file" >>Statements.v
     for name in $(sed -nE 's/^ *(Theorem|Corollary|Example) ([A-Za-z_]+).*/\2/p' "$file.v"); do

@@ -106,7 +106,7 @@ struct Counts {
 #[test]
 #[ignore = "needs Coq and OCaml"]
 fn the_compiler_says_what_the_proved_checks_say() {
-    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("verified");
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("proofs");
     std::fs::create_dir_all(&directory).unwrap();
     let oracle = Oracle::build(&directory);
     let (mut counts, mut differences) = (Counts::default(), Vec::new());
