@@ -72,6 +72,8 @@ pub(crate) enum Change {
     NameLoop(Span, String),
     /// A definition of this name for the body of a `*` that begins with this action.
     NameBody(Span, String),
+    /// A text, in place of which the shape of that name is meant if there is one: then no other change is made.
+    ShapeInQuotes(Span, String),
     /// Another sign for the commas of these channels.
     Commas(Span, &'static str),
     /// Another operator in place of all of the choice that has this one.

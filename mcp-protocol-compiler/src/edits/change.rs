@@ -25,6 +25,14 @@ impl<'a, 't> Placing<'a, 't> {
     /// The sentence and the edits; none if a change has no place.
     pub(super) fn place(mut self, changes: &[Change]) -> Option<(String, Vec<Edit>)> {
         for change in changes {
+            if let Change::ShapeInQuotes(at, name) = change
+                && self.resolution.declarations.shapes.iter().any(|shape| shape.name.text == *name)
+            {
+                let text = format!("write `({name})`: the name of a shape stands without quotes");
+                return Some((text, vec![Edit::replace(*at, name.as_str())]));
+            }
+        }
+        for change in changes {
             if let Change::Declare { name, .. } | Change::NameBody(_, name) = change
                 && !self.renamed.iter().any(|(taken, _)| taken == name)
                 && self.is_taken(name)
@@ -106,6 +114,7 @@ impl<'a, 't> Placing<'a, 't> {
                 let edit = deleted(choice, choice.branches.iter().position(bare)?)?;
                 self.edits.push(edit);
             }
+            Change::ShapeInQuotes(..) => {}
             Change::NameBody(opener, name) => self.name_body(*opener, name)?,
             Change::NameLoop(dual, name) => self.name_loop(*dual, name)?,
             Change::DeleteModifier(name, word) => {
