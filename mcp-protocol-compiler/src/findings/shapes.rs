@@ -120,10 +120,17 @@ pub fn no_such_field<'a>(
             finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(key.span, key_text(near))])
         }
         None => {
-            let all: Vec<String> = fields.take(MOST_NAMED).map(|field| format!("`{field}`")).collect();
-            match all.is_empty() {
-                true => finding.help("it has no fields"),
-                false => finding.help(format!("its fields are {}", all.join(", "))),
+            let all: Vec<&str> = fields.take(MOST_NAMED).collect();
+            match all.as_slice() {
+                [] => finding.help("it has no fields"),
+                [only] => finding.suggest(
+                    format!("did you mean `{only}`, its only field?"),
+                    [Edit::replace(key.span, key_text(only))],
+                ),
+                all => {
+                    let all: Vec<String> = all.iter().map(|field| format!("`{field}`")).collect();
+                    finding.help(format!("its fields are {}", all.join(", ")))
+                }
             }
         }
     }
