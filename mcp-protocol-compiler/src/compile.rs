@@ -30,7 +30,7 @@ pub struct Compilation {
     pub sources: SourceMap,
     /// Every finding, errors first in the order of the text.
     pub diagnostics: Vec<Diagnostic>,
-    /// The protocol; `None` iff there is an error.
+    /// The protocol; `None` iff there is an error other than those of [`Settings::for_code`].
     pub protocol: Option<Compiled>,
     /// The names that are known even where something is wrong.
     #[doc(hidden)]
@@ -42,11 +42,6 @@ impl Compilation {
     pub fn has_errors(&self) -> bool {
         has_errors(&self.diagnostics)
     }
-
-    /// Adds what keeps a sound protocol from being generated.
-    pub fn check_code(&mut self) {
-        self.diagnostics.extend(self.protocol.iter().flat_map(generate::check));
-    }
 }
 
 /// What the compiler is asked for beyond its usual work.
@@ -54,13 +49,27 @@ impl Compilation {
 #[non_exhaustive]
 pub struct Settings {
     without_closure: bool,
+    for_code: bool,
+    sketches: bool,
 }
 
 impl Settings {
     /// Does not close the diamond, so that every race of the text itself is an error.
     #[must_use]
     pub fn without_closure(self, without: bool) -> Settings {
-        Settings { without_closure: without }
+        Settings { without_closure: without, ..self }
+    }
+
+    /// Finds, too, what keeps a sound protocol from being generated.
+    #[must_use]
+    pub fn for_code(self, for_code: bool) -> Settings {
+        Settings { for_code, ..self }
+    }
+
+    /// Accepts a file that declares no message, though no code can be generated from it.
+    #[must_use]
+    pub fn sketches(self, sketches: bool) -> Settings {
+        Settings { sketches, ..self }
     }
 }
 
@@ -135,10 +144,13 @@ fn compile_once(
     let files = load::load(entry, read, &mut sources, &mut found)?;
     let unread = Unread::of(&found, &sources);
     let resolution = resolve::resolve(&files, &mut found);
-    let protocol = check(&resolution, settings, &mut found);
+    let protocol = check(&resolution, settings, &mut found).filter(|_| !has_errors(&found));
+    let is_sketch = settings.sketches && resolution.declarations.bare();
+    if settings.for_code && !is_sketch {
+        found.extend(protocol.iter().flat_map(generate::check));
+    }
     consequences::withhold(&mut found, unread.as_ref(), &sources);
     repeats::arrange(&mut found, &sources, &[lexer::UNKNOWN_CHARACTER, parser::RESERVED_WORD]);
-    let protocol = protocol.filter(|_| !has_errors(&found));
     let outline = outline(&resolution);
     Ok((Compilation { sources, diagnostics: found, protocol, outline }, resolution, files))
 }

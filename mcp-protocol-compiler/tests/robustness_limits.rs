@@ -17,7 +17,7 @@ use std::path::Path;
 
 use allocation_counter::measure;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
-use mcp_protocol_compiler::{Compilation, compile, generate};
+use mcp_protocol_compiler::{Compilation, compat, compile, generate};
 
 #[path = "../benches/shapes/mod.rs"]
 mod shapes;
@@ -515,4 +515,47 @@ fn many_channels_against_one() {
     // Channels that the roles group alike may be as many as there are.
     let channels = Shape::named("channels").unwrap();
     assert!(of(channels.text(1_100, Variant::Dual).unwrap()).compiled);
+}
+
+/// Two versions of a union of records that `type` tells apart.
+fn unions(records: usize, record: fn(usize) -> [String; 2]) -> [String; 2] {
+    let names = (0..records).map(|number| format!("R{number}")).collect::<Vec<_>>().join(" | ");
+    let head =
+        format!("protocol P \"1\"\ntype U = {names}\nnotification N \"n\" (U)\nclient C\nC = !N . End\n");
+    let body = |version: usize| {
+        let record = |number| format!("type R{number} = {}\n", record(number)[version]);
+        (0..records).map(record).collect::<String>()
+    };
+    [0, 1].map(|version| head.clone() + &body(version))
+}
+
+/// What it takes to compile unions of records and to compare two versions of them grows at most as their square: what is
+/// allocated is counted, four times as many records may take little more than sixteen times as much.
+#[test]
+fn unions_of_many_records() {
+    let kinds: [fn(usize) -> [String; 2]; 4] = [
+        |number| {
+            ["name", "name: string, more?"].map(|key| format!("{{ type: \"t{number}\", {key}: string }}"))
+        },
+        |number| ["", ", more?: int"].map(|more| format!("{{ type: \"t{number}\", next?: U{more} }}")),
+        |number| ["", ", more: int"].map(|more| format!("{{ type: \"t{number}\"{more} }}")),
+        |number| {
+            ["string".to_owned(), format!("\"t{number}\"")]
+                .map(|text| format!("{{ type: {text}, value{number}: int }}"))
+        },
+    ];
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let [few, many] = [60, 240].map(|records| {
+            let [old, new] = unions(records, kind);
+            let mut read = |path: &Path| -> io::Result<Vec<u8>> {
+                Ok(if path == Path::new("old") { old.as_bytes() } else { new.as_bytes() }.to_vec())
+            };
+            let counts = measure(|| {
+                let comparison = compat::compare(Path::new("old"), Path::new("new"), &mut read).unwrap();
+                assert!(comparison.verdict.is_some());
+            });
+            counts.bytes_total
+        });
+        assert!(many < few * 24, "kind {number}: {few} and {many} bytes");
+    }
 }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use mcp_protocol_compiler::generate::stubs::{Outline, stubs};
 use mcp_protocol_compiler::source::{LARGEST_FILE, bytes_of};
-use mcp_protocol_compiler::{Compilation, compile, generate};
+use mcp_protocol_compiler::{Compilation, Settings, compile_with, generate};
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
 
@@ -40,11 +40,10 @@ pub(crate) fn expand(arguments: &Arguments) -> TokenStream {
         }
         Ok(bytes)
     };
-    let mut compilation = match compile(&entry, &mut read) {
+    let compilation = match compile_with(&entry, &mut read, Settings::default().for_code(true)) {
         Ok(compilation) => compilation,
         Err(error) => return failed(&format!("cannot read `{}`: {error}", file.display()), span),
     };
-    compilation.check_code();
     let tracked = tracked(&places, &files);
     let code = code(arguments, &places, &file, &compilation);
     quote!(#tracked #code)

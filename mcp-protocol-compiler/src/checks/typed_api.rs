@@ -2,10 +2,9 @@
 
 use mcp_protocol_machine::protocol::{Action, Direction};
 
-use crate::automaton::Edge;
 use crate::compiled::Compiled;
 use crate::declarations::PayloadType;
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit};
 use crate::findings::declarations::NO_CURSOR;
 use crate::plan::{Body, body, indices};
 
@@ -58,13 +57,14 @@ pub(crate) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
                     .messages
                     .get(usize::from(edge.message.0))
                     .map_or("", |message| &message.table.name);
+                let defined = format!("{name}Session");
                 found.push(
                     Diagnostic::error(LONG_SUB_SESSION, edge.span, "a sub-session needs a name")
                         .label(format!("what `{name}` opens is more than a request and its reply"))
-                        .help(format!(
-                            "make it a definition: `Name = {}{name} . …`, and write `*Name` here",
-                            sign(edge)
-                        )),
+                        .changes(
+                            format!("make it a definition, `{defined} = …`, and write `*{defined}` here"),
+                            [Change::NameBody(edge.span, defined)],
+                        ),
                 );
             }
         }
@@ -110,11 +110,4 @@ fn pages_without_calls(compiled: &Compiled) -> Vec<Diagnostic> {
         }
     }
     found
-}
-
-fn sign(edge: &Edge) -> char {
-    match edge.direction {
-        Direction::Send => '!',
-        Direction::Receive => '?',
-    }
 }

@@ -70,6 +70,10 @@ pub(crate) enum Change {
     DeleteEnd(Span),
     /// A definition of this name for the loop around `dual x`, which names it.
     NameLoop(Span, String),
+    /// A definition of this name for the body of a `*` that begins with this action.
+    NameBody(Span, String),
+    /// A text, in place of which the shape of that name is meant if there is one: then no other change is made.
+    ShapeInQuotes(Span, String),
     /// Another sign for the commas of these channels.
     Commas(Span, &'static str),
     /// Another operator in place of all of the choice that has this one.
@@ -101,10 +105,12 @@ pub(crate) enum Change {
     DeleteMemberAt(Span),
     /// Deletes the member that stands here from its record.
     DeleteField(Span),
-    /// Puts an alternative of a union of shapes before another one.
+    /// Puts an alternative of a union of shapes before another one. Where an `override` takes over one of them, what takes
+    /// it over is moved.
     AlternativeBefore(Span, Span),
-    /// Deletes the alternative that stands here from its union of shapes.
-    DeleteAlternative(Span),
+    /// Deletes the first of two alternatives from its union of shapes, or the other one where an `override` has that one
+    /// alone.
+    DeleteAlternative(Span, Span),
     /// Deletes the item that stands here.
     DeleteItemAt(Span),
     /// A `types` item for this file.

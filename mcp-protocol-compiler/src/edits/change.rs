@@ -4,7 +4,7 @@ use super::shapes;
 use super::tree::{Tree, span, within};
 use crate::ast::{Action, Choice, Item, ItemKind, Modifier, Name, Operator, Payload, Sequence, Tail};
 use crate::declarations::Resolution;
-use crate::diagnostic::{Change, Edit};
+use crate::diagnostic::{Change, Edit, shorten};
 use crate::source::Span;
 
 /// The changes of one suggestion on their way to edits.
@@ -25,7 +25,15 @@ impl<'a, 't> Placing<'a, 't> {
     /// The sentence and the edits; none if a change has no place.
     pub(super) fn place(mut self, changes: &[Change]) -> Option<(String, Vec<Edit>)> {
         for change in changes {
-            if let Change::Declare { name, .. } = change
+            if let Change::ShapeInQuotes(at, name) = change
+                && self.resolution.declarations.shapes.iter().any(|shape| shape.name.text == *name)
+            {
+                let text = format!("write `({name})`: the name of a shape stands without quotes");
+                return Some((text, vec![Edit::replace(*at, name.as_str())]));
+            }
+        }
+        for change in changes {
+            if let Change::Declare { name, .. } | Change::NameBody(_, name) = change
                 && !self.renamed.iter().any(|(taken, _)| taken == name)
                 && self.is_taken(name)
             {
@@ -106,6 +114,8 @@ impl<'a, 't> Placing<'a, 't> {
                 let edit = deleted(choice, choice.branches.iter().position(bare)?)?;
                 self.edits.push(edit);
             }
+            Change::ShapeInQuotes(..) => {}
+            Change::NameBody(opener, name) => self.name_body(*opener, name)?,
             Change::NameLoop(dual, name) => self.name_loop(*dual, name)?,
             Change::DeleteModifier(name, word) => {
                 let at = self.modifier(*name, word)?;
@@ -137,15 +147,26 @@ impl<'a, 't> Placing<'a, 't> {
                 self.edits.push(Edit::delete(shapes::member_with_comma(self.tree.files, *at)?));
             }
             Change::AlternativeBefore(later, earlier) => {
-                let parts = shapes::union(self.tree.files, *later)?;
-                parts.iter().find(|part| part.span == *earlier)?;
-                let text = format!("{} | ", self.tree.sources.slice(*later));
-                self.edits.push(Edit::before(*earlier, text));
-                self.edits.push(Edit::delete(shapes::with_sign(parts, *later)?));
+                let (parts, moved, first) = shapes::in_one_union(self.tree.files, *later, *earlier)?;
+                let [text, behind] = [moved, first].map(|at| self.tree.sources.slice(at));
+                if (moved, first) != (*later, *earlier) {
+                    self.text =
+                        format!("write `{}` before `{}` in the `override`", shorten(text), shorten(behind));
+                }
+                self.edits.push(Edit::before(first, format!("{text} | ")));
+                self.edits.push(Edit::delete(shapes::with_sign(parts, moved)?));
             }
-            Change::DeleteAlternative(at) => {
-                let parts = shapes::union(self.tree.files, *at)?;
-                self.edits.push(Edit::delete(shapes::with_sign(parts, *at)?));
+            Change::DeleteAlternative(later, earlier) => {
+                let (parts, deleted) = match shapes::in_one_union(self.tree.files, *later, *earlier) {
+                    // What is overridden stays as it is.
+                    Some((parts, at, _)) if at != *later => {
+                        let text = shorten(self.tree.sources.slice(*earlier));
+                        self.text = format!("delete `{text}` in the `override`");
+                        (parts, *earlier)
+                    }
+                    _ => (shapes::union(self.tree.files, *later)?, *later),
+                };
+                self.edits.push(Edit::delete(shapes::with_sign(parts, deleted)?));
             }
             Change::DeleteMemberAt(at) => self.delete_member(*at)?,
             Change::Types(file) => {
@@ -202,15 +223,20 @@ impl<'a, 't> Placing<'a, 't> {
             self.edits.push(Edit::before(first.span, format!("{item}\n")));
             return Some(());
         };
+        self.behind(items, last, item);
+        Some(())
+    }
+
+    /// A new item behind another one of a file.
+    pub(super) fn behind(&mut self, items: &[Item], last: &Item, item: &str) {
         let sources = self.tree.sources;
-        let line = sources.line(file.file, sources.line_number(file.file, last.span.end));
+        let file = last.span.file;
+        let line = sources.line(file, sources.line_number(file, last.span.end));
         let inside = |other: &Item| last.span.end <= other.span.start && other.span.start < line.end;
-        let edit = match items.iter().any(inside) {
+        self.edits.push(match items.iter().any(inside) {
             true => Edit::after(last.span, format!("\n{item}\n")),
             false => Edit::after(line, format!("\n{item}")),
-        };
-        self.edits.push(edit);
-        Some(())
+        });
     }
 
     fn in_front(&mut self, at: Span, text: &str, state: bool) -> Option<()> {

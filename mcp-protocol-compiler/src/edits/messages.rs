@@ -1,7 +1,7 @@
-//! Changes of declarations: other messages, keys, groups; and names for loops.
+//! Changes of declarations: other messages, keys, groups; and names for loops and bodies.
 
 use super::change::{Placing, replaced};
-use super::tree::within;
+use super::tree::{span, within};
 use crate::ast::{
     GroupMember, Item, ItemKind, KeyField, KeyFieldPlace, Modifier, Name, Payload, Reply, Request, Sequence,
     Tail,
@@ -200,6 +200,25 @@ impl<'a> Placing<'a, '_> {
         self.declare(&format!("{free} = {text}"))
     }
 
+    pub(super) fn name_body(&mut self, opener: Span, name: &str) -> Option<()> {
+        let bodies = self.tree.sequences().filter_map(|sequence| match &sequence.tail {
+            tail @ Tail::Replicated(..) => Some(within(tail)),
+            _ => None,
+        });
+        let body = bodies.into_iter().find(|body| begins(body, opener))?;
+        let sources = self.tree.sources;
+        let text = sources.slice(match body {
+            Tail::Group(choice, _) => choice.span,
+            body => span(body),
+        });
+        let items = &self.tree.files.iter().find(|file| file.file == opener.file)?.tree.items;
+        let around = |item: &&Item| item.span.start <= opener.start && opener.end <= item.span.end;
+        let item = items.iter().find(around)?;
+        self.edits.push(Edit::replace(span(body), name));
+        self.behind(items, item, &format!("{name} = {text}"));
+        Some(())
+    }
+
     pub(super) fn other_message(&mut self, at: Span, name: &str, all: bool) -> Option<()> {
         let spot = self.tree.spot(at)?;
         let sequence = spot.sequence()?;
@@ -308,6 +327,26 @@ fn whole(reply: &Reply, sources: &SourceMap) -> Span {
         payload.end += u32::try_from(behind.len() - rest.len()).unwrap_or(0);
     }
     reply.name.span.to(payload).to(reply.condition.as_ref().map_or(payload, |condition| condition.span))
+}
+
+/// Whether what a tail does begins with an action, among others.
+fn begins(tail: &Tail, action: Span) -> bool {
+    let mut waiting = vec![tail];
+    while let Some(tail) = waiting.pop() {
+        let choices = match tail {
+            Tail::Group(body, _) | Tail::Recursion { body, .. } => std::slice::from_ref(body.as_ref()),
+            Tail::Parallel(parts, _) => parts.as_slice(),
+            _ => continue,
+        };
+        for sequence in choices.iter().flat_map(|choice| &choice.branches) {
+            match sequence.actions.first() {
+                Some(first) if first.span == action => return true,
+                Some(_) => {}
+                None => waiting.push(&sequence.tail),
+            }
+        }
+    }
+    false
 }
 
 fn end(field: &KeyField) -> Span {

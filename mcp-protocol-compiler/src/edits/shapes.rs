@@ -1,6 +1,6 @@
 //! Places in payload shapes.
 
-use crate::ast::{ItemKind, Member, Shape, ShapeKind};
+use crate::ast::{Item, ItemKind, Member, Shape, ShapeKind};
 use crate::resolve::load::LoadedFile;
 use crate::source::Span;
 
@@ -10,6 +10,36 @@ pub(super) fn union(files: &[LoadedFile], at: Span) -> Option<&[Shape]> {
         ShapeKind::Union(parts) if parts.iter().any(|part| part.span == at) => Some(parts.as_slice()),
         _ => None,
     })
+}
+
+/// The union that has both of two alternatives, and where they stand in it: what an `override` takes over stands there as
+/// the shape's own name.
+pub(super) fn in_one_union(
+    files: &[LoadedFile],
+    later: Span,
+    earlier: Span,
+) -> Option<(&[Shape], Span, Span)> {
+    let has = |parts: &[Shape], at: Span| parts.iter().any(|part| part.span == at);
+    let both = |parts: &[Shape]| has(parts, later) && has(parts, earlier);
+    if let Some(parts) = union(files, later).filter(|parts| both(parts)) {
+        return Some((parts, later, earlier));
+    }
+    let items = files.iter().flat_map(|file| &file.tree.items).filter(|item| item.overrides.is_some());
+    // An import stands before its importer, so the last one takes over all of the others.
+    items.filter_map(own_part).rev().find_map(|(parts, own)| match (has(parts, later), has(parts, earlier)) {
+        (true, false) => Some((parts, later, own)),
+        (false, true) => Some((parts, own, earlier)),
+        _ => None,
+    })
+}
+
+/// The alternatives of a shape that is a union, and where its own name is one of them.
+fn own_part(item: &Item) -> Option<(&[Shape], Span)> {
+    let ItemKind::Shape { name, body: Shape { kind: ShapeKind::Union(parts), .. } } = &item.kind else {
+        return None;
+    };
+    let is_own = |part: &&Shape| matches!(&part.kind, ShapeKind::Named(other) if other.text == name.text);
+    Some((parts, parts.iter().find(is_own)?.span))
 }
 
 /// An alternative with the sign that stands between it and another one.

@@ -77,7 +77,7 @@ pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diag
         true => "delete it".to_owned(),
         false => format!("delete it, or let `{first}` take what both say"),
     };
-    finding.changes(help, [Change::DeleteAlternative(later.span)])
+    finding.changes(help, [Change::DeleteAlternative(later.span, earlier.span)])
 }
 
 /// `null` next to an alternative that takes `null` itself.
@@ -85,7 +85,7 @@ pub fn null_again(null: &Alternative, other: &Alternative) -> Diagnostic {
     Diagnostic::error(NEVER_CHOSEN, null.span, "`null` can never be chosen")
         .label("says what another alternative says already")
         .also(other.span, format!("`{}` takes `null`, too", shorten(&other.text)))
-        .changes("delete it", [Change::DeleteAlternative(null.span)])
+        .changes("delete it", [Change::DeleteAlternative(null.span, other.span)])
 }
 
 /// A shape that consists of itself.
@@ -120,10 +120,17 @@ pub fn no_such_field<'a>(
             finding.suggest(format!("did you mean `{near}`?"), [Edit::replace(key.span, key_text(near))])
         }
         None => {
-            let all: Vec<String> = fields.take(MOST_NAMED).map(|field| format!("`{field}`")).collect();
-            match all.is_empty() {
-                true => finding.help("it has no fields"),
-                false => finding.help(format!("its fields are {}", all.join(", "))),
+            let all: Vec<&str> = fields.take(MOST_NAMED).collect();
+            match all.as_slice() {
+                [] => finding.help("it has no fields"),
+                [only] => finding.suggest(
+                    format!("did you mean `{only}`, its only field?"),
+                    [Edit::replace(key.span, key_text(only))],
+                ),
+                all => {
+                    let all: Vec<String> = all.iter().map(|field| format!("`{field}`")).collect();
+                    finding.help(format!("its fields are {}", all.join(", ")))
+                }
             }
         }
     }

@@ -259,12 +259,17 @@ impl Parser<'_> {
         let all = start.to(self.previous());
         let (name, written) = (name_for(&shape), self.sources.slice(all));
         let message = format!("the shape `{}` has no name", shorten(written));
+        let quoted = match &shape.kind {
+            ShapeKind::Literal(text) => Some(Change::ShapeInQuotes(all, text.text.clone())),
+            _ => None,
+        };
+        let declared = [
+            Change::Declare { name: name.clone(), item: format!("type {name} = {written}") },
+            Edit::replace(all, name.as_str()).into(),
+        ];
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, message).changes(
             format!("declare `type {name} = {}` and write `({name})`", shorten(written)),
-            [
-                Change::Declare { name: name.clone(), item: format!("type {name} = {written}") },
-                Edit::replace(all, name).into(),
-            ],
+            quoted.into_iter().chain(declared),
         );
         self.report_at(index, finding);
         Some(Payload::Any { optional: self.eat(Kind::Question).is_some(), span: all })

@@ -1,5 +1,7 @@
 //! Shapes: what JSON a payload may be.
 
+use std::collections::HashSet;
+
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
@@ -77,7 +79,11 @@ impl Parser<'_> {
             Kind::Text => ShapeKind::Literal(self.take_text()),
             Kind::OpenBracket => {
                 self.bump();
-                let of = self.shape();
+                let mut of = self.shape();
+                // A field behind the comma shows that the list was not closed.
+                if self.kind() == Kind::Comma && !matches!(self.kind_at(2), Kind::Colon | Kind::Question) {
+                    of = self.by_place(start, of);
+                }
                 if self.eat(Kind::CloseBracket).is_none() {
                     self.expected(MALFORMED_SHAPE, "`]`", "a list is written `[shape]`");
                 }
@@ -275,6 +281,25 @@ impl Parser<'_> {
             }
             self.bump();
         }
+    }
+
+    /// A list with a shape for each place, which other languages have: all of its elements are one of these.
+    fn by_place(&mut self, start: Span, first: Shape) -> Shape {
+        let index = self.index();
+        let mut parts = vec![first];
+        while self.eat(Kind::Comma).is_some() && self.kind() != Kind::CloseBracket {
+            parts.push(self.shape());
+        }
+        let mut known = HashSet::new();
+        parts.retain(|part| known.insert(self.sources.slice(part.span)));
+        let texts: Vec<&str> = parts.iter().map(|part| self.sources.slice(part.span)).collect();
+        let end = if self.kind() == Kind::CloseBracket { self.span() } else { self.previous() };
+        let (all, written) = (start.to(end), format!("[{}]", texts.join(" | ")));
+        let finding = Diagnostic::error(MALFORMED_SHAPE, all, "a list has one shape for all of its elements");
+        let help = format!("write `{}` for a list of these, in any order", shorten(&written));
+        self.report_at(index, finding.suggest(help, [Edit::replace(all, written)]));
+        let span = parts.iter().fold(start.after(), |span, part| span.to(part.span));
+        Shape { kind: ShapeKind::Union(parts), span }
     }
 
     /// `key: shape`, `key?: shape`

@@ -86,7 +86,7 @@ impl<'a> Followed<'a> {
         Followed {
             source,
             side,
-            reading: Reading::new(&source.resolution, side, false),
+            reading: Reading::new(&source.resolution, side),
             added: source.added(side),
             foreign: source.foreign(side),
         }
@@ -125,7 +125,7 @@ impl<'a> Pair<'a> {
     /// elsewhere. A gate that is closed is looked at only where a message has a step, so it makes no difference.
     fn was_foreign_here(&self, event: &Event) -> bool {
         let side = self.checker.side().other();
-        let reading = Reading::new(&self.source.resolution, side, false);
+        let reading = Reading::new(&self.source.resolution, side);
         let mut world = World::new(&reading, &self.source.protocol, side, self.source.added(side));
         let seen = || self.seen.iter().chain([event]);
         let mut verdicts = seen().map(|event| world.see(event));

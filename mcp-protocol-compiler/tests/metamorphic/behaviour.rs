@@ -119,7 +119,7 @@ impl Behaviour {
     ) -> Option<String> {
         let ((protocol, resolution), (others, _)) = (self.sessions.as_ref()?, other.sessions.as_ref()?);
         assert_eq!(protocol.messages, others.messages);
-        let readings = [Side::Client, Side::Server].map(|side| Reading::new(resolution, side, false));
+        let readings = [Side::Client, Side::Server].map(|side| Reading::new(resolution, side));
         let steps = 10 + random.below(40);
         let talk = talk(random, [&readings[0], &readings[1]], protocol, steps);
         for (seat, side) in

@@ -36,11 +36,7 @@ pub(crate) fn split(text: &str, first: &str) -> Files {
 /// Compiles the file named `first`; with `expand` also what only the making of code would find.
 pub(crate) fn compiled(files: &Files, first: &str, settings: Settings, expand: bool) -> Compilation {
     let mut read = |path: &Path| files.get(path).cloned().ok_or(io::Error::from(io::ErrorKind::NotFound));
-    let mut compilation = compile_with(Path::new(first), &mut read, settings).unwrap();
-    if expand {
-        compilation.check_code();
-    }
-    compilation
+    compile_with(Path::new(first), &mut read, settings.for_code(expand)).unwrap()
 }
 
 /// Every finding as a person reads it.

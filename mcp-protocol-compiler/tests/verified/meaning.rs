@@ -71,7 +71,7 @@ pub(crate) fn ask(text: &str, wanted: Wanted) -> Asked {
     let resolution = resolution(text);
     let [client, server] = [Side::Client, Side::Server].map(|side| Role {
         resolution: &resolution,
-        reading: Reading::new(&resolution, side, true),
+        reading: Reading::new(&resolution, side),
         side,
     });
     let whole = [client.reading.start(), server.reading.start()];
@@ -342,8 +342,19 @@ impl Role<'_> {
         }
         let [steps, openings, of_bodies] =
             [&graph.edges, &graph.openings, &graph.bodies].map(|said| edges(said, messages));
-        let (session, bodies) = graph.states.split_at(graph.session);
-        let channels = [session, bodies].map(|programs| self.channels(programs.iter()));
+        let openers: HashSet<Event> = graph.openings.iter().map(|(_, event, _)| *event).collect();
+        let each_body = openers.into_iter().map(|opener| {
+            let states = graph.body(opener);
+            let channels = self.channels(states.iter().map(|number| &graph.states[*number]));
+            (opener, states, channels)
+        });
+        let each_body: Vec<_> = each_body.collect();
+        let bodies = each_body.iter().flat_map(|(_, states, channels)| match channels.is_empty() {
+            // Its one channel may share messages with one of another body.
+            true => graph.with_rest(Channels::new(), states),
+            false => channels.clone(),
+        });
+        let channels = [self.channels(graph.states.iter().take(graph.session)), together(bodies.collect())];
         let [of_session, of_body] = [(&channels[0], 1), (&channels[1], 1 + channels[0].len())]
             .map(|(all, first)| numbered(all, first, messages));
         let both = numbered(&channels.concat(), 1, messages);
@@ -358,17 +369,14 @@ impl Role<'_> {
         table = format!("{table}{steps}{of_session}{openings}{of_bodies}{both}{of_body}{several}");
         let [session, bodies] = channels;
         let of_session: HashSet<usize> = (0..graph.session).collect();
-        let of_bodies: HashSet<usize> = (graph.session..graph.states.len()).collect();
-        let openers: HashSet<Event> = graph.openings.iter().map(|(_, event, _)| *event).collect();
-        let each_body = openers.into_iter().map(|opener| {
-            let states = graph.body(opener);
-            let programs = states.iter().map(|number| &graph.states[*number]);
-            (opener, graph.with_rest(self.channels(programs), &states))
-        });
+        let each_body = each_body
+            .into_iter()
+            .map(|(opener, states, channels)| (opener, graph.with_rest(channels, &states)));
+        let each_body: HashMap<Event, Channels> = each_body.collect();
         let channels = RoleChannels {
             session: graph.with_rest(session, &of_session),
-            bodies: graph.with_rest(bodies, &of_bodies),
-            each_body: each_body.collect(),
+            bodies: together(bodies.into_iter().chain(each_body.values().flatten().cloned()).collect()),
+            each_body,
             opened: self.opened(graph.states.iter()),
         };
         (table, channels)

@@ -4,6 +4,8 @@
 //! fixes to texts have these texts. Of the alternatives that are possible, the first is taken whose required fields are all
 //! there. No other field decides, so that a mistake in it is reported where it is.
 
+use std::ops::ControlFlow;
+
 use super::json::{Json, JsonKind};
 use super::whole::whole;
 use crate::protocol::{Protocol, Record, RecordField, Shape, ShapeIndex};
@@ -95,7 +97,7 @@ fn first_possible<'p, J: Json>(
             !is_again && only_leaf(protocol, part).is_some_and(|leaf| is_it(place, leaf))
         });
     }
-    let (mut seen, mut found) = (Vec::new(), None);
+    let (mut seen, mut found) = (Seen::default(), None);
     for (place, part) in union.iter().enumerate() {
         leaves(protocol, part, &mut seen, &mut |leaf| {
             if found.is_none() && is_it(place, leaf) {
@@ -164,8 +166,8 @@ pub(super) fn is_scalar<J: Json>(shape: &Shape, value: &J, kind: &JsonKind<'_>) 
 /// alternatives that take it together are not seen, unless they are passed as one union.
 pub fn hides(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
     let (mut before, mut behind) = (Vec::new(), Vec::new());
-    leaves(protocol, earlier, &mut Vec::new(), &mut |leaf| before.push(leaf));
-    leaves(protocol, later, &mut Vec::new(), &mut |leaf| behind.push(leaf));
+    leaves(protocol, earlier, &mut Seen::default(), &mut |leaf| before.push(leaf));
+    leaves(protocol, later, &mut Seen::default(), &mut |leaf| behind.push(leaf));
     behind.iter().all(|leaf| before.iter().any(|taker| takes(protocol, taker, leaf)))
 }
 
@@ -212,12 +214,34 @@ fn texts_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<
     if !matches!(field.shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_)) {
         return None;
     }
-    let (mut texts, mut only_texts) = (Vec::new(), true);
-    leaves(protocol, &field.shape, &mut Vec::new(), &mut |leaf| match leaf {
-        Shape::Literal(text) => texts.push(&**text),
-        _ => only_texts = false,
+    let mut texts = Vec::new();
+    let all = each_leaf(protocol, &field.shape, &mut Seen::default(), &mut |leaf| match leaf {
+        Shape::Literal(text) => {
+            texts.push(&**text);
+            ControlFlow::Continue(())
+        }
+        // A field may be a large union of records.
+        _ => ControlFlow::Break(()),
     });
-    (only_texts && !texts.is_empty()).then_some(texts)
+    (all.is_continue() && !texts.is_empty()).then_some(texts)
+}
+
+/// The names that have been followed.
+#[derive(Default)]
+pub(super) struct Seen(Vec<u64>);
+
+impl Seen {
+    /// Whether the name is new. A union may have many, so each is one bit.
+    fn insert(&mut self, index: ShapeIndex) -> bool {
+        let place = usize::from(index.0);
+        let (word, bit) = (place / 64, 1 << (place % 64));
+        if self.0.len() <= word {
+            self.0.resize(word + 1, 0);
+        }
+        let is_new = self.0.get(word).is_some_and(|known| known & bit == 0);
+        self.0.iter_mut().skip(word).take(1).for_each(|known| *known |= bit);
+        is_new
+    }
 }
 
 /// The alternatives that a shape has in the end: names and unions are followed. An alternative that comes again changes
@@ -225,19 +249,34 @@ fn texts_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<
 pub(super) fn leaves<'p>(
     protocol: &'p Protocol,
     shape: &'p Shape,
-    seen: &mut Vec<ShapeIndex>,
+    seen: &mut Seen,
     visit: &mut impl FnMut(&'p Shape),
 ) {
-    let mut open = vec![shape];
-    while let Some(shape) = open.pop() {
-        match shape {
-            Shape::Named(index) if !seen.contains(index) => {
-                seen.push(*index);
-                open.extend(protocol.shape(*index).map(|named| &named.shape));
+    let _all = each_leaf(protocol, shape, seen, &mut |leaf| {
+        visit(leaf);
+        ControlFlow::Continue(())
+    });
+}
+
+/// The same, until the visit breaks.
+fn each_leaf<'p>(
+    protocol: &'p Protocol,
+    shape: &'p Shape,
+    seen: &mut Seen,
+    visit: &mut impl FnMut(&'p Shape) -> ControlFlow<()>,
+) -> ControlFlow<()> {
+    let mut open = vec![std::slice::from_ref(shape)];
+    while let Some(parts) = open.pop() {
+        let Some((first, rest)) = parts.split_first() else { continue };
+        open.push(rest);
+        match first {
+            Shape::Named(index) if seen.insert(*index) => {
+                open.extend(protocol.shape(*index).map(|named| std::slice::from_ref(&named.shape)));
             }
             Shape::Named(_) => {}
-            Shape::Union(parts) => open.extend(parts.iter().rev()),
-            leaf => visit(leaf),
+            Shape::Union(parts) => open.push(parts),
+            leaf => visit(leaf)?,
         }
     }
+    ControlFlow::Continue(())
 }

@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::choose::{chosen, is_scalar, leaves, possible, required, texts_of};
+use super::choose::{Seen, chosen, is_scalar, leaves, possible, required, texts_of};
 use super::json::{Json, JsonKind};
 use super::mismatch::{ShapeMismatch, expected, found, or};
 use crate::excerpt::Excerpt;
@@ -119,7 +119,7 @@ fn leaf<'p, J: Json>(
 /// Why a value is none of the alternatives of a union.
 fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], value: &J) -> ShapeMismatch {
     let mut records = Vec::new();
-    leaves(protocol, union, &mut Vec::new(), &mut |leaf| records.extend(record(leaf)));
+    leaves(protocol, union, &mut Seen::default(), &mut |leaf| records.extend(record(leaf)));
     if value.kind() != JsonKind::Object || records.is_empty() {
         return ShapeMismatch::here(expected(protocol, union), found(value));
     }

@@ -94,7 +94,7 @@ pub(super) fn found<J: Json>(value: &J) -> String {
 /// A shape in a sentence.
 pub(super) fn expected(protocol: &Protocol, shape: &Shape) -> String {
     let mut leaves = Vec::new();
-    super::choose::leaves(protocol, shape, &mut Vec::new(), &mut |leaf| {
+    super::choose::leaves(protocol, shape, &mut super::choose::Seen::default(), &mut |leaf| {
         let text = one_expected(protocol, leaf);
         if !leaves.contains(&text) {
             leaves.push(text);

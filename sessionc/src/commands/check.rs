@@ -15,7 +15,9 @@ pub(crate) fn run(arguments: &Check) -> Result<End, Failure> {
     let mut failure = None;
     let mut worst: Option<(Severity, Code)> = None;
     let denied = if arguments.deny_warnings { Severity::Warning } else { Severity::Error };
-    let settings = Settings::default().without_closure(arguments.without_closure);
+    // A file that declares no message is checked for what it says.
+    let settings =
+        Settings::default().without_closure(arguments.without_closure).for_code(true).sketches(true);
     let mut report = Report::new(arguments.format, Channel::Out);
     for file in &arguments.files {
         let compilation = match compile_file_with(file, settings) {

@@ -4,12 +4,13 @@ use std::fmt::Display;
 use std::fs;
 use std::path::Path;
 
+use mcp_protocol_compiler::Settings;
 use mcp_protocol_compiler::generate::{self, Placement};
 use similar::TextDiff;
 
 use crate::arguments::Expand;
 use crate::end::End;
-use crate::files::{Failure, compile_file, shown};
+use crate::files::{Failure, compile_file, compile_file_with, shown};
 use crate::print::print;
 use crate::report::{Channel, Report, Stale, first_difference};
 
@@ -22,8 +23,7 @@ pub(crate) fn run(arguments: &Expand) -> Result<End, Failure> {
 }
 
 fn expand(arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
-    let mut compilation = compile_file(&arguments.file)?;
-    compilation.check_code();
+    let compilation = compile_file_with(&arguments.file, Settings::default().for_code(true))?;
     report.diagnostics(&compilation.sources, &compilation.diagnostics)?;
     let Some(compiled) = compilation.protocol.as_ref().filter(|_| !compilation.has_errors()) else {
         return Ok(End::Findings);

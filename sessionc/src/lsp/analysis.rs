@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use mcp_protocol_compiler::generate::{self, TypedMethod};
 use mcp_protocol_compiler::resolve::load::normal;
 use mcp_protocol_compiler::symbols::symbols;
-use mcp_protocol_compiler::{Compilation, compile};
+use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 
 use super::imports::FileHead;
 
@@ -76,12 +76,12 @@ impl Analyses {
             return Ok(known);
         }
         let mut hashes = Vec::new();
-        let mut compilation = compile(entry, &mut |path| {
+        let mut recorded = |path: &Path| {
             let found = read(path);
             hashes.push((path.to_path_buf(), hash_of(found.as_deref().ok())));
             found
-        })?;
-        compilation.check_code();
+        };
+        let compilation = compile_with(entry, &mut recorded, Settings::default().for_code(true))?;
         let analysis = Arc::new(Analysis { compilation, methods: OnceLock::new(), read: hashes });
         let mut kept = locked(&self.kept);
         kept.retain(|(path, _)| path != entry);

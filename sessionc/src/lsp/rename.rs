@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use lsp_protocols::types::{
     PrepareRenameResponse, RenameParams, TextDocumentPositionParams, TextEdit, WorkspaceEdit,
 };
-use mcp_protocol_compiler::compile;
 use mcp_protocol_compiler::diagnostic::{Severity, shorten};
 use mcp_protocol_compiler::resolve::load::normal;
 use mcp_protocol_compiler::symbols::{NotAName, check_name};
+use mcp_protocol_compiler::{Settings, compile_with};
 use mcp_runtime::RpcError;
 
 use super::edits::workspace_edit;
@@ -132,8 +132,8 @@ fn compiles(
         if snapshot.analysis(entry).is_ok_and(|analysis| analysis.compilation().has_errors()) {
             continue;
         }
-        let Ok(mut after) = compile(entry, &mut |path| renamed(path)) else { continue };
-        after.check_code();
+        let settings = Settings::default().for_code(true);
+        let Ok(after) = compile_with(entry, &mut |path| renamed(path), settings) else { continue };
         if let Some(error) = after.diagnostics.iter().find(|found| found.severity == Severity::Error) {
             return Err(refused(format!(
                 "`{}` cannot be called `{}`: {}",

@@ -90,6 +90,29 @@ fn check_says_what_is_wrong_and_where_to_read_more() {
 }
 
 #[test]
+fn check_says_what_keeps_code_from_being_generated() {
+    let folder = Folder::new("check_for_code");
+    let session = "client C\nC = *( !A . !B . End )\n";
+    let declared =
+        "protocol P \"1\"\nnotification A \"a\" (_)\nnotification B \"b\" (_)\nkey k = A.k | B.k\n";
+    folder.write("sub_session.session", &format!("{declared}{session}"));
+    folder.write("payload.session", "notification A \"a\" (shop::fn)\nclient C\nC = !A . End\n");
+    folder.write("sketch.session", "client C\nC = !A . ?B . End\n");
+
+    for (file, code) in [("sub_session.session", "S0902"), ("payload.session", "S0604")] {
+        let [checked, expanded] = ["check", "expand"].map(|command| folder.run(&[command, file]));
+        assert_eq!((checked.code, expanded.code), (1, 1), "{file}: {checked:?}");
+        assert!(checked.out.contains(&format!("error[{code}]")), "{checked:?}");
+        assert!(checked.out.starts_with(expanded.err.trim_end()), "{checked:?}\n{expanded:?}");
+    }
+
+    // A file that declares no message is a sketch.
+    let run = folder.run(&["check", "sketch.session"]);
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{run:?}");
+    assert!(folder.run(&["expand", "sketch.session"]).err.contains("error[S0603]"));
+}
+
+#[test]
 fn a_warning_fails_a_check_only_where_it_is_denied() {
     let folder = Folder::new("check_warnings");
     folder.write("good.session", COUNTER);

@@ -10,7 +10,7 @@ use mcp_protocol_compiler::checks::unused::UNUSED_MESSAGE;
 use mcp_protocol_compiler::diagnostic::Severity;
 use mcp_protocol_compiler::diagnostic::render::{Style, render_all};
 use mcp_protocol_compiler::explain::{Block, blocks, pages};
-use mcp_protocol_compiler::{Compilation, compile, generate};
+use mcp_protocol_compiler::{Compilation, Settings, compile_with, generate};
 
 fn reference() -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/language.md")).unwrap()
@@ -37,9 +37,7 @@ fn compiled(text: &str) -> Compilation {
         let file = files.iter().find(|(name, _)| path == Path::new(name));
         file.map(|(_, text)| text.as_bytes().to_vec()).ok_or(io::Error::from(io::ErrorKind::NotFound))
     };
-    let mut compilation = compile(Path::new("example.session"), &mut read).unwrap();
-    compilation.check_code();
-    compilation
+    compile_with(Path::new("example.session"), &mut read, Settings::default().for_code(true)).unwrap()
 }
 
 fn codes(compilation: &Compilation, severity: Severity) -> BTreeSet<&str> {

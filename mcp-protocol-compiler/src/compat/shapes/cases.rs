@@ -3,9 +3,10 @@
 //! Which alternative an object is depends on the texts of the fields that tell records apart, and on which required
 //! fields are there. So the objects of one shape fall into cases, and in each case the receiver chooses one alternative.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
-use super::leaves::{leaves, literals, record};
+use super::leaves::{leaves, record};
+use super::receiver::Receiver;
 use crate::declarations::{DeclaredShape, Form, Record};
 
 /// How many cases of one shape are looked at.
@@ -85,12 +86,11 @@ pub(super) struct TooManyCases;
 /// The cases of a sender's objects, each with the alternative that the receiver chooses, if it chooses one.
 pub(super) fn cases<'a>(
     (sender_shapes, objects): (&'a [DeclaredShape], &Objects<'a>),
-    (receiver_shapes, receiver): (&'a [DeclaredShape], &[&'a Form]),
+    receiver: &Receiver<'_, 'a>,
 ) -> Result<Vec<(Case<'a>, Option<&'a Form>)>, TooManyCases> {
     let mut found = Vec::new();
-    for by_text in product(&by_texts(sender_shapes, objects, receiver_shapes, receiver))? {
-        let possible: Vec<&'a Form> =
-            receiver.iter().copied().filter(|leaf| is_possible(receiver_shapes, leaf, &by_text)).collect();
+    for by_text in product(&by_texts(sender_shapes, objects, receiver))? {
+        let possible = receiver.possible(&by_text);
         let mut present = Vec::new();
         for record in possible.iter().filter_map(|leaf| record(leaf)) {
             for field in record.fields.iter().filter(|field| !field.optional) {
@@ -106,7 +106,7 @@ pub(super) fn cases<'a>(
             let mut case = by_text.clone();
             case.extend(more);
             // A record alone, not in a union, is not chosen: what is wrong in it is found in its fields.
-            let chosen = match receiver {
+            let chosen = match receiver.leaves {
                 [only @ Form::Record(_)] => Some(*only),
                 _ => chosen(&possible, objects, &case),
             };
@@ -123,23 +123,15 @@ pub(super) fn cases<'a>(
 fn by_texts<'a>(
     sender_shapes: &'a [DeclaredShape],
     objects: &Objects<'a>,
-    receiver_shapes: &'a [DeclaredShape],
-    receiver: &[&'a Form],
+    receiver: &Receiver<'_, 'a>,
 ) -> Vec<(&'a str, Vec<Written<'a>>)> {
-    let mut of_receiver: BTreeMap<&str, BTreeMap<&'a str, &'a Form>> = BTreeMap::new();
-    for field in receiver.iter().filter_map(|leaf| record(leaf)).flat_map(|record| &record.fields) {
-        if let Some(texts) = literals(receiver_shapes, field) {
-            of_receiver.entry(&field.name.text).or_default().extend(texts);
-        }
-    }
     let mut found = Vec::new();
     for sent in &objects.fields {
-        let Some(texts) = of_receiver.get(sent.name) else { continue };
+        let Some(texts) = receiver.all_texts.get(sent.name) else { continue };
         let mut ways: Vec<Written<'a>> = Vec::new();
-        let mut others = Vec::new();
+        let (mut others, mut known) = (Vec::new(), HashSet::new());
         let mut add = |text: &'a str, leaf: &'a Form| {
-            let known = ways.iter().any(|way| matches!(way, Written::Text(known, _) if *known == text));
-            if !known {
+            if known.insert(text) {
                 ways.push(Written::Text(text, leaf));
             }
         };
@@ -184,21 +176,6 @@ fn product<'a>(fields: &[(&'a str, Vec<Written<'a>>)]) -> Result<Vec<Case<'a>>, 
             .collect();
     }
     Ok(cases)
-}
-
-/// Whether an object of a case may be an alternative of the receiver, by its texts.
-fn is_possible<'a>(shapes: &'a [DeclaredShape], leaf: &'a Form, case: &Case<'a>) -> bool {
-    match leaf {
-        Form::Any | Form::Object | Form::Map(_) => true,
-        Form::Record(record) => record.fields.iter().all(|field| {
-            literals(shapes, field).is_none_or(|texts| match case.get(field.name.text.as_str()) {
-                None | Some(Written::Absent) => field.optional,
-                Some(Written::Text(text, _)) => texts.iter().any(|(known, _)| known == text),
-                Some(Written::Other(_)) => false,
-            })
-        }),
-        _ => false,
-    }
 }
 
 /// The alternative that the receiver chooses of those that are possible.

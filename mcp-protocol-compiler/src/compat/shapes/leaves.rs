@@ -7,19 +7,26 @@ use crate::source::Span;
 
 /// What a form is in the end: names and unions are followed, each name once.
 pub(super) fn leaves<'a>(shapes: &'a [DeclaredShape], form: &'a Form) -> Vec<&'a Form> {
-    let (mut seen, mut found, mut open) = (BTreeSet::new(), Vec::new(), vec![form]);
-    while let Some(form) = open.pop() {
-        match form {
-            Form::Named(index) => {
-                if seen.insert(*index) {
-                    open.extend(shapes.get(*index).map(|shape| &shape.form));
+    each_leaf(shapes, form).collect()
+}
+
+/// The same, one after the other.
+fn each_leaf<'a>(shapes: &'a [DeclaredShape], form: &'a Form) -> impl Iterator<Item = &'a Form> {
+    let (mut seen, mut open) = (BTreeSet::new(), vec![form]);
+    std::iter::from_fn(move || {
+        while let Some(form) = open.pop() {
+            match form {
+                Form::Named(index) => {
+                    if seen.insert(*index) {
+                        open.extend(shapes.get(*index).map(|shape| &shape.form));
+                    }
                 }
+                Form::Union(parts) => open.extend(parts.iter().rev().map(|part| &part.form)),
+                leaf => return Some(leaf),
             }
-            Form::Union(parts) => open.extend(parts.iter().rev().map(|part| &part.form)),
-            leaf => found.push(leaf),
         }
-    }
-    found
+        None
+    })
 }
 
 /// Where a leaf of a form is written: as an alternative of a union, or as what a name stands for.
@@ -57,8 +64,8 @@ pub(super) fn literals<'a>(
     shapes: &'a [DeclaredShape],
     field: &'a Field,
 ) -> Option<Vec<(&'a str, &'a Form)>> {
-    let leaves = leaves(shapes, &field.form);
-    let texts = leaves.into_iter().map(|leaf| match leaf {
+    // A field may be a large union of records.
+    let texts = each_leaf(shapes, &field.form).map(|leaf| match leaf {
         Form::Literal(text) => Some((text.as_str(), leaf)),
         _ => None,
     });

@@ -7,6 +7,7 @@
 
 mod cases;
 mod leaves;
+mod receiver;
 mod restrict;
 
 use std::collections::HashSet;
@@ -18,6 +19,7 @@ use crate::declarations::{DeclaredShape, Field, Form};
 use crate::source::Span;
 use cases::{Case, Objects, Written, cases, is_there};
 use leaves::{declaration, leaves, origin, takes_scalar};
+use receiver::Receiver;
 
 pub(super) use restrict::{may_hold, restricted};
 
@@ -88,6 +90,8 @@ pub(super) fn compare<'a>(
         pairs: Vec::new(),
         seen: HashSet::new(),
         found: Compared::default(),
+        refused: HashSet::new(),
+        missing: HashSet::new(),
     };
     walk.run();
     walk.found
@@ -134,6 +138,9 @@ struct Walk<'a> {
     pairs: Vec<Pair<'a>>,
     seen: HashSet<(Vec<*const Form>, Vec<*const Form>)>,
     found: Compared,
+    /// The alternatives that were refused, and the fields that were missing.
+    refused: HashSet<*const Form>,
+    missing: HashSet<*const Field>,
 }
 
 impl<'a> Walk<'a> {
@@ -178,6 +185,7 @@ impl<'a> Walk<'a> {
         if let [Form::Any] = receiver.as_slice() {
             return;
         }
+        let of_receiver = Receiver::new(&self.receiver.declared, &receiver);
         let (any, parts) = (self.any, self.parts);
         let of_any = |leaf: &'a Form| -> Vec<&'a Form> {
             if matches!(leaf, Form::Any) { parts.iter().collect() } else { vec![leaf] }
@@ -193,7 +201,7 @@ impl<'a> Walk<'a> {
             if let Form::List(of) = leaf {
                 self.compare_lists(index, leaf, of, &receiver);
             } else if let Some(objects) = Objects::of(leaf, &receiver, any) {
-                self.compare_objects(index, leaf, &objects, &receiver);
+                self.compare_objects(index, leaf, &objects, &of_receiver);
             } else if !receiver.iter().any(|taker| takes_scalar(taker, leaf)) {
                 let values = scalars(leaf, &receiver);
                 self.refuse_one_of(index, leaf, values, None);
@@ -218,10 +226,9 @@ impl<'a> Walk<'a> {
         index: usize,
         leaf: &'a Form,
         objects: &Objects<'a>,
-        receiver: &[&'a Form],
+        receiver: &Receiver<'_, 'a>,
     ) {
-        let (sender, receiver) = ((&*self.sender.declared, objects), (&*self.receiver.declared, receiver));
-        let Ok(cases) = cases(sender, receiver) else {
+        let Ok(cases) = cases((&self.sender.declared, objects), receiver) else {
             self.found.is_undecided = true;
             return;
         };
@@ -312,6 +319,9 @@ impl<'a> Walk<'a> {
     /// Notes the first of these values that the sender may really write in a place and the receiver refuses.
     fn refuse_one_of(&mut self, index: usize, leaf: &Form, values: Vec<Sample>, missing: Option<&'a Field>) {
         let Some(pair) = self.pairs.get(index) else { return };
+        if !self.is_news(leaf, missing) {
+            return;
+        }
         for value in values {
             let Err(mismatch) = judge(&self.receiver.tables, &pair.receiver.table(), &&value) else {
                 continue;
@@ -338,8 +348,18 @@ impl<'a> Walk<'a> {
                 receiver: missing.map(|field| field.name.span).or(of_receiver),
                 pair: index,
             });
+            self.refused.insert(leaf);
+            self.missing.extend(missing.map(std::ptr::from_ref));
             return;
         }
+    }
+
+    /// Whether a refusal is to be kept. Each alternative of a large union may be refused for each one of another: of many
+    /// refusals those are kept that are the first of an alternative, or of a missing field.
+    fn is_news(&self, leaf: &Form, missing: Option<&'a Field>) -> bool {
+        self.found.refusals.len() < MOST_REFUSALS
+            || !self.refused.contains(&std::ptr::from_ref(leaf))
+            || missing.is_some_and(|field| !self.missing.contains(&std::ptr::from_ref(field)))
     }
 
     /// What the receiver expects of a form, in the judge's words.

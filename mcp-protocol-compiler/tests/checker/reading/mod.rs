@@ -102,7 +102,6 @@ pub(crate) type Alphabet = Rc<HashSet<(Direction, MessageIndex)>>;
 /// A role's session type.
 pub(crate) struct Reading<'a> {
     resolution: &'a Resolution,
-    keeps_ended: bool,
     nodes: Vec<Node>,
     start: Place,
     definitions: HashMap<(usize, Side, bool), Place>,
@@ -131,12 +130,9 @@ impl<'a> Reading<'a> {
         self.resolution
     }
 
-    /// A role's text. `keeps_ended`: channels of a sub-session that are at their end from the beginning are channels, too;
-    /// the machine leaves them out.
-    pub(crate) fn new(resolution: &'a Resolution, side: Side, keeps_ended: bool) -> Reading<'a> {
+    pub(crate) fn new(resolution: &'a Resolution, side: Side) -> Reading<'a> {
         let mut reading = Reading {
             resolution,
-            keeps_ended,
             nodes: Vec::new(),
             start: 0,
             definitions: HashMap::new(),
@@ -219,8 +215,7 @@ impl<'a> Reading<'a> {
                 let is_linear = |part: &Place| !matches!(self.nodes[self.settle(*part)], Node::Star(_));
                 let (linear, stars): (Vec<Place>, Vec<Place>) =
                     parts.iter().partition(|part| is_linear(part));
-                let leaves_out = program.body.is_some() && !self.keeps_ended;
-                let linear = if leaves_out { self.without_ends(linear) } else { linear };
+                let linear = if program.body.is_some() { self.without_ends(linear) } else { linear };
                 assert!(asked.is_empty() || linear.len() == 1, "no request is open across a fork");
                 for part in linear {
                     // What is open goes on in the one channel.

@@ -63,9 +63,8 @@ const WITHOUT: &[(&str, &str)] = &[
     ("use another name, for instance `My", "the name is written in more places than the finding knows"),
     (
         "declare it: `notification Order \"its/method\"` or",
-        "found when code is generated, and the tree is gone by then",
+        "which of the two, and the method, is the author's choice",
     ),
-    ("make it a definition", "found when code is generated, and the tree is gone by then"),
     ("write `request` in place of `notification`", "its uses in session types lack the reply"),
     ("let it be one branch", "the branches are names, and the finding has the place of neither"),
     ("let the client go on with", "where a role goes on that has nothing to say is the author's choice"),
