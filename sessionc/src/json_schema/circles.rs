@@ -1,4 +1,5 @@
-//! Cuts what leads a shape back to itself: a record that spreads itself, and a name that stands for itself.
+//! Cuts what leads a shape back to itself: a record that spreads itself, and a name that stands for itself. What is spread
+//! and turns out to be no record is left out, too.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,6 +14,7 @@ pub(super) fn cut(items: &mut [Item]) {
     let begins = |items: &[Item], names: fn(&Written) -> BTreeSet<String>| -> Begins {
         items.iter().map(|item| (item.name.clone(), names(&item.shape))).collect()
     };
+    let records = records(items);
     let (mut spreads, mut aliases) = (begins(items, spreads_of), begins(items, aliases_of));
     for item in items {
         let leads_back =
@@ -20,9 +22,9 @@ pub(super) fn cut(items: &mut [Item]) {
         let mut left_out = BTreeSet::new();
         each_spread(&mut item.shape, &mut |names| {
             names.retain(|name| {
-                let leads_back = leads_back(&spreads, name);
-                left_out.extend(leads_back.then(|| name.clone()));
-                !leads_back
+                let is_left_out = !records.contains(name) || leads_back(&spreads, name);
+                left_out.extend(is_left_out.then(|| name.clone()));
+                !is_left_out
             });
         });
         let is_itself = |part: &Written| match part {
@@ -39,12 +41,26 @@ pub(super) fn cut(items: &mut [Item]) {
         };
         item.shape = shape;
         left_out.remove(&item.name);
-        if !left_out.is_empty() {
-            item.unsaid.push("`allOf`".to_owned());
+        let note = "`allOf`".to_owned();
+        if !left_out.is_empty() && !item.unsaid.contains(&note) {
+            item.unsaid.push(note);
         }
         spreads.insert(item.name.clone(), spreads_of(&item.shape));
         aliases.insert(item.name.clone(), aliases_of(&item.shape));
     }
+}
+
+/// The names that stand for records.
+fn records(items: &[Item]) -> BTreeSet<String> {
+    let shapes: BTreeMap<&str, &Written> = items.iter().map(|item| (&*item.name, &item.shape)).collect();
+    let is_record = |name: &str| {
+        let (mut seen, mut at) = (BTreeSet::new(), name);
+        while let Some(Written::Named(next)) = shapes.get(at).filter(|_| seen.insert(at)) {
+            at = next;
+        }
+        matches!(shapes.get(at), Some(Written::Record(_)))
+    };
+    shapes.keys().filter(|name| is_record(name)).map(|name| (*name).to_owned()).collect()
 }
 
 /// Whether going on from a name to what its shape begins with leads to another name.
@@ -64,9 +80,12 @@ fn leads_to(begins: &Begins, from: &str, to: &str) -> bool {
     false
 }
 
-/// The records that a shape spreads, also deep in it.
+/// The records that a shape spreads, also deep in it, and the one that it is another name for.
 fn spreads_of(shape: &Written) -> BTreeSet<String> {
-    let mut found = BTreeSet::new();
+    let mut found = match shape {
+        Written::Named(_) => aliases_of(shape),
+        _ => BTreeSet::new(),
+    };
     // The shape is looked at and not changed.
     each_spread(&mut shape.clone(), &mut |names| found.extend(names.iter().cloned()));
     found

@@ -6,12 +6,21 @@ use super::item::{Written, WrittenField, WrittenRecord};
 pub(super) trait Names {
     /// Whether a name stands for a record.
     fn is_record(&self, name: &str) -> bool;
-    /// The field of the record that a name stands for.
-    fn field(&mut self, name: &str, field: &str) -> Option<Written>;
+    /// The fields of the record that a name stands for.
+    fn fields(&self, name: &str) -> Vec<String>;
+    /// One of them, and whether it is required.
+    fn field(&mut self, name: &str, field: &str) -> Option<(Written, bool)>;
 }
+
+/// How deep the fields that records share are compared.
+const DEEPEST: usize = 2;
 
 /// The values that have both shapes. `Err` has a shape that accepts more, where no shape says it.
 pub(super) fn meet(names: &mut dyn Names, one: Written, other: Written) -> Result<Written, Written> {
+    meet_at(names, one, other, 0)
+}
+
+fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) -> Result<Written, Written> {
     use Written::{Any, Int, List, Literal, Map, Named, Number, Object, Record, String, Uint, Union};
 
     match (one, other) {
@@ -22,7 +31,7 @@ pub(super) fn meet(names: &mut dyn Names, one: Written, other: Written) -> Resul
             let mut met = Vec::new();
             for part in parts {
                 if !is_apart(names, &part, &other) {
-                    let part = meet(names, part, other.clone());
+                    let part = meet_at(names, part, other.clone(), depth);
                     said &= part.is_ok();
                     met.push(part.unwrap_or_else(|wider| wider));
                 }
@@ -38,17 +47,17 @@ pub(super) fn meet(names: &mut dyn Names, one: Written, other: Written) -> Resul
         (String, text @ Literal(_)) | (text @ Literal(_), String) => Ok(text),
         (Object, narrow @ (Record(_) | Map(_))) | (narrow @ (Record(_) | Map(_)), Object) => Ok(narrow),
         (Object, Named(name)) | (Named(name), Object) if names.is_record(&name) => Ok(Named(name)),
-        (List(one), List(other)) => match meet(names, *one, *other) {
+        (List(one), List(other)) => match meet_at(names, *one, *other, depth) {
             Ok(of) => Ok(List(Box::new(of))),
             Err(of) => Err(List(Box::new(of))),
         },
         (Named(one), Named(other)) if names.is_record(&one) && names.is_record(&other) => {
-            Ok(Record(WrittenRecord { spreads: vec![one, other], ..WrittenRecord::default() }))
+            spread(names, other, WrittenRecord { spreads: vec![one], ..WrittenRecord::default() }, depth)
         }
         (Named(name), Record(record)) | (Record(record), Named(name)) if names.is_record(&name) => {
-            Ok(Record(spread(names, name, record)))
+            spread(names, name, record, depth)
         }
-        (Record(one), Record(other)) => records(names, one, other),
+        (Record(one), Record(other)) => records(names, one, other, depth),
         // The members that a record knows are the ones that matter.
         (Map(_), record @ Record(_)) | (record @ Record(_), Map(_)) => Err(record),
         (one, _) => Err(one),
@@ -73,22 +82,46 @@ fn is_apart(names: &dyn Names, one: &Written, other: &Written) -> bool {
     }
 }
 
-/// A record that has the fields of another one in addition. Of a field that it only requires, the other one says the shape.
-fn spread(names: &mut dyn Names, name: String, mut record: WrittenRecord) -> WrittenRecord {
-    for field in &mut record.fields {
-        if field.shape == Written::Any
-            && let Some(shape) = names.field(&name, &field.name)
-        {
-            field.shape = shape;
+/// A record that has the fields of another one in addition. What both have is said anew, where the two differ.
+fn spread(
+    names: &mut dyn Names,
+    name: String,
+    mut record: WrittenRecord,
+    depth: usize,
+) -> Result<Written, Written> {
+    let mut said = depth < DEEPEST;
+    for field in names.fields(&name).into_iter().filter(|_| depth < DEEPEST) {
+        let Some((shape, required)) = names.field(&name, &field) else { continue };
+        if !record.fields.iter().any(|own| own.name == field) {
+            let spread = record.spreads.iter().find_map(|spread| names.field(spread, &field));
+            let Some(spread) = spread.filter(|spread| *spread != (shape.clone(), required)) else { continue };
+            record.fields.push(WrittenField {
+                name: field.clone(),
+                documentation: Vec::new(),
+                required: spread.1,
+                shape: spread.0,
+            });
+        }
+        for own in record.fields.iter_mut().filter(|own| own.name == field) {
+            own.required |= required;
+            let both =
+                meet_at(names, std::mem::replace(&mut own.shape, Written::Any), shape.clone(), depth + 1);
+            said &= both.is_ok();
+            own.shape = both.unwrap_or_else(|wider| wider);
         }
     }
     if !record.spreads.contains(&name) {
         record.spreads.push(name);
     }
-    record
+    if said { Ok(Written::Record(record)) } else { Err(Written::Record(record)) }
 }
 
-fn records(names: &mut dyn Names, mut one: WrittenRecord, other: WrittenRecord) -> Result<Written, Written> {
+fn records(
+    names: &mut dyn Names,
+    mut one: WrittenRecord,
+    other: WrittenRecord,
+    depth: usize,
+) -> Result<Written, Written> {
     let mut said = true;
     for field in other.fields {
         let Some(own) = one.fields.iter_mut().find(|own| own.name == field.name) else {
@@ -100,16 +133,16 @@ fn records(names: &mut dyn Names, mut one: WrittenRecord, other: WrittenRecord) 
         if own.documentation.is_empty() {
             own.documentation = documentation;
         }
-        let both = meet(names, std::mem::replace(&mut own.shape, Written::Any), shape);
+        let both = meet_at(names, std::mem::replace(&mut own.shape, Written::Any), shape, depth + 1);
         said &= both.is_ok();
         own.shape = both.unwrap_or_else(|wider| wider);
     }
-    for name in other.spreads {
-        one = spread(names, name, one);
-    }
     one.rest |= other.rest;
-    match said {
-        true => Ok(Written::Record(one)),
-        false => Err(Written::Record(one)),
+    let mut all = Written::Record(one);
+    for name in other.spreads {
+        let wider = meet_at(names, all, Written::Named(name), depth);
+        said &= wider.is_ok();
+        all = wider.unwrap_or_else(|wider| wider);
     }
+    if said { Ok(all) } else { Err(all) }
 }

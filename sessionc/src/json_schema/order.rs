@@ -1,41 +1,65 @@
 //! Puts the alternatives of unions into an order in which each can be chosen, and joins those that nothing tells apart.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::Protocol;
 use mcp_protocol_machine::protocol::{NamedShape, Record, RecordField, Shape, ShapeIndex};
 use mcp_protocol_machine::shape::hides;
 
+use super::circles::cut;
 use super::item::{Item, Written, WrittenField, WrittenRecord};
 
 /// How many records may spread one another in a row.
 const DEEPEST: usize = 32;
 
+/// How often all unions are looked at again, because what they name has changed.
+const MOST_ROUNDS: usize = 16;
+/// How often named unions are opened, and what is joined keeps the fields of both. Shapes that have each other within would
+/// grow with each round.
+const MOST_FINE_ROUNDS: usize = 2;
+
+/// The alternatives that have become one in an item.
+struct Joins {
+    count: usize,
+    /// Whether nothing is kept of them but their JSON type.
+    are_coarse: bool,
+}
+
 /// Orders the unions of all items. An alternative that an earlier one would take goes before it. Where each would take what
 /// the other does, they become one that accepts more, and the item says so.
 pub(super) fn order(items: &mut [Item]) {
-    let tables = Tables::new(items);
-    for item in items {
-        let mut joined = 0;
-        ordered(&tables, &mut item.shape, &mut joined);
-        if joined > 0 {
-            item.unsaid.push("alternatives that nothing tells apart are one here".to_owned());
+    for round in 1..=MOST_ROUNDS {
+        // What is opened may bring spreads along that lead back.
+        cut(items);
+        // An alternative may be the name of a union that has changed.
+        let tables = Tables::new(items);
+        let before: Vec<Written> = items.iter().map(|item| item.shape.clone()).collect();
+        for item in &mut *items {
+            let mut joins = Joins { count: 0, are_coarse: round > MOST_FINE_ROUNDS };
+            ordered(&tables, &mut item.shape, &mut joins);
+            let note = "alternatives that nothing tells apart are one here".to_owned();
+            if joins.count > 0 && !item.unsaid.contains(&note) {
+                item.unsaid.push(note);
+            }
+        }
+        if items.iter().map(|item| &item.shape).eq(&before) {
+            return;
         }
     }
+    cut(items);
 }
 
-fn ordered(tables: &Tables, shape: &mut Written, joined: &mut usize) {
+fn ordered(tables: &Tables, shape: &mut Written, joins: &mut Joins) {
     match shape {
-        Written::List(of) | Written::Map(of) => ordered(tables, of, joined),
+        Written::List(of) | Written::Map(of) => ordered(tables, of, joins),
         Written::Record(record) => {
-            record.fields.iter_mut().for_each(|field| ordered(tables, &mut field.shape, joined));
+            record.fields.iter_mut().for_each(|field| ordered(tables, &mut field.shape, joins));
         }
         Written::Union(parts) => {
-            parts.iter_mut().for_each(|part| ordered(tables, part, joined));
-            let mut all: Vec<Written> = Vec::new();
-            for part in std::mem::take(parts) {
-                add(tables, &mut all, part, joined);
-            }
+            parts.iter_mut().for_each(|part| ordered(tables, part, joins));
+            let parts = std::mem::take(parts);
+            let parts = if joins.are_coarse { parts } else { opened(tables, parts) };
+            let mut all = arranged(tables, parts, joins);
             // What takes `null` itself needs none next to it.
             let takes_null = |part: &Written| {
                 *part != Written::Null && hides(&tables.protocol, &tables.shape(part, 0), &Shape::Null)
@@ -49,24 +73,81 @@ fn ordered(tables: &Tables, shape: &mut Written, joined: &mut usize) {
     }
 }
 
-/// Adds an alternative to others, of which each can be chosen.
-fn add(tables: &Tables, all: &mut Vec<Written>, part: Written, joined: &mut usize) {
-    let table = tables.shape(&part, 0);
-    let takes = |one: &Written| hides(&tables.protocol, &tables.shape(one, 0), &table);
-    let Some(place) = all.iter().position(takes) else { return all.push(part) };
-    let Some(taker) = all.get(place).cloned() else { return };
-    if !hides(&tables.protocol, &table, &tables.shape(&taker, 0)) {
-        all.insert(place, part);
-        return;
+/// These alternatives, of which a named union is replaced by its own where one of them is a list or an object that nothing
+/// tells apart from another alternative.
+fn opened(tables: &Tables, parts: Vec<Written>) -> Vec<Written> {
+    let all: Vec<Vec<Written>> = parts.iter().map(|part| tables.alternatives(part)).collect();
+    let is_mixed = |one: &Written, other: &Written| {
+        let takes = |one: &Written, other: &Written| {
+            hides(&tables.protocol, &tables.shape(one, 0), &tables.shape(other, 0))
+        };
+        let is_nested = !matches!(
+            tables.meant(one),
+            Written::Any
+                | Written::Null
+                | Written::Bool
+                | Written::Int
+                | Written::Uint
+                | Written::Number
+                | Written::String
+                | Written::Literal(_)
+        );
+        is_nested && one != other && (takes(one, other) || takes(other, one))
+    };
+    let opens = |place: usize| {
+        let own = all.get(place).map_or(&[][..], Vec::as_slice);
+        let others = all.iter().enumerate().filter(|(other, _)| *other != place).flat_map(|(_, other)| other);
+        let mut others = others;
+        own.len() > 1 && others.any(|other| own.iter().any(|own| is_mixed(own, other)))
+    };
+    let parts = parts.into_iter().enumerate();
+    let opened = parts.flat_map(|(place, part)| match all.get(place).filter(|_| opens(place)) {
+        Some(own) => own.clone(),
+        None => vec![part],
+    });
+    opened.collect()
+}
+
+/// These alternatives in an order in which each can be chosen, as few of them joined as that takes.
+fn arranged(tables: &Tables, parts: Vec<Written>, joins: &mut Joins) -> Vec<Written> {
+    let mut moves = parts.len() * parts.len();
+    let mut waiting = VecDeque::from(parts);
+    let mut all: Vec<Written> = Vec::new();
+    while let Some(part) = waiting.pop_front() {
+        let table = tables.shape(&part, 0);
+        let takes = |one: &Written| hides(&tables.protocol, &tables.shape(one, 0), &table);
+        let Some(place) = all.iter().position(takes) else {
+            all.push(part);
+            continue;
+        };
+        // The new alternative may take one of those behind its place, so that they are looked at again.
+        let mut behind = all.split_off(place);
+        let taker = behind.remove(0);
+        for other in behind.into_iter().rev() {
+            waiting.push_front(other);
+        }
+        let is_taken = hides(&tables.protocol, &table, &tables.shape(&taker, 0));
+        if taker == part {
+            waiting.push_front(part);
+        } else if !is_taken && moves > 0 {
+            moves -= 1;
+            waiting.push_front(taker);
+            waiting.push_front(part);
+        } else {
+            joins.count += 1;
+            waiting.push_front(if joins.are_coarse {
+                coarse_join(tables, taker)
+            } else {
+                join(tables, taker, part)
+            });
+        }
     }
-    if let Some(kept) = all.get_mut(place).filter(|kept| **kept != part) {
-        *kept = join(tables, taker, part);
-        *joined += 1;
-    }
+    all
 }
 
 /// A shape that has the values of both.
 fn join(tables: &Tables, one: Written, other: Written) -> Written {
+    let alternatives = [tables.alternatives(&one), tables.alternatives(&other)].concat();
     match (one, other) {
         (Written::List(one), Written::List(other)) => {
             Written::List(Box::new(Written::union(vec![*one, *other])))
@@ -76,8 +157,23 @@ fn join(tables: &Tables, one: Written, other: Written) -> Written {
         }
         (one, other) => match (tables.fields(&one, 0), tables.fields(&other, 0)) {
             (Some(one), Some(other)) => Written::Record(joined_records(one, other)),
-            _ => Written::Any,
+            _ => match (tables.meant(&one), tables.meant(&other)) {
+                (one, other) if one == other => one,
+                (one @ Written::List(_), other @ Written::List(_))
+                | (one @ Written::Map(_), other @ Written::Map(_)) => join(tables, one, other),
+                (Written::Union(_), _) | (_, Written::Union(_)) => Written::union(alternatives),
+                _ => Written::Any,
+            },
         },
+    }
+}
+
+/// A shape with all values of the JSON type that alternatives share which nothing tells apart.
+fn coarse_join(tables: &Tables, one: Written) -> Written {
+    match tables.meant(&one) {
+        Written::List(_) => Written::List(Box::new(Written::Any)),
+        Written::Map(_) | Written::Record(_) | Written::Object => Written::Object,
+        _ => Written::Any,
     }
 }
 
@@ -150,6 +246,43 @@ impl Tables {
                 None => Shape::Object,
             },
         }
+    }
+
+    /// The alternatives of a union, also where they stand in unions with names. None of them is a union.
+    fn alternatives(&self, written: &Written) -> Vec<Written> {
+        let mut alternatives = Vec::new();
+        let mut opened: HashSet<&str> = HashSet::new();
+        let mut waiting = vec![written];
+        while let Some(written) = waiting.pop() {
+            match written {
+                Written::Union(parts) => waiting.extend(parts.iter().rev()),
+                Written::Named(name) => match self.shapes.get(name) {
+                    Some(shape @ (Written::Union(_) | Written::Named(_))) => {
+                        if opened.insert(name) {
+                            waiting.push(shape);
+                        }
+                    }
+                    _ => alternatives.push(written.clone()),
+                },
+                _ => alternatives.push(written.clone()),
+            }
+        }
+        alternatives
+    }
+
+    /// What a name stands for in the end.
+    fn meant(&self, written: &Written) -> Written {
+        let mut meant = written;
+        for _ in 0..DEEPEST {
+            match meant {
+                Written::Named(name) => match self.shapes.get(name) {
+                    Some(shape) => meant = shape,
+                    None => break,
+                },
+                _ => break,
+            }
+        }
+        meant.clone()
     }
 
     /// A record with the fields of the records that it spreads.

@@ -1,10 +1,10 @@
 //! From a JSON Schema to shapes.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ptr;
 
 use mcp_protocol_compiler::parser::words::is_reserved;
 
-use super::circles::cut;
 use super::item::{Item, Written, WrittenField, WrittenRecord};
 use super::meet::{Names, meet};
 use super::order::order;
@@ -54,6 +54,10 @@ const OF_OBJECTS: [&str; 3] = ["properties", "required", "additionalProperties"]
 const OF_LISTS: [&str; 2] = ["items", "prefixItems"];
 const BOUNDS: [&str; 2] = ["minimum", "maximum"];
 
+/// How many fields of records that are put together are read, in all and within one another.
+const MOST_FIELDS: usize = 10_000;
+const DEEPEST: usize = 2;
+
 /// The shapes of a schema: of its `$defs` or `definitions`, and of itself, under its title or else under `name`.
 pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
     let mut reader = Reader::new(schema);
@@ -72,7 +76,6 @@ pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
     while let Some((pointer, name)) = reader.waiting.pop_front() {
         items.extend(reader.item(&pointer, name));
     }
-    cut(&mut items);
     order(&mut items);
     items
 }
@@ -88,6 +91,10 @@ struct Reader<'s> {
     unsaid: Vec<String>,
     /// The place at hand in its item, `content.text`.
     place: Vec<String>,
+    /// The fields of other records that are being read, each with the name of its record.
+    fields: Vec<(String, String)>,
+    /// How many may still be read.
+    fields_left: usize,
 }
 
 impl<'s> Reader<'s> {
@@ -99,6 +106,8 @@ impl<'s> Reader<'s> {
             waiting: VecDeque::new(),
             unsaid: Vec::new(),
             place: Vec::new(),
+            fields: Vec::new(),
+            fields_left: MOST_FIELDS,
         }
     }
 
@@ -311,47 +320,70 @@ impl<'s> Reader<'s> {
     }
 
     /// Whether a schema is an object and nothing else.
-    fn is_object(&self, schema: &Tree, depth: usize) -> bool {
-        let target = schema.get("$ref").and_then(Tree::as_text).and_then(|target| target.strip_prefix('#'));
-        let alternatives = ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some());
-        let parts = schema.get("allOf").map(Tree::elements).unwrap_or_default();
-        let is_typed = schema.get("type").map_or_else(
-            || OF_OBJECTS.iter().any(|key| schema.get(key).is_some()),
-            |kind| kind.as_text() == Some("object"),
-        );
-        let known = schema.get("properties").is_some() || schema.get("required").is_some();
-        !alternatives
-            && depth < 32
-            && ((is_typed && known)
-                || target
-                    .and_then(|target| self.root.at(&decoded(target)))
-                    .is_some_and(|schema| self.is_object(schema, depth + 1))
-                || parts.iter().any(|part| self.is_object(part, depth + 1)))
+    fn is_object(&self, schema: &'s Tree) -> bool {
+        let has_alternatives = |schema: &Tree| ["anyOf", "oneOf"].iter().any(|key| schema.get(key).is_some());
+        self.parts(schema, has_alternatives).into_iter().any(|part| {
+            let is_typed = part.get("type").map_or_else(
+                || OF_OBJECTS.iter().any(|key| part.get(key).is_some()),
+                |kind| kind.as_text() == Some("object"),
+            );
+            is_typed && (part.get("properties").is_some() || part.get("required").is_some())
+        })
     }
 
-    /// The schema of a property, also where the object is put together of others.
-    fn property(&self, schema: &'s Tree, name: &str, depth: usize) -> Option<&'s Tree> {
-        if depth > 32 {
-            return None;
+    /// A schema and those that it is put together of, each once, but those that are left out.
+    fn parts(&self, schema: &'s Tree, leaves_out: impl Fn(&Tree) -> bool) -> Vec<&'s Tree> {
+        let mut parts: Vec<&Tree> = Vec::new();
+        let mut waiting = vec![schema];
+        while let Some(part) = waiting.pop() {
+            if leaves_out(part) || parts.iter().any(|known| ptr::eq(*known, part)) {
+                continue;
+            }
+            parts.push(part);
+            waiting.extend(part.get("allOf").map(Tree::elements).unwrap_or_default().iter().rev());
+            let target = part.get("$ref").and_then(Tree::as_text).and_then(|target| target.strip_prefix('#'));
+            waiting.extend(target.and_then(|target| self.root.at(&decoded(target))));
         }
-        let target = schema.get("$ref").and_then(Tree::as_text).and_then(|target| target.strip_prefix('#'));
-        let target = target.and_then(|target| self.root.at(&decoded(target)));
-        let parts = schema.get("allOf").map(Tree::elements).unwrap_or_default();
-        let own = schema.get("properties").and_then(|properties| properties.get(name));
-        own.or_else(|| {
-            target.into_iter().chain(parts).find_map(|schema| self.property(schema, name, depth + 1))
-        })
+        parts
     }
 }
 
 impl Names for Reader<'_> {
     fn is_record(&self, name: &str) -> bool {
-        self.place_of(name).is_some_and(|schema| self.is_object(schema, 0))
+        self.place_of(name).is_some_and(|schema| self.is_object(schema))
     }
 
-    fn field(&mut self, name: &str, field: &str) -> Option<Written> {
-        let property = self.property(self.place_of(name)?, field, 0)?;
-        Some(self.inside(field, property))
+    fn fields(&self, name: &str) -> Vec<String> {
+        let parts = self.place_of(name).map(|schema| self.parts(schema, |_| false)).unwrap_or_default();
+        let properties = parts.into_iter().filter_map(|part| part.get("properties"));
+        let mut names: Vec<String> = Vec::new();
+        for (name, _) in properties.flat_map(Tree::members) {
+            if !names.contains(name) {
+                names.push(name.clone());
+            }
+        }
+        names
+    }
+
+    fn field(&mut self, name: &str, field: &str) -> Option<(Written, bool)> {
+        let parts = self.parts(self.place_of(name)?, |_| false);
+        let property = parts.iter().find_map(|part| part.get("properties")?.get(field))?;
+        let requires = |part: &&Tree| {
+            let names = part.get("required").map(Tree::elements).unwrap_or_default();
+            names.iter().any(|name| name.as_text() == Some(field))
+        };
+        let required = parts.iter().any(requires);
+        let at_hand = (name.to_owned(), field.to_owned());
+        // A field may have the record itself within it, together with others.
+        if self.fields.len() == DEEPEST || self.fields_left == 0 || self.fields.contains(&at_hand) {
+            self.leave_out("allOf");
+            return None;
+        }
+        self.fields_left -= 1;
+        self.fields.push(at_hand);
+        let shape = self.inside(field, property);
+        self.fields.pop();
+        Some((shape, required))
     }
 }
 

@@ -9,6 +9,7 @@ use mcp_protocol_machine::shape::{Json, JsonView, judge};
 use super::order::Tables;
 use super::{Source, Tree, read, text, write};
 
+mod alternatives;
 mod payloads;
 mod peers;
 mod random;
