@@ -5,4 +5,5 @@
 mod client;
 mod desk;
 mod guide;
+mod rounds;
 mod server;
