@@ -32,6 +32,7 @@
 mod answer;
 mod connection;
 mod failure;
+pub mod prelude;
 mod schema;
 mod server;
 
