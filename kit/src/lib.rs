@@ -45,6 +45,6 @@ pub use mcp_runtime::transport::{self, stdio};
 #[cfg(feature = "tracing")]
 pub use server::ClientLog;
 pub use server::{
-    Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Resource, Roots,
+    Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Resource, ResourceNotFound, Roots,
     Server, Tool, User, blob_at, principal, said, text_at,
 };

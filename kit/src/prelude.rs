@@ -13,6 +13,6 @@ pub use super::answer::Answer;
 pub use super::connection::{Call, CallError, ConnectOptions, Connection, LiveList, Subscription};
 pub use super::failure::Failure;
 pub use super::server::{
-    Client, Json, Model, Output, Progress, Prompt, Resource, Roots, Server, Tool, User,
+    Client, Json, Model, Output, Progress, Prompt, Resource, ResourceNotFound, Roots, Server, Tool, User,
     blob_at, said, text_at,
 };

@@ -16,7 +16,7 @@ use mcp_runtime::RpcError;
 use super::super::failure::refusal;
 #[cfg(feature = "tracing")]
 use super::log::logged;
-use super::resource::not_found;
+use super::not_found::{ResourceNotFound, resource_refusal};
 use super::page::page;
 use super::{prompt, resource, tool};
 
@@ -154,14 +154,22 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         asker: Asker,
         params: ReadResourceParams,
     ) -> Result<Round<ReadResourceResult>, RpcError> {
-        let entry = self.find_resource(&params.uri).ok_or_else(|| not_found(&params.uri))?;
-        let read = entry.read(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params);
-        logged(asker, read).await.map(Into::into)
+        let version = params.meta.protocol_version.clone();
+        let read = async {
+            let entry = self.find_resource(&params.uri).ok_or_else(|| ResourceNotFound::at(&*params.uri))?;
+            entry.read(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params).await
+        };
+        let read = logged(asker.clone(), read).await.map_err(|failure| resource_refusal(failure, &version));
+        read.map(Into::into)
     }
 
     async fn watch(&self, context: Context, uri: &str) -> Result<(), RpcError> {
-        let entry = self.find_resource(uri).ok_or_else(|| not_found(uri))?;
-        entry.watch(Arc::clone(&self.state), context, uri.to_owned()).await
+        let version = context.meta().protocol_version.clone();
+        let watched = match self.find_resource(uri) {
+            Some(entry) => entry.watch(Arc::clone(&self.state), context, uri.to_owned()).await,
+            None => Err(ResourceNotFound::at(uri).into()),
+        };
+        watched.map_err(|failure| resource_refusal(failure, &version))
     }
 
     async fn list_prompts(&self, _: Context, params: PaginatedParams) -> Result<ListPromptsResult, RpcError> {

@@ -9,6 +9,7 @@ mod handler;
 #[cfg(feature = "tracing")]
 mod log;
 mod needs;
+mod not_found;
 mod output;
 mod page;
 mod principal;
@@ -24,6 +25,7 @@ pub use client::Client;
 #[cfg(feature = "tracing")]
 pub use log::ClientLog;
 pub use needs::{Has, Model, Needs, Roots, User};
+pub use not_found::ResourceNotFound;
 pub use output::{Json, Output};
 pub use principal::principal;
 pub use problem::Problem;

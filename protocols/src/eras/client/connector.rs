@@ -405,7 +405,7 @@ impl fmt::Display for ConnectError {
             ConnectError::Ended(error) => write!(
                 formatter,
                 "the server ended the connection when it was asked what it speaks: {error}. If it speaks a revision with a \
-                 handshake, say so with `Connector::era(Era::Handshake)`, or connect with `connect_to`"
+                 handshake, say so with `era(Era::Handshake)` before you connect, or connect with `connect_to`"
             ),
             ConnectError::Refused(error) => write!(formatter, "the server refuses the client: {error}"),
             ConnectError::NotDiscovered(error) => {
@@ -413,7 +413,7 @@ impl fmt::Display for ConnectError {
             }
             ConnectError::NoAnswer { within } => write!(
                 formatter,
-                "the server does not answer `server/discover` within {within:?}: see `Connector::probe_within`"
+                "the server does not answer `server/discover` within {within:?}: see `probe_within`"
             ),
             ConnectError::NoCommonVersion { supported } => write!(
                 formatter,

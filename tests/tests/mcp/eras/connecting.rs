@@ -144,7 +144,7 @@ async fn a_server_that_ends_is_reported_with_what_to_do() {
         drop(server);
         let error = client.await.unwrap().unwrap_err();
         assert!(matches!(error, ConnectError::Ended(_)), "{error:?}");
-        assert!(error.to_string().contains("`Connector::era(Era::Handshake)`"), "{error}");
+        assert!(error.to_string().contains("`era(Era::Handshake)`"), "{error}");
     })
     .await;
 }
