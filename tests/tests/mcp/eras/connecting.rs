@@ -162,6 +162,7 @@ async fn a_pinned_era_is_not_left() {
         server.say(error(&probe["id"], -32601, Value::Null)).await;
         let error = client.await.unwrap().unwrap_err();
         assert!(matches!(error, ConnectError::NotDiscovered(_)), "{error:?}");
+        assert!(error.to_string().starts_with("the server does not know `server/discover`"), "{error}");
         assert!(server.hear().await.is_none());
     })
     .await;
