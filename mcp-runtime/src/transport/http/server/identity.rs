@@ -14,10 +14,7 @@ const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 /// Who makes a request, as far as that is known.
 pub(super) fn identified(parts: &Parts, options: &ServerOptions) -> PeerIdentity {
     let principal = options.principal.as_ref().and_then(|Identify(identify)| identify(parts));
-    let mut identity = PeerIdentity::default();
-    identity.principal = principal.map(Into::into);
-    identity.address = address(parts, &options.trusted_proxies);
-    identity
+    PeerIdentity { address: address(parts, &options.trusted_proxies), principal: principal.map(Into::into) }
 }
 
 /// The address that a request comes from. One that was forwarded counts only as far as the senders are trusted: the
