@@ -32,6 +32,7 @@
 mod answer;
 mod connection;
 mod failure;
+pub mod prelude;
 mod schema;
 mod server;
 
@@ -44,6 +45,6 @@ pub use mcp_runtime::transport::{self, stdio};
 #[cfg(feature = "tracing")]
 pub use server::ClientLog;
 pub use server::{
-    Client, Has, Json, Model, Needs, Output, Problem, Prompt, Resource, Roots, Server, Tool, User, blob_at,
-    principal, said, text_at,
+    Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Resource, ResourceNotFound, Roots,
+    Server, Tool, User, blob_at, principal, said, text_at,
 };

@@ -6,10 +6,11 @@ use std::sync::{Arc, Mutex};
 
 use mcp_kit::transport::duplex;
 use mcp_kit::types::LoggingLevel;
-use mcp_kit::{Client, ClientLog, ConnectOptions, Era, Failure, Server, Tool};
+use mcp_kit::{Answer, Client, ClientLog, ConnectOptions, Era, Failure, Server, Tool, User};
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
+use tokio::sync::Notify;
 use tracing_subscriber::layer::SubscriberExt;
 
 /// Logs while it works
@@ -74,6 +75,71 @@ async fn the_client_reads_what_a_tool_logs() {
         assert!(text.len() < 10_000 && text.ends_with("x…"), "{} bytes", text.len());
         assert_eq!(read.len(), 4, "{era:?}");
     }
+}
+
+#[derive(Serialize, Deserialize, JsonSchema)]
+struct Name {
+    name: String,
+}
+
+#[tokio::test]
+async fn a_tool_that_has_asked_logs_to_the_round_that_is_answered() {
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(ClientLog::new()));
+    for era in [Era::Requests, Era::Handshake] {
+        let (near, far) = duplex();
+        let greet = |(), _, client: Client<User>| async move {
+            tracing::info!("asking");
+            client.ask::<Name>("Who?").await?;
+            tracing::info!("answered");
+            Ok("done")
+        };
+        tokio::spawn(Server::new("greeter", "1.0.0", ()).tool_named("greet", "Greets", greet).serve(far));
+        let read = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&read);
+        let options = ConnectOptions::new("test", "1")
+            .era(era)
+            .on_form(|_| async { Ok(Answer::Accepted(Name { name: "Ada".to_owned() })) })
+            .on_log(LoggingLevel::Info, move |line| heard.lock().unwrap().push(line.data));
+        let client = options.connect(near).await.unwrap();
+        client.call_text("greet", ()).await.unwrap();
+        assert_eq!(*read.lock().unwrap(), ["asking", "answered"], "{era:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_handler_that_goes_on_between_two_rounds_is_within_the_span_of_its_request() {
+    let _guard = tracing::subscriber::set_default(tracing_subscriber::registry());
+    let (seen, was_seen) = (Arc::new(Mutex::new(Vec::new())), Arc::new(Notify::new()));
+    let (spans, is_seen) = (Arc::clone(&seen), Arc::clone(&was_seen));
+    let greet = move |(), _, client: Client<User>| {
+        let (spans, is_seen) = (Arc::clone(&spans), Arc::clone(&is_seen));
+        let look = move || spans.lock().unwrap().push(tracing::Span::current().id());
+        async move {
+            look();
+            // While the client asks its user.
+            let meanwhile = async {
+                tokio::task::yield_now().await;
+                look();
+                is_seen.notify_one();
+            };
+            let (name, ()) = tokio::join!(client.ask::<Name>("Who?"), meanwhile);
+            Ok(name?.accepted().map_or_else(String::new, |name| name.name))
+        }
+    };
+    let (near, far) = duplex();
+    tokio::spawn(Server::new("greeter", "1.0.0", ()).tool_named("greet", "Greets", greet).serve(far));
+    let options = ConnectOptions::new("test", "1").era(Era::Requests).on_form(move |_| {
+        let was_seen = Arc::clone(&was_seen);
+        async move {
+            was_seen.notified().await;
+            Ok(Answer::Accepted(Name { name: "Ada".to_owned() }))
+        }
+    });
+    let client = options.connect(near).await.unwrap();
+    assert_eq!(client.call_text("greet", ()).await.unwrap(), "Ada");
+    let seen = seen.lock().unwrap();
+    assert!(seen[0].is_some());
+    assert_eq!(seen[0], seen[1]);
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ pub(crate) struct Bodies {
     openers: HashSet<(u32, Direction, MessageIndex)>,
     /// Where the first message of a body stands in one of several channels, by the state that it leads to: the place of
     /// the channel, and the state in which the other side may open the body with the message of another channel.
-    beside: IdTable<StateIndex, (usize, StateIndex)>,
+    other_openings: IdTable<StateIndex, (usize, StateIndex)>,
     /// For each body, the bodies around it and the body itself, the outermost first.
     ways: Vec<Vec<u32>>,
 }
@@ -68,10 +68,11 @@ impl Bodies {
             let mut inner = Starts::new();
             for (start, openers, _) in &bodies {
                 let others = bodies.iter().filter(|(other, ..)| other != start);
-                let mut beside =
-                    others.filter_map(|(other, others, _)| beside(role, (*start, openers), (*other, others)));
-                if let Some(found) = beside.next() {
-                    self.beside.insert(*start, found);
+                let mut found = others.filter_map(|(other, others, _)| {
+                    other_opening(role, (*start, openers), (*other, others))
+                });
+                if let Some(found) = found.next() {
+                    self.other_openings.insert(*start, found);
                 }
             }
             for (start, _, body) in bodies {
@@ -92,8 +93,8 @@ impl Bodies {
 
     /// The channel that has the first message of a body, if it is one of several of which each may have it, and where
     /// that channel is for a side that has opened the body by another message.
-    pub(crate) fn beside(&self, start: StateIndex) -> Option<(usize, StateIndex)> {
-        self.beside.get(&start).copied()
+    pub(crate) fn other_opening(&self, start: StateIndex) -> Option<(usize, StateIndex)> {
+        self.other_openings.get(&start).copied()
     }
 
     /// The body that has a message as a later step, the innermost one.
@@ -188,7 +189,7 @@ impl Body {
 
 /// The channel that has the first message of a body, if another body is the same but for the first message, which stands
 /// in another channel: its place, and where the channel is in the other body.
-fn beside(
+fn other_opening(
     role: &Role,
     one: (StateIndex, &Messages),
     other: (StateIndex, &Messages),

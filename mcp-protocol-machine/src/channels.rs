@@ -52,7 +52,7 @@ impl Channels {
 
     /// The first message, which a side has sent in the channel at a place of the fork, is a step that the other side may
     /// not have received: that side may have opened the sub-session itself, by the first message of another channel.
-    pub(crate) fn opened_beside(
+    pub(crate) fn also_opened_at(
         &mut self,
         (place, before): (usize, StateIndex),
         by: Direction,
@@ -135,7 +135,7 @@ impl Channels {
         let channels = self.states.iter().zip(&self.trails).enumerate();
         channels.flat_map(move |(number, (state, trail))| {
             let present = (number != place).then_some(*state);
-            trail.before(direction, evidence).chain(present)
+            trail.earlier_states(direction, evidence).chain(present)
         })
     }
 
@@ -150,10 +150,10 @@ impl Channels {
         unreceived.max_by_key(|(_, fence)| *fence)
     }
 
-    /// The fence of the last step of the other side that a side may not have received, and without which a channel goes on
+    /// The fence of the last step of the other side that a side may not have received, and without which a channel is open
     /// for it.
-    pub(crate) fn goes_on(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<Fence> {
-        self.trails.iter().filter_map(|trail| trail.goes_on(direction, evidence)).max()
+    pub(crate) fn open_until(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<Fence> {
+        self.trails.iter().filter_map(|trail| trail.open_until(direction, evidence)).max()
     }
 
     /// The step that a message for the channel at a place has crossed, if it may have crossed one.

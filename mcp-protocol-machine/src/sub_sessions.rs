@@ -303,8 +303,8 @@ impl SubSessions {
         let (left, opener) = opened;
         let space = Space { body: self.starts(state)?, outer };
         let mut channels = Channels::of_sub_session(state, evidence.role);
-        if let Some(beside) = self.bodies.beside(state) {
-            channels.opened_beside(beside, by, left, evidence);
+        if let Some(other) = self.bodies.other_opening(state) {
+            channels.also_opened_at(other, by, left, evidence);
         }
         let sub_session = SubSessionNumber(self.next);
         self.next = self.next.wrapping_add(1);

@@ -235,17 +235,17 @@ impl Trail {
         Some((self.oldest(direction, evidence)?, last.left.fence))
     }
 
-    /// The fence of the last step of the other side that a side may not have received, and without which the channel goes on
-    /// for it.
-    pub(crate) fn goes_on(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<Fence> {
+    /// The fence of the last step of the other side that a side may not have received, and without which the channel is
+    /// open for it.
+    pub(crate) fn open_until(&self, direction: Direction, evidence: &Evidence<'_>) -> Option<Fence> {
         let unreceived = |known: &&Behind| !evidence.is_past(direction.flip(), known.left.fence);
-        let goes_on = |known: &&Behind| known.state.is_none_or(|state| !evidence.is_end(state));
+        let is_open = |known: &&Behind| known.state.is_none_or(|state| !evidence.is_end(state));
         let behind = self.behind.get(direction).iter();
-        behind.filter(unreceived).filter(goes_on).map(|known| known.left.fence).max()
+        behind.filter(unreceived).filter(is_open).map(|known| known.left.fence).max()
     }
 
     /// The states before the present one in which a side may take the channel to be, the first one first.
-    pub(crate) fn before(
+    pub(crate) fn earlier_states(
         &self,
         direction: Direction,
         evidence: &Evidence<'_>,

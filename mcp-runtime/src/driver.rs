@@ -14,6 +14,7 @@ mod clock;
 mod content_length;
 mod delivery;
 mod endpoint;
+mod extension;
 mod frame;
 mod framing;
 mod input;
@@ -32,8 +33,11 @@ pub use carrier::Carrier;
 #[cfg(feature = "http-server")]
 pub(crate) use carrier::{Carry, Carrying};
 pub(crate) use clock::Clocked;
-pub use delivery::{Delivery, Extension, Received, RequestTag};
+pub use delivery::{Delivery, Received, RequestTag};
 pub use endpoint::{Aside, Endpoint, Finish, SessionInfo, SessionStatus, TransportEvent};
+#[cfg(feature = "http-server")]
+pub(crate) use extension::network_of;
+pub use extension::{Extension, PeerIdentity};
 pub(crate) use frame::Frame;
 pub use framing::{FrameReader, Framing};
 pub(crate) use input::ReadBuffer;

@@ -41,7 +41,8 @@ pub(crate) struct Rules {
     side: Side,
     options: Arc<Options>,
     names: Arc<Names>,
-    checker: Checker,
+    /// It has kilobytes, so it stays where it is made.
+    checker: Box<Checker>,
     /// The version of the protocol, as far as it is negotiated.
     negotiation: Negotiation,
 }
@@ -52,9 +53,9 @@ fn checker(
     side: Side,
     state: StateIndex,
     options: &Options,
-) -> Result<Checker, TableError> {
+) -> Result<Box<Checker>, TableError> {
     let limits = Limits { running: options.max_running, ..Limits::default() };
-    let mut checker = Checker::resume(protocol, side, state)?.with_limits(limits);
+    let mut checker = Box::new(Checker::resume(protocol, side, state)?.with_limits(limits));
     let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
     let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
     let named = gates.filter(|(_, gate)| gate.during.is_none() && is_tolerated(gate));

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcp_kit::types::{self, PromptMessage, ResourceContents, Role};
-use mcp_kit::{Client, Context, Failure, Prompt, Resource, principal, said, text_at};
-use mcp_runtime::RpcError;
+use mcp_kit::{Client, Context, Failure, Prompt, Resource, ResourceNotFound, principal, said, text_at};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -21,7 +20,7 @@ pub(crate) struct OneNote {
 /// The note at a URI. One of another user is not there for the caller.
 fn note(at: &OneNote, notes: &Store, caller: Option<String>) -> Result<Note, Failure> {
     let note = notes.get(&at.owner, at.id).ok().filter(|_| owner(caller) == at.owner);
-    note.ok_or_else(|| RpcError::invalid_params("there is no such note").into())
+    note.ok_or_else(|| ResourceNotFound::at(format!("notes://{}/{}", at.owner, at.id)).into())
 }
 
 impl Resource<Store> for OneNote {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_protocols::eras::types::{CallToolParams, CallToolResult, Number, Object};
+use mcp_protocols::eras::types::{CallToolParams, CallToolResult, Number, Object, ProgressParams};
 use mcp_protocols::rounds::RoundsError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -25,7 +25,7 @@ pub struct Call<'a, T> {
     read: fn(&str, CallToolResult) -> Result<T, CallError>,
 }
 
-type OnProgress = Box<dyn FnMut(Number, Option<Number>) + Send>;
+type OnProgress = Box<dyn FnMut(ProgressParams) + Send>;
 
 impl Connection {
     /// Calls a tool. Its arguments are the members of a value: a struct, a map, or `()`. What it returns is read as a type from its
@@ -98,7 +98,12 @@ impl<T> Call<'_, T> {
     }
 
     /// Asks for progress, and hears of it while the call is awaited: how much is done, and of how much.
-    pub fn on_progress(mut self, on_progress: impl FnMut(Number, Option<Number>) + Send + 'static) -> Self {
+    pub fn on_progress(self, mut on_progress: impl FnMut(Number, Option<Number>) + Send + 'static) -> Self {
+        self.on_progress_report(move |report| on_progress(report.progress, report.total))
+    }
+
+    /// The same with all that the server reports: its `message` says what is being done.
+    pub fn on_progress_report(mut self, on_progress: impl FnMut(ProgressParams) + Send + 'static) -> Self {
         self.on_progress = Some(Box::new(on_progress));
         self
     }
@@ -120,8 +125,8 @@ impl<'a, T: 'a> IntoFuture for Call<'a, T> {
             if let Some(timeout) = timeout {
                 call = call.timeout(timeout);
             }
-            if let Some(mut on_progress) = on_progress {
-                call = call.on_progress(move |report| on_progress(report.progress, report.total));
+            if let Some(on_progress) = on_progress {
+                call = call.on_progress(on_progress);
             }
             let result = call.await.map_err(|error| CallError::Call(Box::new(error)))?;
             match result.is_error {

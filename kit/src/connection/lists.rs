@@ -5,19 +5,17 @@ use std::ops::Deref;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
-use mcp_protocols::eras::Listening;
 use mcp_protocols::eras::types::{Prompt, Resource, SubscriptionFilter, Tool};
 use mcp_runtime::Error;
-use tokio::sync::watch;
 
 use super::connected::Connection;
+use super::renewed::Renewed;
 
 /// A list of a server. It has the entries of now; [`changed`](Self::changed) waits for others. A server that does not notify of
 /// changes has none.
 pub struct LiveList<'a, T> {
     connection: &'a Connection,
-    listening: Listening,
-    reconnects: watch::Receiver<u64>,
+    changes: Renewed<'a>,
     entries: Vec<T>,
     /// It has changed, and the entries are those of before.
     is_stale: bool,
@@ -86,27 +84,25 @@ impl Connection {
 
 impl<'a, T: Entry> LiveList<'a, T> {
     async fn begin(connection: &'a Connection) -> Result<LiveList<'a, T>, Error> {
-        let reconnects = connection.reconnects();
         // From before the list is read, so that no change is missed.
-        let listening = connection.client().listen(T::filter()).await?;
+        let changes = Renewed::listen(connection, T::filter()).await?;
         let entries = T::all(connection).await?;
-        Ok(LiveList { connection, listening, reconnects, entries, is_stale: false })
+        Ok(LiveList { connection, changes, entries, is_stale: false })
     }
 
     /// Waits until the list changes, and returns what it is then. `None` if there will be no more changes: the server ends the
     /// subscription, or the connection is gone.
     ///
     /// # Errors
-    /// If the list cannot be read again.
+    /// If the list cannot be read again, or not be subscribed to again where a stream over HTTP was cut. The next call tries again.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing: the next one reads the list again.
     pub async fn changed(&mut self) -> Result<Option<&[T]>, Error> {
         if !self.is_stale {
-            tokio::select! {
-                change = self.listening.next() => if change.is_none() { return Ok(None) },
-                // What was there before is not known of the new session.
-                Ok(()) = self.reconnects.changed() => {}
+            // After a new subscription, what was there before is not known.
+            if self.changes.next().await?.is_none() {
+                return Ok(None);
             }
             self.is_stale = true;
         }

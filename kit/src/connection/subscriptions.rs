@@ -7,25 +7,23 @@ use std::task::{Context, Poll};
 
 use futures_core::Stream;
 use futures_util::stream::{BoxStream, StreamExt, try_unfold};
+use mcp_protocols::eras::Change;
 use mcp_protocols::eras::types::SubscriptionFilter;
-use mcp_protocols::eras::{Change, Listening};
-use mcp_runtime::{Error, RpcError};
-use tokio::sync::watch;
+use mcp_runtime::Error;
 
 use super::connected::Connection;
+use super::renewed::{Heard, Renewed};
 
 /// The URIs of resources that have changed, as a stream. It ends when the server ends the subscription or the connection is
-/// gone. After a reconnect it subscribes again, and every resource counts as changed. Dropping it ends the subscription.
+/// gone. After a reconnect, and a second after a stream over HTTP was cut, it subscribes again, and every resource counts as
+/// changed; if that fails, the stream ends with the error. Dropping it ends the subscription.
 #[must_use = "the changes are read off the stream"]
 pub struct Subscription<'a>(BoxStream<'a, Result<String, Error>>);
 
 /// What the stream goes on with.
 struct State<'a> {
-    connection: &'a Connection,
+    changes: Renewed<'a>,
     uris: Vec<String>,
-    /// `None` while it is to be subscribed again.
-    listening: Option<Listening>,
-    reconnects: watch::Receiver<u64>,
     /// Changes that are not read yet.
     pending: VecDeque<String>,
 }
@@ -45,9 +43,9 @@ impl Connection {
 
 impl<'a> Subscription<'a> {
     async fn begin(connection: &'a Connection, uris: Vec<String>) -> Result<Subscription<'a>, Error> {
-        let reconnects = connection.reconnects();
-        let listening = Some(listen(connection, &uris).await?);
-        let state = State { connection, uris, listening, reconnects, pending: VecDeque::new() };
+        let wanted = SubscriptionFilter::new().resource_subscriptions(&uris);
+        let changes = Renewed::listen(connection, wanted).await?;
+        let state = State { changes, uris, pending: VecDeque::new() };
         Ok(Subscription(try_unfold(state, State::next).boxed()))
     }
 
@@ -60,37 +58,17 @@ impl<'a> Subscription<'a> {
     }
 }
 
-async fn listen(connection: &Connection, uris: &[String]) -> Result<Listening, Error> {
-    let wanted = SubscriptionFilter::new().resource_subscriptions(uris);
-    let listening = connection.client().listen(wanted).await?;
-    let heard = listening.heard().resource_subscriptions.iter().flatten();
-    match uris.iter().find(|uri| !heard.clone().any(|heard| heard == *uri)) {
-        Some(uri) => {
-            let error = format!("the server does not notify of changes of `{uri}`");
-            Err(Error::Refused(RpcError::invalid_params(error)))
-        }
-        None => Ok(listening),
-    }
-}
-
 impl State<'_> {
     async fn next(mut self) -> Result<Option<(String, Self)>, Error> {
         loop {
             if let Some(uri) = self.pending.pop_front() {
                 return Ok(Some((uri, self)));
             }
-            let Some(listening) = &mut self.listening else {
-                self.listening = Some(listen(self.connection, &self.uris).await?);
-                self.pending.extend(self.uris.iter().cloned());
-                continue;
-            };
-            tokio::select! {
-                change = listening.next() => match change {
-                    Some(Change::Resource(uri)) => return Ok(Some((uri, self))),
-                    Some(_) => {}
-                    None => return Ok(None),
-                },
-                Ok(()) = self.reconnects.changed() => self.listening = None,
+            match self.changes.next().await? {
+                Some(Heard::Change(Change::Resource(uri))) => return Ok(Some((uri, self))),
+                Some(Heard::Change(_)) => {}
+                Some(Heard::Renewed) => self.pending.extend(self.uris.iter().cloned()),
+                None => return Ok(None),
             }
         }
     }

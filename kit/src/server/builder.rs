@@ -215,8 +215,14 @@ impl<S: Send + Sync + 'static> Server<S> {
     /// Serves the standard streams, on a runtime of its own: the whole of a program that a client starts.
     ///
     /// # Errors
-    /// Those of [`serve`](Self::serve); and if the system gives the runtime no threads.
+    /// Those of [`serve`](Self::serve); if the system gives the runtime no threads; and if it is called where a runtime of tokio
+    /// runs already, as in a `main` with `#[tokio::main]`: call `serve(stdio())` there.
     pub fn run(self) -> Result<(), Failure> {
+        if tokio::runtime::Handle::try_current().is_ok() {
+            return Err("`run` begins a runtime of its own, and is called where one runs already: write \
+                        `.serve(mcp_kit::stdio()).await` in place of `.run()`, or take `#[tokio::main]` away"
+                .into());
+        }
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(self.serve(mcp_runtime::transport::stdio()))
     }

@@ -7,7 +7,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_protocols::eras::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ListRootsResult, LoggingLevel,
-    LoggingMessageParams, ProgressParams, Role, SamplingMessage, TextContent,
+    LoggingMessageParams, Number, Role, SamplingMessage, TextContent,
 };
 use mcp_protocols::eras::{Asker, Changes, Context};
 use schemars::JsonSchema;
@@ -19,6 +19,7 @@ use super::super::failure::Failure;
 use super::super::schema::form_of;
 use super::needs::{Has, Model, Needs, Roots, User};
 use super::principal::principal;
+use super::progress::Progress;
 
 /// The client that a tool, a prompt or a resource works for, of which it needs `N`. What it may ask stands in its type: a
 /// `Client<()>` asks nothing.
@@ -94,12 +95,15 @@ impl<N> Client<N> {
         &self.changes
     }
 
-    /// Reports how far the work has come. Nothing is sent if the client does not want to know.
-    ///
-    /// # Errors
-    /// If the client is gone, or `done` is not more than in the report before.
-    pub async fn progress(&self, done: u32, total: u32) -> Result<(), Failure> {
-        Ok(self.context().send_progress(ProgressParams::new(0, done).total(total)).await?)
+    /// Reports how far the work has come, and with [`message`](Progress::message) what is being done. Nothing is sent if the
+    /// client does not want to know. It fails if the client is gone, or `done` is not more than in the report before.
+    pub fn progress(&self, done: impl Into<Number>, total: impl Into<Number>) -> Progress {
+        self.progress_so_far(done).total(total)
+    }
+
+    /// The same where it is not known how much there is to do.
+    pub fn progress_so_far(&self, done: impl Into<Number>) -> Progress {
+        Progress::new(self.context(), done)
     }
 
     /// Writes to the log that the client sees. Nothing is sent if it does not want messages of this severity.

@@ -16,8 +16,8 @@ use mcp_runtime::RpcError;
 use super::super::failure::refusal;
 #[cfg(feature = "tracing")]
 use super::log::logged;
+use super::not_found::{ResourceNotFound, resource_refusal};
 use super::page::page;
-use super::resource::not_found;
 use super::{prompt, resource, tool};
 
 /// What a server has.
@@ -37,7 +37,7 @@ const MOST_VALUES: usize = 100;
 
 /// Without the feature, what is logged goes only to the program's own subscriber.
 #[cfg(not(feature = "tracing"))]
-async fn logged<F: Future>(_: Context, work: F) -> F::Output {
+async fn logged<F: Future>(_: Asker, work: F) -> F::Output {
     work.await
 }
 
@@ -118,9 +118,8 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
     ) -> Result<Round<CallToolResult>, RpcError> {
         let unknown = || RpcError::invalid_params(format!("there is no tool `{}`", params.name));
         let entry = self.find_tool(&params.name).ok_or_else(unknown)?;
-        let context = asker.context();
-        let called = entry.call(Arc::clone(&self.state), asker, self.changes.clone(), params);
-        logged(context, called).await.map(Into::into)
+        let called = entry.call(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params);
+        logged(asker, called).await.map(Into::into)
     }
 
     async fn list_resources(
@@ -155,15 +154,22 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         asker: Asker,
         params: ReadResourceParams,
     ) -> Result<Round<ReadResourceResult>, RpcError> {
-        let entry = self.find_resource(&params.uri).ok_or_else(|| not_found(&params.uri))?;
-        let context = asker.context();
-        let read = entry.read(Arc::clone(&self.state), asker, self.changes.clone(), params);
-        logged(context, read).await.map(Into::into)
+        let version = params.meta.protocol_version.clone();
+        let read = async {
+            let entry = self.find_resource(&params.uri).ok_or_else(|| ResourceNotFound::at(&*params.uri))?;
+            entry.read(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params).await
+        };
+        let read = logged(asker.clone(), read).await.map_err(|failure| resource_refusal(failure, &version));
+        read.map(Into::into)
     }
 
     async fn watch(&self, context: Context, uri: &str) -> Result<(), RpcError> {
-        let entry = self.find_resource(uri).ok_or_else(|| not_found(uri))?;
-        entry.watch(Arc::clone(&self.state), context, uri.to_owned()).await
+        let version = context.meta().protocol_version.clone();
+        let watched = match self.find_resource(uri) {
+            Some(entry) => entry.watch(Arc::clone(&self.state), context, uri.to_owned()).await,
+            None => Err(ResourceNotFound::at(uri).into()),
+        };
+        watched.map_err(|failure| resource_refusal(failure, &version))
     }
 
     async fn list_prompts(&self, _: Context, params: PaginatedParams) -> Result<ListPromptsResult, RpcError> {
@@ -183,9 +189,8 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
     ) -> Result<Round<GetPromptResult>, RpcError> {
         let unknown = || RpcError::invalid_params(format!("there is no prompt `{}`", params.name));
         let entry = self.find_prompt(&params.name).ok_or_else(unknown)?;
-        let context = asker.context();
-        let got = entry.get(Arc::clone(&self.state), asker, self.changes.clone(), params);
-        logged(context, got).await.map(Into::into)
+        let got = entry.get(Arc::clone(&self.state), asker.clone(), self.changes.clone(), params);
+        logged(asker, got).await.map(Into::into)
     }
 
     async fn complete(&self, context: Context, params: CompleteParams) -> Result<CompleteResult, RpcError> {

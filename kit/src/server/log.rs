@@ -5,7 +5,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use mcp_protocols::eras::Context;
+use mcp_protocols::eras::Asker;
 use mcp_protocols::eras::types::{LoggingLevel, LoggingMessageParams, Object};
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -78,8 +78,9 @@ impl Lines {
     }
 }
 
-/// Does the work of a request, and writes what it logs meanwhile. If the client does not read, the work waits.
-pub(super) async fn logged<F: Future>(context: Context, work: F) -> F::Output {
+/// Does the work of a request, and writes what it logs meanwhile, each line to the round that is answered then. If the client does
+/// not read, the work waits.
+pub(super) async fn logged<F: Future>(asker: Asker, work: F) -> F::Output {
     let (sender, mut waiting) = mpsc::channel(WAITING);
     let lost = Arc::new(AtomicUsize::new(0));
     let work = LINES.scope(Lines { waiting: sender, lost: Arc::clone(&lost) }, work);
@@ -87,24 +88,30 @@ pub(super) async fn logged<F: Future>(context: Context, work: F) -> F::Output {
     let done = loop {
         tokio::select! {
             biased;
-            Some(line) = waiting.recv() => write(&context, line).await,
             done = &mut work => break done,
+            // In the same turn: if the work has asked the client meanwhile, this round ends with it.
+            Some(line) = waiting.recv() => {
+                write(&asker, line).await;
+                while let Ok(line) = waiting.try_recv() {
+                    write(&asker, line).await;
+                }
+            }
         }
     };
     while let Ok(line) = waiting.try_recv() {
-        write(&context, line).await;
+        write(&asker, line).await;
     }
     let lost = lost.load(Ordering::Relaxed);
     if lost > 0 {
         let text = format!("{lost} more lines were logged at once than there is room for");
-        write(&context, LoggingMessageParams::new(LoggingLevel::Warning, Value::String(text))).await;
+        write(&asker, LoggingMessageParams::new(LoggingLevel::Warning, Value::String(text))).await;
     }
     done
 }
 
-async fn write(context: &Context, line: LoggingMessageParams) {
+async fn write(asker: &Asker, line: LoggingMessageParams) {
     // A client that is gone reads no log.
-    let _ = context.log(line).await;
+    let _ = asker.context().log(line).await;
 }
 
 /// An event as a client reads it: its text alone, or an object if it has fields.

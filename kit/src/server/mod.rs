@@ -1,7 +1,7 @@
 //! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
 //!
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type. `needs.rs` and
-//! `client.rs` are what a tool asks its client with, and `log.rs` has its client read what it logs. A program that is a client itself uses `connection/`.
+//! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read what it logs. A program that is a client itself uses `connection/`.
 
 mod builder;
 mod client;
@@ -9,10 +9,12 @@ mod handler;
 #[cfg(feature = "tracing")]
 mod log;
 mod needs;
+mod not_found;
 mod output;
 mod page;
 mod principal;
 mod problem;
+mod progress;
 mod prompt;
 mod resource;
 mod template;
@@ -23,9 +25,11 @@ pub use client::Client;
 #[cfg(feature = "tracing")]
 pub use log::ClientLog;
 pub use needs::{Has, Model, Needs, Roots, User};
+pub use not_found::ResourceNotFound;
 pub use output::{Json, Output};
 pub use principal::principal;
 pub use problem::Problem;
+pub use progress::Progress;
 pub use prompt::{Prompt, said};
 pub use resource::{Resource, blob_at, text_at};
 pub use tool::Tool;

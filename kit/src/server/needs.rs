@@ -16,6 +16,11 @@ pub enum Roots {}
 
 /// What a tool, a prompt or a resource needs of the client: `()`, [`User`], [`Model`], [`Roots`], or several of them as a
 /// tuple, in this order. What a client cannot do it is not asked for: a tool that needs more is not in its list.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot need `{Self}`",
+    label = "not something that a tool can need of the client",
+    note = "write `()`, `User`, `Model`, `Roots`, or a tuple of several of them in this order: `(User, Model, Roots)`"
+)]
 pub trait Needs: Send + Sync + 'static {
     /// What a client must have declared.
     fn capabilities() -> ClientCapabilities;

@@ -9,6 +9,12 @@ use serde_json::Value;
 use super::super::schema::output_of;
 
 /// What a tool returns: text, content of any kind, [`Json`], or nothing.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot return `{Self}`",
+    label = "not an output of a tool",
+    note = "return a text (`.to_string()`), `mcp_kit::Json(value)` of a type that derives `Serialize` and `JsonSchema`, a \
+            `ContentBlock`, a `Vec<ContentBlock>`, a `CallToolResult`, or `()`"
+)]
 pub trait Output: Send + 'static {
     /// The schema of the structured content, if there is any.
     fn schema() -> Option<Object> {

@@ -12,12 +12,12 @@ use mcp_protocols::eras::{Asker, Changes, Context, types};
 use mcp_runtime::RpcError;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 
 use super::super::failure::{Failure, refusal};
 use super::super::schema::{description_of, name_of};
 use super::client::Client;
 use super::needs::Needs;
+use super::not_found::ResourceNotFound;
 use super::problem::Problem;
 use super::prompt::{Complete, from_texts};
 use super::template::Template;
@@ -26,7 +26,7 @@ use super::template::Template;
 ///
 /// ```
 /// use mcp_kit::types::ResourceContents;
-/// use mcp_kit::{Client, Failure, Resource, text_at};
+/// use mcp_kit::{Client, Failure, Resource, ResourceNotFound, text_at};
 /// use schemars::JsonSchema;
 /// use serde::Deserialize;
 ///
@@ -41,7 +41,7 @@ use super::template::Template;
 ///     type Needs = ();
 ///
 ///     async fn read(self, notes: &Vec<String>, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
-///         Ok(text_at(uri, notes.get(self.id).ok_or("there is no such note")?))
+///         Ok(text_at(uri, notes.get(self.id).ok_or(ResourceNotFound::at(uri))?))
 ///     }
 /// }
 /// ```
@@ -59,7 +59,7 @@ pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
     /// The MIME type, if all have the same.
     const MIME_TYPE: Option<&'static str> = None;
 
-    /// Reads what is there.
+    /// Reads what is there; [`ResourceNotFound`] if nothing is.
     fn read(
         self,
         state: &S,
@@ -104,7 +104,7 @@ pub fn blob_at(uri: impl Into<String>, base64: impl Into<String>) -> ResourceCon
     BlobResourceContents::new(uri, base64).into()
 }
 
-type Read = Result<ReadResourceResult, RpcError>;
+type Read = Result<ReadResourceResult, Failure>;
 type Listed = Result<Vec<types::Resource>, Failure>;
 
 /// Resources that a server has.
@@ -122,7 +122,7 @@ pub(crate) struct Entry<S> {
     >,
     list: fn(Arc<S>, Context) -> BoxFuture<'static, Listed>,
     #[expect(clippy::type_complexity, reason = "it is called in one place")]
-    watch: fn(Arc<S>, Context, Template, String) -> BoxFuture<'static, Result<(), RpcError>>,
+    watch: fn(Arc<S>, Context, Template, String) -> BoxFuture<'static, Result<(), Failure>>,
     pub(crate) complete: Complete<S>,
 }
 
@@ -139,8 +139,8 @@ impl<S: Send + Sync + 'static> Entry<S> {
             read: Box::new(|state, asker, changes, params, template| {
                 async move {
                     let resource: R = resource_at(&template, &params.uri)?;
-                    let contents = resource.read(&state, &params.uri, Client::new(asker, changes)).await;
-                    let contents = of_type(contents.map_err(refusal)?, R::MIME_TYPE);
+                    let contents = resource.read(&state, &params.uri, Client::new(asker, changes)).await?;
+                    let contents = of_type(contents, R::MIME_TYPE);
                     Ok(ReadResourceResult::new([contents], 0, CacheScope::Private))
                 }
                 .boxed()
@@ -149,7 +149,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
             watch: |state, context, template, uri| {
                 async move {
                     let resource: R = resource_at(&template, &uri)?;
-                    resource.watch(&state, &context).await.map_err(refusal)
+                    resource.watch(&state, &context).await
                 }
                 .boxed()
             },
@@ -192,7 +192,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
     }
 
     /// A client wants to hear of the changes of a resource.
-    pub(crate) async fn watch(&self, state: Arc<S>, context: Context, uri: String) -> Result<(), RpcError> {
+    pub(crate) async fn watch(&self, state: Arc<S>, context: Context, uri: String) -> Result<(), Failure> {
         (self.watch)(state, context, self.template.clone(), uri).await
     }
 
@@ -223,12 +223,10 @@ fn of_type(mut contents: ResourceContents, mime_type: Option<&str>) -> ResourceC
 }
 
 /// The resource of a type that has this URI.
-fn resource_at<R: DeserializeOwned + JsonSchema>(template: &Template, uri: &str) -> Result<R, RpcError> {
-    let values = template.values(uri).ok_or_else(|| not_found(uri))?;
-    from_texts(values).map_err(|_| not_found(uri))
-}
-
-/// The error of a URI at which there is nothing.
-pub(crate) fn not_found(uri: &str) -> RpcError {
-    RpcError::invalid_params(format!("no resource is at `{uri}`")).with_data(json!({ "uri": uri }))
+fn resource_at<R: DeserializeOwned + JsonSchema>(
+    template: &Template,
+    uri: &str,
+) -> Result<R, ResourceNotFound> {
+    let values = template.values(uri).ok_or_else(|| ResourceNotFound::at(uri))?;
+    from_texts(values).map_err(|_| ResourceNotFound::at(uri))
 }

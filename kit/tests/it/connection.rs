@@ -187,6 +187,38 @@ async fn handlers_answer_what_a_server_asks() {
 }
 
 #[tokio::test]
+async fn progress_says_what_is_being_done() {
+    for era in ERAS {
+        let (near, far) = duplex();
+        let read = |(), _, client: Client| async move {
+            client.progress(1, 3).message("reading").await?;
+            client.progress(2_u64, 3).await?;
+            client.progress_so_far(2.5).message("almost").await?;
+            Ok(())
+        };
+        tokio::spawn(Server::new("reader", "1.0.0", ()).tool_named("read", "Reads", read).serve(far));
+        let reader = ConnectOptions::new("test", "1").era(era).connect(near).await.unwrap();
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&reports);
+        let call = reader.call_text("read", ()).on_progress_report(move |report| {
+            heard.lock().unwrap().push((report.progress, report.total, report.message));
+        });
+        assert_eq!(call.await.unwrap(), "");
+        let text = |text: &str| Some(text.to_owned());
+        let three = || Some(3.into());
+        assert_eq!(
+            *reports.lock().unwrap(),
+            [
+                (1.into(), three(), text("reading")),
+                (2.into(), three(), None),
+                (2.5.into(), None, text("almost"))
+            ],
+            "{era:?}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_program_declares_what_it_answers() {
     for era in ERAS {
         let (leaves, _) = connect(era, ConnectOptions::new("test", "1")).await;

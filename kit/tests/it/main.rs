@@ -5,4 +5,5 @@
 
 mod connection;
 mod handlers;
+mod prelude;
 mod server;

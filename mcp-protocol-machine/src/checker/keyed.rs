@@ -493,7 +493,7 @@ impl Checker {
         let awaited = self.awaits(sub_session, step.by.flip());
         let (_, sub_sessions, evidence) = self.with_evidence();
         let running = sub_sessions.get(sub_session).filter(|_| !step.cuts);
-        let crossed = running.and_then(|running| running.channels.goes_on(step.by, &evidence));
+        let crossed = running.and_then(|running| running.channels.open_until(step.by, &evidence));
         let ended = sub_sessions.end(sub_session, place, step, awaited, &limits, &evidence);
         let (running, ended) = ended?;
         for inner in inner {

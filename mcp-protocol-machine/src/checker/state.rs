@@ -174,6 +174,8 @@ impl Checker {
     }
 
     /// The same with other limits.
+    // It is large, and not moved where it is inlined.
+    #[inline]
     #[must_use]
     pub fn with_limits(mut self, limits: Limits) -> Checker {
         self.limits = limits;

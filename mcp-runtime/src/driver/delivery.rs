@@ -1,8 +1,8 @@
 //! Messages that a transport delivers to the engine.
 
-use std::any::Any;
 use std::sync::Arc;
 
+use super::extension::Extension;
 use super::frame::Frame;
 use super::framing::FrameReader;
 use crate::epoch::Epoch;
@@ -10,9 +10,6 @@ use crate::epoch::Epoch;
 /// A transport's name for a message, or batch, of the peer. What the session says in reply to it carries the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RequestTag(pub u64);
-
-/// What a transport knows of a message that came in, such as the head of its HTTP request, for its handler.
-pub type Extension = Arc<dyn Any + Send + Sync>;
 
 /// The result of a delivery.
 #[derive(Clone, Debug, Default)]
@@ -47,7 +44,7 @@ impl Received {
 pub struct Delivery<'a> {
     source: DeliverySource<'a>,
     tag: Option<RequestTag>,
-    extension: Option<&'a Extension>,
+    extension: Option<&'a Arc<dyn Extension>>,
     epoch: Option<Epoch>,
 }
 
@@ -97,7 +94,7 @@ impl<'a> Delivery<'a> {
 
     /// Adds what its handlers may ask for with `context.extension()`.
     #[must_use]
-    pub fn with_extension(self, extension: &'a Extension) -> Delivery<'a> {
+    pub fn with_extension(self, extension: &'a Arc<dyn Extension>) -> Delivery<'a> {
         Delivery { extension: Some(extension), ..self }
     }
 
@@ -121,7 +118,7 @@ impl<'a> Delivery<'a> {
         self.tag
     }
 
-    pub(crate) fn extension(&self) -> Option<&'a Extension> {
+    pub(crate) fn extension(&self) -> Option<&'a Arc<dyn Extension>> {
         self.extension
     }
 

@@ -332,7 +332,7 @@ impl Engine {
                 None => drop(self.notification_came(inbound, &method, params.as_deref())),
             }
         }
-        if !self.inbox().goes_on() {
+        if !self.inbox().is_receiving() {
             // Tasks that wait for what may still come learn that nothing will.
             self.wake_everyone();
         }

@@ -38,7 +38,7 @@ pub(crate) struct Link {
 }
 
 struct Shared {
-    engine: Mutex<Engine>,
+    engine: Mutex<Box<Engine>>,
     // What never changes is readable without the lock.
     protocol: ProtocolRef,
     side: Side,
@@ -49,7 +49,7 @@ struct Shared {
 
 impl Link {
     pub(crate) fn new(
-        engine: Engine,
+        engine: Box<Engine>,
         protocol: ProtocolRef,
         side: Side,
         options: Arc<Options>,
@@ -159,7 +159,7 @@ impl Link {
         self.shared.tracer.of_request(id)
     }
 
-    fn lock(&self) -> MutexGuard<'_, Engine> {
+    fn lock(&self) -> MutexGuard<'_, Box<Engine>> {
         // The engine does not panic, and if it did, the session would still be better than a second panic.
         self.shared.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }

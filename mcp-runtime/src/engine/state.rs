@@ -56,21 +56,21 @@ impl Engine {
         protocol: ProtocolRef,
         side: Side,
         options: Arc<Options>,
-    ) -> Result<Engine, TableError> {
+    ) -> Result<Box<Engine>, TableError> {
         Engine::sharing(protocol, side, options, &SharedLimits::default())
     }
 
-    /// An engine that draws on budgets which it shares with others, too.
+    /// An engine that draws on budgets which it shares with others, too. It is large, so it stays where it is made.
     pub(crate) fn sharing(
         protocol: ProtocolRef,
         side: Side,
         options: Arc<Options>,
         limits: &SharedLimits,
-    ) -> Result<Engine, TableError> {
+    ) -> Result<Box<Engine>, TableError> {
         let rules = Rules::new(protocol, side, Arc::clone(&options))?;
         let own = Budget::new(Holder::Session, "max_input_bytes", options.max_input_bytes);
         let inbox = Inbox::new(limits.bytes.within(own), options.first_id);
-        Ok(Engine {
+        Ok(Box::new(Engine {
             rules,
             inbox,
             owed: OwedReplies::default(),
@@ -80,12 +80,12 @@ impl Engine {
             effects: Effects::default(),
             traces: Traces::default(),
             unhandled: UnhandledRequests::default(),
-        })
+        }))
     }
 
     /// An engine for a protocol that cannot be followed; it is to be ended at once, with the reason.
     #[expect(clippy::expect_used, reason = "the tables are the constant below, which a test follows")]
-    pub(crate) fn idle(side: Side, options: Arc<Options>) -> Engine {
+    pub(crate) fn idle(side: Side, options: Arc<Options>) -> Box<Engine> {
         Engine::new(ProtocolRef::Static(&IDLE), side, options).expect("the idle protocol can be followed")
     }
 

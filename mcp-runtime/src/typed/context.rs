@@ -12,7 +12,7 @@ use super::handle::Handle;
 use super::payload_text::written;
 use super::timer::room;
 use super::within::Within;
-use crate::driver::Extension;
+use crate::driver::{Extension, PeerIdentity};
 use crate::engine::{Engine, Link};
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
@@ -27,7 +27,7 @@ pub struct Context {
     pub(super) token: Option<Token>,
     /// What the session is restricted to that the message came to, if it is.
     pub(super) within: Within,
-    pub(super) extension: Option<Extension>,
+    pub(super) extension: Option<Arc<dyn Extension>>,
 }
 
 impl fmt::Debug for Context {
@@ -84,7 +84,13 @@ impl Context {
 
     /// Returns the transport's data on the message, if it has this type: over HTTP, its `transport::http::RequestHead`.
     pub fn extension<T: Any + Send + Sync>(&self) -> Option<Arc<T>> {
-        self.extension.clone().and_then(|extension| extension.downcast().ok())
+        let extension: Arc<dyn Any + Send + Sync> = self.extension.clone()?;
+        extension.downcast().ok()
+    }
+
+    /// Returns which peer sent the message, as far as the transport knows.
+    pub fn peer_identity(&self) -> PeerIdentity {
+        self.extension.as_ref().map(|extension| extension.peer_identity()).unwrap_or_default()
     }
 
     /// Returns the id of the request; a notification has none.

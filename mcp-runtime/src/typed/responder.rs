@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 use std::task::{Poll, ready};
 
 use mcp_protocol_machine::protocol::MessageIndex;
@@ -51,7 +52,7 @@ pub(super) struct OwedReply {
     id: Option<RequestId>,
     token: Option<Token>,
     within: Within,
-    extension: Option<Extension>,
+    extension: Option<Arc<dyn Extension>>,
     /// What the request holds of the budgets for input, until it is answered.
     _permit: Permit,
 }

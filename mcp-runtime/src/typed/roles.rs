@@ -326,6 +326,11 @@ macro_rules! __context {
             ) -> ::std::option::Option<::std::sync::Arc<T>> {
                 self.context.extension()
             }
+
+            /// Returns which peer sent the message, as far as the transport knows: over HTTP, by address and by principal.
+            pub fn peer_identity(&self) -> $crate::driver::PeerIdentity {
+                self.context.peer_identity()
+            }
         }
     };
 }

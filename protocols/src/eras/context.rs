@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
+use mcp_runtime::driver::PeerIdentity;
 
 use super::era::Era;
 use crate::mcp_2025_11_25 as handshake;
@@ -128,6 +129,14 @@ impl Context {
         match &self.way {
             Way::Request(context) => context.extension(),
             Way::Session(context, _) => context.extension(),
+        }
+    }
+
+    /// Which client makes the request, as far as the transport knows: over HTTP, by address and by principal.
+    pub fn peer_identity(&self) -> PeerIdentity {
+        match &self.way {
+            Way::Request(context) => context.peer_identity(),
+            Way::Session(context, _) => context.peer_identity(),
         }
     }
 }

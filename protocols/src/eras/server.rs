@@ -75,7 +75,7 @@ impl<H: Handler> Server<H> {
         Server(Served { options, ..self.0 })
     }
 
-    /// How many calls may wait for an answer of their client of 2026-07-28, and for how long.
+    /// How many calls may wait for an answer of their client of 2026-07-28, how many of one client, and for how long.
     #[must_use]
     pub fn rounds(self, rounds: Rounds) -> Server<H> {
         Server(Served { rounds, ..self.0 })

@@ -7,13 +7,14 @@ use std::task::{self, Poll, ready};
 use std::time::Duration;
 
 use mcp_runtime::RpcError;
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot, watch};
 
 use super::cancelled::unless_cancelled;
 use super::declared::{Need, undeclared};
 use super::retry::{Answers, Questions, Retry, Round};
 use super::running::RunningHandler;
-use super::waiting::{Binding, Waiting, is_of_waiting};
+use super::waiting::{Binding, ClientKey, KeepError, Waiting, is_of_waiting};
 use crate::mcp_2026_07_28::server::Context;
 use crate::mcp_2026_07_28::types::{
     ClientCapabilities, CreateMessageInput, CreateMessageParams, CreateMessageResult, ElicitInput,
@@ -23,6 +24,9 @@ use crate::mcp_2026_07_28::types::{
 
 /// How many calls wait at once, unless the program says otherwise.
 const MOST_WAITING: usize = 1_000;
+
+/// How many of these calls may be of one client, in percent, unless the program says otherwise.
+const CLIENT_SHARE: u8 = 50;
 
 /// How long a call waits for its next round, unless the program says otherwise.
 const LIFETIME: Duration = Duration::from_secs(600);
@@ -58,6 +62,7 @@ const LIFETIME: Duration = Duration::from_secs(600);
 #[derive(Clone, Debug)]
 pub struct Rounds {
     waiting: Arc<Waiting>,
+    client_share: u8,
     lifetime: Duration,
     principal: Option<String>,
     /// Whether a handler opens states that it has sealed.
@@ -71,10 +76,11 @@ impl Default for Rounds {
 }
 
 impl Rounds {
-    /// At most 1,000 calls wait, each for at most ten minutes.
+    /// At most 1,000 calls wait, each for at most ten minutes. At most half of them are of one client.
     pub fn new() -> Rounds {
         Rounds {
-            waiting: Arc::new(Waiting::new(MOST_WAITING)),
+            waiting: Arc::new(Waiting::new(MOST_WAITING, CLIENT_SHARE)),
+            client_share: CLIENT_SHARE,
             lifetime: LIFETIME,
             principal: None,
             sealed: false,
@@ -85,7 +91,22 @@ impl Rounds {
     /// before the first one.
     #[must_use]
     pub fn most_waiting(mut self, most: usize) -> Self {
-        self.waiting = Arc::new(Waiting::new(most));
+        self.waiting = Arc::new(Waiting::new(most, self.client_share));
+        self
+    }
+
+    /// How many of the calls that wait may be of one client, in percent of [`most_waiting`](Self::most_waiting); one more is
+    /// refused as busy. Default: 50, because many clients may share one address. 100 disables the limit. Calls that wait
+    /// already are forgotten, so say this before the first one.
+    ///
+    /// A client is a principal, if one is known: that of [`principal`](Self::principal), or that of the transport, as
+    /// `ServerOptions::principal` names it over HTTP. It is an address, too, where the transport knows addresses, and both limit
+    /// it. Over streams of bytes neither is known, and no client is limited: a server that shares a `Rounds` among such
+    /// connections names their clients with [`principal`](Self::principal).
+    #[must_use]
+    pub fn client_share(mut self, percent: u8) -> Self {
+        self.client_share = percent;
+        self.waiting = Arc::new(Waiting::new(self.waiting.most(), percent));
         self
     }
 
@@ -117,7 +138,7 @@ impl Rounds {
     ///
     /// # Errors
     /// What `handle` returns; invalid params for a state that no call of this method, name and principal waits for; and
-    /// busy, if too many calls wait.
+    /// busy, if too many calls wait, in all or of this client.
     pub async fn run<P, H, F, T, R>(&self, context: Context, params: P, handle: H) -> Result<R, RpcError>
     where
         P: Retry + Sync,
@@ -139,7 +160,7 @@ impl Rounds {
                 let mut conversation = found.ok_or_else(unknown_state)?;
                 let missing = conversation.go_on(context, params);
                 if !missing.is_empty() {
-                    return self.wait(binding, conversation, missing).map(Into::into);
+                    return self.wait(&request, binding, conversation, missing).map(Into::into);
                 }
                 conversation
             }
@@ -147,23 +168,38 @@ impl Rounds {
         let next = poll_fn(|context| conversation.poll_next(context));
         match unless_cancelled(request.cancelled(), next).await {
             Some(Next::Done(result)) => result.map(Into::into),
-            Some(Next::Asked(questions)) => self.wait(binding, conversation, questions).map(Into::into),
+            Some(Next::Asked(questions)) => {
+                self.wait(&request, binding, conversation, questions).map(Into::into)
+            }
             None => Err(request.cancelled_error()),
         }
     }
 
     fn wait<P: Retry + Sync>(
         &self,
+        request: &Context,
         binding: Binding,
         mut conversation: Box<Conversation<P>>,
         questions: Questions,
     ) -> Result<Round<P::Result>, RpcError> {
         conversation.handler.leave();
-        let state = self.waiting.keep(binding, conversation, self.lifetime);
-        let state =
-            state.ok_or_else(|| RpcError::busy("too many calls wait for answers; try again later"))?;
+        let clients = ClientKey::of(self.principal.as_deref(), &request.peer_identity());
+        let state = self.waiting.keep(binding, clients, conversation, self.lifetime).map_err(refusal)?;
         Ok(Round::InputRequired(InputRequiredResult::new().input_requests(questions).request_state(state)))
     }
+}
+
+/// The error of a call that cannot wait. As in every refusal for a limit, its data name the setting.
+fn refusal(error: KeepError) -> RpcError {
+    let (limit, problem) = match error {
+        KeepError::Full => ("most_waiting", "too many calls wait for answers; try again later"),
+        KeepError::ClientShare => (
+            "client_share",
+            "too many calls of this client wait for answers: answer what one of them asks for, or try again later",
+        ),
+        KeepError::NoRandomness => return RpcError::internal_error("the system has no randomness"),
+    };
+    RpcError::busy(problem).with_data(json!({ "limit": limit }))
 }
 
 fn unknown_state() -> RpcError {

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll};
 
 use tokio::task::JoinSet;
+use tracing::Span;
 
 /// A handler that may take several rounds.
 ///
@@ -65,10 +66,11 @@ impl RunningHandler {
         }
     }
 
-    /// The request has its answer, and the handler goes on by itself.
+    /// The request has its answer, and the handler goes on by itself, within the span of that request.
     pub(super) fn leave(&mut self) {
-        let stage = Arc::clone(&self.stage);
+        let (stage, span) = (Arc::clone(&self.stage), Span::current());
         self.between.spawn(poll_fn(move |context| {
+            let _within = span.enter();
             let mut stage = locked(&stage);
             let Stage::Running(handler) = &mut *stage else { return Poll::Ready(()) };
             match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {

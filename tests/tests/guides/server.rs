@@ -2,11 +2,8 @@
 
 use std::sync::Mutex;
 
-use mcp_kit::types::*;
-use mcp_kit::{
-    Answer, Client, ClientLog, ConnectOptions, Failure, Json, Prompt, Resource, Server, Tool, User, said,
-    text_at,
-};
+use mcp_kit::ClientLog;
+use mcp_kit::prelude::*;
 use mcp_runtime::transport::duplex;
 use mcp_runtime::transport::http::ServerOptions;
 use schemars::JsonSchema;

@@ -1,6 +1,7 @@
 //! What a call into the engine comes with, and what it learns: [`Caller`], [`Inbound`] and [`Accepted`].
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Instant;
 
 use mcp_protocol_machine::{Meant, Step, SubSessionNumber};
@@ -82,7 +83,7 @@ pub(crate) struct Inbound<'a> {
     /// It was held because it came early, and the transport knows of it.
     pub(crate) held: bool,
     /// What its handlers may ask for.
-    pub(crate) extension: Option<&'a Extension>,
+    pub(crate) extension: Option<&'a Arc<dyn Extension>>,
     /// When it arrived.
     pub(crate) now: Instant,
 }

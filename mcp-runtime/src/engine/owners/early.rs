@@ -1,6 +1,7 @@
 //! Messages of the peer that came too early.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use mcp_protocol_machine::RequestId;
 use mcp_protocol_machine::protocol::{Direction, MessageIndex, StateIndex};
@@ -25,7 +26,7 @@ pub(crate) struct EarlyMessage {
     /// What the transport calls the message that it came in.
     pub(crate) tag: Option<RequestTag>,
     /// What its handler may ask for.
-    pub(crate) extension: Option<Extension>,
+    pub(crate) extension: Option<Arc<dyn Extension>>,
 }
 
 impl EarlyMessage {

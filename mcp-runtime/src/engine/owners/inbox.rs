@@ -218,7 +218,7 @@ impl Inbox {
     }
 
     /// Whether something may still come: from the peer, or of what it has said already.
-    fn goes_on(&self, lifecycle: &Lifecycle) -> bool {
+    fn is_receiving(&self, lifecycle: &Lifecycle) -> bool {
         lifecycle.is_open() || (lifecycle.is_answering() && !self.early.is_empty())
     }
 

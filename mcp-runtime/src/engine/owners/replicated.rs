@@ -1,6 +1,7 @@
 //! Replicated inputs that no task has taken.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use mcp_protocol_machine::protocol::{MessageIndex, StateIndex};
@@ -30,7 +31,7 @@ pub(crate) struct Arrived {
     /// What it holds of the budgets for input, until it has been worked on.
     pub(crate) permit: Permit,
     /// What the transport knows of it.
-    pub(crate) extension: Option<Extension>,
+    pub(crate) extension: Option<Arc<dyn Extension>>,
     pub(crate) at: Instant,
     /// The number of the message.
     pub(crate) came: u64,

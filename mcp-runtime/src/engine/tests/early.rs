@@ -59,12 +59,15 @@ fn it_is_answered_though_the_peer_has_said_everything() {
     HANDSHAKE.iter().for_each(|line| server.feed(line));
     server.end_input(InputEnd::Eof);
     assert!(server.incoming().is_none());
-    assert!(server.link.with(|engine| engine.inbox().goes_on()), "who waits for requests does not give up");
+    assert!(
+        server.link.with(|engine| engine.inbox().is_receiving()),
+        "who waits for requests does not give up"
+    );
     welcome(&server);
     assert_eq!(server.linear().unwrap().message, READY);
     look(&server);
     assert_eq!(server.said().len(), 2);
-    assert!(!server.link.with(|engine| engine.inbox().goes_on()));
+    assert!(!server.link.with(|engine| engine.inbox().is_receiving()));
 }
 
 #[test]

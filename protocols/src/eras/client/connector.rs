@@ -380,7 +380,7 @@ pub enum ConnectError {
     Ended(Error),
     /// The server speaks the newer era, and refuses the client.
     Refused(RpcError),
-    /// The server does not know `server/discover`, and the program speaks no other era.
+    /// The server does not know `server/discover`, or could not be asked, and the program speaks no other era.
     NotDiscovered(Error),
     /// The server does not answer `server/discover` in time, and the program speaks no other era.
     NoAnswer {
@@ -405,15 +405,18 @@ impl fmt::Display for ConnectError {
             ConnectError::Ended(error) => write!(
                 formatter,
                 "the server ended the connection when it was asked what it speaks: {error}. If it speaks a revision with a \
-                 handshake, say so with `Connector::era(Era::Handshake)`, or connect with `connect_to`"
+                 handshake, say so with `era(Era::Handshake)` before you connect, or connect with `connect_to`"
             ),
             ConnectError::Refused(error) => write!(formatter, "the server refuses the client: {error}"),
-            ConnectError::NotDiscovered(error) => {
+            ConnectError::NotDiscovered(error @ Error::Refused(_)) => {
                 write!(formatter, "the server does not know `server/discover`: {error}")
+            }
+            ConnectError::NotDiscovered(error) => {
+                write!(formatter, "the server could not be asked what it speaks: {error}")
             }
             ConnectError::NoAnswer { within } => write!(
                 formatter,
-                "the server does not answer `server/discover` within {within:?}: see `Connector::probe_within`"
+                "the server does not answer `server/discover` within {within:?}: see `probe_within`"
             ),
             ConnectError::NoCommonVersion { supported } => write!(
                 formatter,

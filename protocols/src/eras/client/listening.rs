@@ -1,7 +1,7 @@
 //! [`Listening`]: hears of the changes of a server.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
 use futures_util::Stream;
@@ -22,6 +22,8 @@ use crate::mcp_2026_07_28::types::{SubscriptionFilter, SubscriptionsListenParams
 pub struct Listening {
     heard: SubscriptionFilter,
     changes: mpsc::Receiver<Change>,
+    /// Why the subscription was lost, once it is.
+    lost: Arc<OnceLock<Error>>,
     /// Dropping it tells the task that the listener is gone.
     _stop: watch::Sender<()>,
     /// The resources of a session.
@@ -40,6 +42,12 @@ impl Listening {
     /// Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Change> {
         self.changes.recv().await
+    }
+
+    /// Returns why the subscription was lost, where the server has not ended it and the client can subscribe again: over HTTP its
+    /// stream breaks off when a connection is cut, or the server stops. Ask for it once [`next`](Self::next) has returned `None`.
+    pub fn lost(&self) -> Option<&Error> {
+        self.lost.get()
     }
 }
 
@@ -60,13 +68,19 @@ impl<U> Client<U> {
     pub async fn listen(&self, wanted: SubscriptionFilter) -> Result<Listening, Error> {
         let (told, changes) = mpsc::channel(BEHIND);
         let (stop, stopped) = watch::channel(());
-        let mut watched = Vec::new();
+        let (mut watched, lost) = (Vec::new(), Arc::default());
         let heard = match &self.way {
             Way::Requests(client) => {
                 let params = SubscriptionsListenParams::new(wanted, self.meta());
                 let subscription = client.send_subscriptions_listen(params).await?;
                 let (acknowledged, subscription) = subscription.recv_subscriptions_acknowledged().await?;
-                tokio::spawn(forward(subscription, told, stopped, self.closing.subscribe()));
+                tokio::spawn(forward(
+                    subscription,
+                    told,
+                    Arc::clone(&lost),
+                    stopped,
+                    self.closing.subscribe(),
+                ));
                 acknowledged.notifications
             }
             Way::Session(session) => {
@@ -80,7 +94,7 @@ impl<U> Client<U> {
                 heard
             }
         };
-        Ok(Listening { heard, changes, _stop: stop, _watched: watched })
+        Ok(Listening { heard, changes, lost, _stop: stop, _watched: watched })
     }
 }
 
@@ -101,12 +115,13 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
 async fn forward(
     subscription: requests::client::Subscription<requests::Subscribed>,
     told: mpsc::Sender<Change>,
+    lost: Arc<OnceLock<Error>>,
     mut stop: watch::Receiver<()>,
     // What closes the client waits until this is dropped, after the subscription.
     mut closing: watch::Receiver<bool>,
 ) {
     tokio::select! {
-        () = pass_on(subscription, told) => {}
+        () = pass_on(subscription, told, &lost) => {}
         () = stopped(&mut stop) => {}
         () = closed(&mut closing) => {}
     }
@@ -116,6 +131,7 @@ async fn forward(
 async fn pass_on(
     mut subscription: requests::client::Subscription<requests::Subscribed>,
     told: mpsc::Sender<Change>,
+    lost: &OnceLock<Error>,
 ) {
     loop {
         let change;
@@ -125,6 +141,11 @@ async fn pass_on(
             Ok(SubscribedNext::ResourcesListChanged(_, subscription)) => (Change::Resources, subscription),
             Ok(SubscribedNext::ResourceUpdated(params, subscription)) => {
                 (Change::Resource(params.uri), subscription)
+            }
+            Err(error @ Error::NotDelivered(_)) => {
+                // It is set once, before the listener can see the end.
+                let _ = lost.set(error);
+                return;
             }
             Ok(_) | Err(_) => return,
         };

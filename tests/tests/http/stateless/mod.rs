@@ -5,4 +5,6 @@
 mod client;
 mod desk;
 mod guide;
+mod lost_connections;
+mod rounds;
 mod server;

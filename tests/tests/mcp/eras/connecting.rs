@@ -144,7 +144,7 @@ async fn a_server_that_ends_is_reported_with_what_to_do() {
         drop(server);
         let error = client.await.unwrap().unwrap_err();
         assert!(matches!(error, ConnectError::Ended(_)), "{error:?}");
-        assert!(error.to_string().contains("`Connector::era(Era::Handshake)`"), "{error}");
+        assert!(error.to_string().contains("`era(Era::Handshake)`"), "{error}");
     })
     .await;
 }
@@ -162,6 +162,7 @@ async fn a_pinned_era_is_not_left() {
         server.say(error(&probe["id"], -32601, Value::Null)).await;
         let error = client.await.unwrap().unwrap_err();
         assert!(matches!(error, ConnectError::NotDiscovered(_)), "{error:?}");
+        assert!(error.to_string().starts_with("the server does not know `server/discover`"), "{error}");
         assert!(server.hear().await.is_none());
     })
     .await;

@@ -19,12 +19,14 @@ mod rustc;
 const CRATES: [&str; 5] = ["mcp_kit", "mcp_protocols", "schemars", "serde", "serde_json"];
 
 /// What each program's errors say first.
-const SAID: [(&str, &str); 9] = [
+const SAID: [(&str, &str); 11] = [
     ("ask_without_needs", "error[E0277]: `Needs` of the tool does not have `mcp_kit::User`"),
     ("call_before_connecting", "error[E0599]: no method named `call_text` found for struct `ConnectOptions`"),
     ("guard_over_an_await", "error: future cannot be sent between threads safely"),
+    ("needs_out_of_order", "error[E0277]: a tool cannot need `(Model, mcp_kit::User)`"),
     ("no_deserialize", "error[E0277]: the trait bound `Add: serde::Deserialize<'de>` is not satisfied"),
     ("no_json_schema", "error[E0277]: the trait bound `Add: schemars::JsonSchema` is not satisfied"),
+    ("no_output", "error[E0277]: a tool cannot return `i64`"),
     ("not_registered", "error[E0277]: `Add` is not a tool of a server with the state `()`"),
     ("other_state", "error[E0277]: `Add` is not a tool of a server with the state `Notes`"),
     ("use_after_close", "error[E0382]: borrow of moved value: `notes`"),

@@ -9,8 +9,8 @@ use axum::http::uri::PathAndQuery;
 use axum::http::{Extensions, HeaderMap, HeaderValue, Uri};
 use bytes::BytesMut;
 
-use super::identity::ClientIdentity;
 use crate::budget::Permit;
+use crate::driver::{Extension, PeerIdentity};
 
 /// How many bytes of a head are not counted against `max_bytes`.
 pub(super) const UNCOUNTED: usize = 4 * 1024;
@@ -72,7 +72,7 @@ pub(super) const UNCOUNTED: usize = 4 * 1024;
 /// ```
 pub struct RequestHead {
     pub(super) parts: Parts,
-    pub(super) identity: ClientIdentity,
+    pub(super) identity: PeerIdentity,
     /// What it holds beyond [`UNCOUNTED`] bytes.
     pub(super) _permit: Permit,
 }
@@ -97,6 +97,12 @@ impl RequestHead {
     /// The principal that makes the request, as [`ServerOptions::principal`](super::ServerOptions::principal()) names it.
     pub fn principal(&self) -> Option<&str> {
         self.identity.principal.as_deref()
+    }
+}
+
+impl Extension for RequestHead {
+    fn peer_identity(&self) -> PeerIdentity {
+        self.identity.clone()
     }
 }
 

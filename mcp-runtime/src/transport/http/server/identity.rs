@@ -1,38 +1,20 @@
 //! Identifies the client of a request, by address and by principal.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 
 use axum::extract::ConnectInfo;
 use axum::http::HeaderName;
 use axum::http::request::Parts;
 
 use super::options::{Identify, ServerOptions};
-use super::quotas::Client;
+use crate::driver::PeerIdentity;
 
 const FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
 /// Who makes a request, as far as that is known.
-#[derive(Clone, Debug, Default)]
-pub(super) struct ClientIdentity {
-    pub(super) address: Option<IpAddr>,
-    pub(super) principal: Option<Arc<str>>,
-}
-
-impl ClientIdentity {
-    pub(super) fn of(parts: &Parts, options: &ServerOptions) -> ClientIdentity {
-        let principal = options.principal.as_ref().and_then(|Identify(identify)| identify(parts));
-        ClientIdentity {
-            address: address(parts, &options.trusted_proxies),
-            principal: principal.map(Into::into),
-        }
-    }
-
-    /// The clients whose shares a request counts against, the narrowest first.
-    pub(super) fn clients(&self) -> impl Iterator<Item = Client> {
-        let principal = self.principal.clone().map(Client::Principal);
-        principal.into_iter().chain(self.address.map(Client::at))
-    }
+pub(super) fn identified(parts: &Parts, options: &ServerOptions) -> PeerIdentity {
+    let principal = options.principal.as_ref().and_then(|Identify(identify)| identify(parts));
+    PeerIdentity { address: address(parts, &options.trusted_proxies), principal: principal.map(Into::into) }
 }
 
 /// The address that a request comes from. One that was forwarded counts only as far as the senders are trusted: the

@@ -1,6 +1,6 @@
 //! Quotas of an HTTP server: per client and for all sessions together.
 
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use axum::http::StatusCode;
@@ -12,7 +12,7 @@ use super::options::ServerOptions;
 use super::refusal::{RequestRefusal, refused};
 use super::streams::StreamLimits;
 use crate::budget::{Account, Budget, Exhausted, Holder, Permit};
-use crate::driver::SharedLimits;
+use crate::driver::{PeerIdentity, SharedLimits, network_of};
 use crate::engine::Bucket;
 use crate::options::RateLimit;
 
@@ -100,10 +100,13 @@ pub(super) enum Client {
 impl Client {
     /// The client at an address.
     pub(super) fn at(address: IpAddr) -> Client {
-        Client::Address(match address.to_canonical() {
-            IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() & !(u128::MAX >> 64))),
-            address => address,
-        })
+        Client::Address(network_of(address))
+    }
+
+    /// The clients whose shares a request counts against, the narrowest first.
+    pub(super) fn of(identity: &PeerIdentity) -> impl Iterator<Item = Client> {
+        let principal = identity.principal.clone().map(Client::Principal);
+        principal.into_iter().chain(identity.address.map(Client::at))
     }
 }
 

@@ -18,16 +18,16 @@ use tokio::time::Instant;
 use super::body::{EventBody, LongBody, event_id, short};
 use super::guard::{check_accepts_both, check_accepts_stream, check_content, check_source, only, text};
 use super::head::{self, RequestHead};
-use super::identity::ClientIdentity;
+use super::identity::identified;
 use super::one_request::{PostedMessage, no_handshake, status_of};
-use super::quotas::ClientBudgets;
+use super::quotas::{Client, ClientBudgets};
 use super::refusal::{RequestRefusal, refused};
 use super::service::Server;
 use super::session::{HttpSessionState, SessionKey};
 use super::stream::ReadPosition;
 use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
-use crate::driver::MessageKind;
+use crate::driver::{MessageKind, PeerIdentity};
 use crate::jsonrpc::{Dialect, RpcError, write};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::transport::http::pieces::Pieces;
@@ -84,8 +84,8 @@ impl Server {
 
     fn judge(&self, parts: Parts) -> Result<HeadVerdict, RequestRefusal> {
         check_source(&parts, &self.options)?;
-        let identity = ClientIdentity::of(&parts, &self.options);
-        let caller = self.quotas.caller(identity.clients());
+        let identity = identified(&parts, &self.options);
+        let caller = self.quotas.caller(Client::of(&identity));
         caller.request()?;
         let kept = |parts: Parts, identity| -> Result<_, RequestRefusal> {
             let permit = match head::length(&parts).checked_sub(head::UNCOUNTED) {
@@ -110,7 +110,7 @@ impl Server {
     }
 
     /// Answers a GET or a DELETE.
-    fn without_body(&self, parts: &Parts, identity: &ClientIdentity) -> Result<Response, RequestRefusal> {
+    fn without_body(&self, parts: &Parts, identity: &PeerIdentity) -> Result<Response, RequestRefusal> {
         if parts.method == Method::GET { self.get(parts, identity) } else { self.delete(parts, identity) }
     }
 
@@ -161,7 +161,7 @@ impl Server {
     fn named(
         &self,
         headers: &HeaderMap,
-        identity: &ClientIdentity,
+        identity: &PeerIdentity,
     ) -> Result<Option<Arc<HttpSessionState>>, RequestRefusal> {
         let Some(id) = only(headers, &SESSION)? else { return Ok(None) };
         let session = id.to_str().ok().and_then(|id| self.sessions.get(id));
@@ -346,7 +346,7 @@ impl Server {
         })
     }
 
-    fn get(&self, parts: &Parts, identity: &ClientIdentity) -> Result<Response, RequestRefusal> {
+    fn get(&self, parts: &Parts, identity: &PeerIdentity) -> Result<Response, RequestRefusal> {
         check_accepts_stream(&parts.headers)?;
         let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
         let primed = self.primes(&session, &parts.headers);
@@ -380,7 +380,7 @@ impl Server {
         Ok(stream(EventBody::new(session, place, get, primed)))
     }
 
-    fn delete(&self, parts: &Parts, identity: &ClientIdentity) -> Result<Response, RequestRefusal> {
+    fn delete(&self, parts: &Parts, identity: &PeerIdentity) -> Result<Response, RequestRefusal> {
         let session = self.named(&parts.headers, identity)?.ok_or_else(nameless)?;
         session.end(Ending::Gone);
         Ok(empty(StatusCode::NO_CONTENT))

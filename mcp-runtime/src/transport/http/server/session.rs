@@ -193,7 +193,7 @@ impl HttpSessionState {
         let now = Instant::now().into_std();
         let received = match self.endpoint.get() {
             Some(Attached(endpoint)) => {
-                let head = Arc::clone(head) as Extension;
+                let head = Arc::clone(head) as Arc<dyn Extension>;
                 let delivery = Delivery::message(message).tagged(RequestTag(stream)).with_extension(&head);
                 endpoint.receive(delivery, now)
             }

@@ -1,0 +1,87 @@
+//! [`Renewed`]: listens to changes, and subscribes again where a subscription is lost.
+
+use std::time::Duration;
+
+use mcp_protocols::eras::types::SubscriptionFilter;
+use mcp_protocols::eras::{Change, Listening};
+use mcp_runtime::{Error, RpcError};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::connected::Connection;
+
+/// How long after a subscription was lost the client subscribes again: a server that cuts each one is not asked all the time.
+const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// Listens to changes. A subscription that is lost is made again: with a session that was opened again, and where the stream of a
+/// subscription breaks off.
+pub(super) struct Renewed<'a> {
+    connection: &'a Connection,
+    wanted: SubscriptionFilter,
+    /// `None` while it is to be subscribed again.
+    listening: Option<Listening>,
+    reconnects: watch::Receiver<u64>,
+    /// Not before that.
+    again_at: Option<Instant>,
+}
+
+/// What a listener hears.
+#[derive(Debug)]
+pub(super) enum Heard {
+    /// One thing has changed.
+    Change(Change),
+    /// There is a new subscription. Anything may have changed before it.
+    Renewed,
+}
+
+impl<'a> Renewed<'a> {
+    pub(super) async fn listen(
+        connection: &'a Connection,
+        wanted: SubscriptionFilter,
+    ) -> Result<Renewed<'a>, Error> {
+        let reconnects = connection.reconnects();
+        let listening = Some(listen(connection, &wanted).await?);
+        Ok(Renewed { connection, wanted, listening, reconnects, again_at: None })
+    }
+
+    /// What is heard next. `None` if the server has ended the subscription, or the connection is gone.
+    ///
+    /// # Cancel safety
+    /// Dropping the future loses nothing.
+    pub(super) async fn next(&mut self) -> Result<Option<Heard>, Error> {
+        loop {
+            let Some(listening) = &mut self.listening else {
+                if let Some(at) = self.again_at {
+                    sleep_until(at).await;
+                }
+                self.listening = Some(listen(self.connection, &self.wanted).await?);
+                return Ok(Some(Heard::Renewed));
+            };
+            tokio::select! {
+                change = listening.next() => match change {
+                    Some(change) => return Ok(Some(Heard::Change(change))),
+                    None if listening.lost().is_some() => {
+                        self.listening = None;
+                        self.again_at = Some(Instant::now() + AGAIN_AFTER);
+                    }
+                    None => return Ok(None),
+                },
+                Ok(()) = self.reconnects.changed() => self.listening = None,
+            }
+        }
+    }
+}
+
+/// Subscribes to all that is wanted.
+async fn listen(connection: &Connection, wanted: &SubscriptionFilter) -> Result<Listening, Error> {
+    let listening = connection.client().listen(wanted.clone()).await?;
+    let heard = listening.heard().resource_subscriptions.iter().flatten();
+    let mut uris = wanted.resource_subscriptions.iter().flatten();
+    match uris.find(|uri| !heard.clone().any(|heard| heard == *uri)) {
+        Some(uri) => {
+            let error = format!("the server does not notify of changes of `{uri}`");
+            Err(Error::Refused(RpcError::invalid_params(error)))
+        }
+        None => Ok(listening),
+    }
+}

@@ -1,0 +1,18 @@
+//! All that a program needs that uses this crate, and all payloads, for `use mcp_kit::prelude::*`.
+//!
+//! `Tool`, `Prompt` and `Resource` are the traits of this crate. The payloads with these names, which a client gets in lists, are
+//! `types::Tool`, `types::Prompt` and `types::Resource`. A program that imports from both `mcp_kit` and `mcp_kit::types` with `*`
+//! finds these names ambiguous.
+
+pub use mcp_protocols::eras::types::*;
+pub use mcp_protocols::eras::{Change, Changes, ConnectError, Context, Era, types};
+pub use mcp_runtime::transport::stdio;
+
+// What is named here goes before what the glob above brings.
+pub use super::answer::Answer;
+pub use super::connection::{Call, CallError, ConnectOptions, Connection, LiveList, Subscription};
+pub use super::failure::Failure;
+pub use super::server::{
+    Client, Json, Model, Output, Progress, Prompt, Resource, ResourceNotFound, Roots, Server, Tool, User,
+    blob_at, said, text_at,
+};

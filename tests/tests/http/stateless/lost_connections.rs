@@ -1,0 +1,110 @@
+//! A client of `mcp-kit` whose connections are cut, or cannot be opened.
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
+use mcp_kit::{Client, ConnectOptions, Era, Failure, Resource, Server, text_at};
+use mcp_runtime::Error;
+use mcp_runtime::transport::http::ServerOptions;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use tokio::io::copy_bidirectional;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+/// A note
+#[derive(Deserialize, JsonSchema)]
+struct Note {
+    id: u32,
+}
+
+impl Resource<()> for Note {
+    const URI: &'static str = "notes://{id}";
+    type Needs = ();
+
+    async fn read(self, _: &(), uri: &str, _: Client) -> Result<mcp_kit::types::ResourceContents, Failure> {
+        Ok(text_at(uri, self.id.to_string()))
+    }
+}
+
+/// Stands between a client and a server, and cuts connections.
+struct Relay {
+    address: SocketAddr,
+    connections: Arc<Mutex<JoinSet<()>>>,
+    accepting: JoinHandle<()>,
+}
+
+impl Relay {
+    async fn to(server: SocketAddr) -> Relay {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let connections = Arc::new(Mutex::new(JoinSet::new()));
+        let accepted = Arc::clone(&connections);
+        let accepting = test_support::spawn(async move {
+            loop {
+                let (mut near, _) = listener.accept().await.unwrap();
+                accepted.lock().unwrap().spawn(async move {
+                    let mut far = TcpStream::connect(server).await.unwrap();
+                    // How it ends is what the test is about.
+                    drop(copy_bidirectional(&mut near, &mut far).await);
+                });
+            }
+        });
+        Relay { address, connections, accepting }
+    }
+
+    async fn cut_all(connections: &Mutex<JoinSet<()>>) {
+        let mut connections = std::mem::take(&mut *connections.lock().unwrap());
+        connections.shutdown().await;
+    }
+}
+
+#[tokio::test]
+async fn a_subscription_whose_connection_is_cut_is_made_again() {
+    let server = Server::new("notes", "1.0.0", ()).resource::<Note>();
+    let changes = server.changes();
+    let http = server.http(ServerOptions::default()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let relay = Relay::to(listener.local_addr().unwrap()).await;
+    let router = axum::Router::new().route("/mcp", http.method_router());
+    let serving = test_support::spawn(async move {
+        http.serve(listener, router, std::future::pending()).await.unwrap();
+    });
+    let url = format!("http://{}/mcp", relay.address);
+    let notes = ConnectOptions::new("test", "1").era(Era::Requests).connect_url(&url).await.unwrap();
+    let mut subscription = notes.subscribe(["notes://0"]).await.unwrap();
+    let mut resources = notes.live_resources().await.unwrap();
+    changes.resource("notes://0");
+    assert_eq!(subscription.next().await.unwrap().unwrap(), "notes://0");
+
+    Relay::cut_all(&relay.connections).await;
+    // It may have changed in the meantime.
+    let (changed, listed) = tokio::join!(subscription.next(), resources.changed());
+    assert_eq!(changed.unwrap().unwrap(), "notes://0");
+    assert!(listed.unwrap().is_some());
+    changes.resource("notes://0");
+    assert_eq!(subscription.next().await.unwrap().unwrap(), "notes://0");
+    changes.resources();
+    assert!(resources.changed().await.unwrap().is_some());
+
+    // Where that fails, the program learns why.
+    relay.accepting.abort();
+    assert!(relay.accepting.await.unwrap_err().is_cancelled());
+    Relay::cut_all(&relay.connections).await;
+    let (changed, listed) = tokio::join!(subscription.next(), resources.changed());
+    assert!(matches!(changed, Some(Err(Error::NotDelivered(_)))), "{changed:?}");
+    assert!(matches!(listed, Err(Error::NotDelivered(_))), "{listed:?}");
+    assert!(subscription.next().await.is_none());
+    serving.abort();
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_reached_is_not_said_to_lack_something() {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    drop(listener);
+    let connecting = ConnectOptions::new("test", "1").era(Era::Requests).connect_url(&url).await;
+    let error = connecting.unwrap_err().to_string();
+    assert!(error.starts_with("the server could not be asked what it speaks"), "{error}");
+    assert!(error.contains("cannot be reached"), "{error}");
+}
