@@ -61,7 +61,7 @@ impl AskedRounds {
                 state: rounds.given.join("."),
             });
         }
-        if !known || self.has_forgotten {
+        if !known || self.has_forgotten || self.asked.is_empty() {
             return None;
         }
         self.fault_of_repeated(rounds?, message, id?, payload)

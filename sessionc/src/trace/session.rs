@@ -359,7 +359,10 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
-                    if !self.causes.is_waiting() && self.unclear.explain(violation) {
+                    // Where the session waits for a step, that is what is missing.
+                    let waits = era == Era::Handshake && self.causes.is_waiting();
+                    let is_of_state = violation.kind == ViolationKind::NotPermitted;
+                    if !(waits && is_of_state) && self.unclear.explain(violation) {
                         continue;
                     }
                     let protocol = self.eras.observer(era).protocol();
@@ -404,6 +407,10 @@ impl JudgedSession {
     fn note_unclear(&mut self, observed: &Observed, violation: &Violation, era: Era) {
         if let (ObservedKind::Result, None, Some(id)) = (observed.kind, observed.step, &observed.id) {
             self.requests.excuse(observed.sender.other(), id);
+        }
+        // It may have been the reply for which the session waits.
+        if era == Era::Handshake && violation.kind == ViolationKind::UnknownId && !self.eras.has_opened() {
+            self.jumps = JUMPS;
         }
         let protocol = self.eras.observer(era).protocol();
         let announces = protocol
@@ -466,7 +473,9 @@ impl JudgedSession {
 
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
-        if let Some(missing) = self.causes.missing() {
+        if let Some(missing) = self.causes.missing()
+            && !self.unclear.explain_missing(missing.owed.side)
+        {
             let table = self.eras.handshake().protocol().message(missing.owed.message);
             let finding = wording::missing(&missing, table);
             self.emit(Some(finding), found);

@@ -38,6 +38,8 @@ enum Consequence {
     Tie(String),
     /// No request runs during which a message is permitted.
     During,
+    /// A step never came.
+    Missing,
     /// A request answers what was not asked.
     Round,
     /// A state is not left.
@@ -114,6 +116,11 @@ impl UnclearMessages {
             let may_be_it = it.place >= asked && it.may_reply && it.sender == replier;
             may_be_it || (it.may_reply && it.id.as_ref() == Some(id)) || (it.may_cancel && it.place >= asked)
         })
+    }
+
+    /// Whether that a step of a side never came follows from a message.
+    pub(crate) fn explain_missing(&mut self, side: Side) -> bool {
+        self.find(Consequence::Missing, |it| it.sender == side && !it.is_reply())
     }
 
     /// Finds a message that explains a consequence, and notes it there. What is explained once is explained again.

@@ -116,7 +116,9 @@ fn a_payload_that_does_not_say_what_it_belongs_to_is_one_finding() {
     let log = messages("whole-2025-11-25");
     let fields = [("notifications/progress", "progressToken"), ("notifications/cancelled", "requestId")];
     for (method, field) in fields.into_iter().chain([("resources/subscribe", "uri")]) {
-        for wrong in [Some(json!([1])), None] {
+        // That a cancel names no request is not a mistake of its shape.
+        let absent = if method == "notifications/cancelled" { 1 } else { 2 };
+        for wrong in [Some(json!([1])), None].into_iter().take(absent) {
             let mut log = log.clone();
             let line = line_of(&log, is(method));
             let params = log[line - 1].1["params"].as_object_mut().unwrap();
@@ -149,12 +151,41 @@ fn a_token_that_belongs_to_nothing_is_named_once() {
 #[test]
 fn a_subscription_that_was_not_understood_is_one_finding() {
     let log = messages("2026-07-28/rounds-ts240");
-    let listen = line_of(&log, is("subscriptions/listen"));
-    let acknowledged = line_of(&log, is("notifications/subscriptions/acknowledged"));
-    for line in [listen, acknowledged] {
+    let line = line_of(&log, is("notifications/subscriptions/acknowledged"));
+    let mut log = log.clone();
+    log[line - 1].1["jsonrpc"] = json!("1.0");
+    let found = trace(written(&log));
+    assert_eq!(found.places(), [(line as u64, "form".to_owned())], "{found:#?}");
+}
+
+#[test]
+fn a_session_whose_beginning_was_not_understood_is_judged_all_the_same() {
+    let log = messages("whole-2025-11-25");
+    let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+    for (what, code, spoil) in OF_REPLIES {
         let mut log = log.clone();
-        log[line - 1].1["jsonrpc"] = json!("1.0");
+        spoil(&mut log[welcome - 1].1);
+        let end = log.len();
+        log.push((true, json!({ "jsonrpc": "2.0", "method": "notifications/nope" })));
         let found = trace(written(&log));
-        assert_eq!(found.places(), [(line as u64, "form".to_owned())], "{found:#?}");
+        let expected = [(welcome as u64, code.to_owned()), (end as u64 + 1, "method".to_owned())];
+        assert_eq!(found.places(), expected, "{what}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_step_that_was_not_understood_is_not_missing() {
+    let log = messages("whole-2025-11-25");
+    let line = line_of(&log, is("notifications/initialized"));
+    for (code, spoil) in [
+        ("method", (|step| step["method"] = json!("notifications/ready")) as fn(&mut Value)),
+        ("method", |step| step["id"] = json!(7_777)),
+        ("form", |step| remove(step, "jsonrpc")),
+        ("form", |step| step["method"] = json!(5)),
+    ] {
+        let mut log = log.clone();
+        spoil(&mut log[line - 1].1);
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(line as u64, code.to_owned())], "{found:#?}");
     }
 }
