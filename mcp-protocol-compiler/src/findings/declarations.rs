@@ -60,12 +60,12 @@ pub fn round_without_reply<'r>(
     }
 }
 
-/// `rounds` where the request or the reply carries nothing.
-pub fn round_without_payload(span: Span, request: &Name, reply: &str) -> Diagnostic {
-    let what = format!("`{}` has `rounds`, but it or `{reply}` carries nothing", request.text);
+/// `rounds` where the request or the reply carries nothing; `empty` is the one that does not.
+pub fn round_without_payload(span: Span, request: &Name, empty: &str) -> Diagnostic {
+    let what = format!("`{}` has `rounds`, but `{empty}` carries nothing", request.text);
     Diagnostic::error(NO_ROUND, span, what)
         .label("what leads to the next round would stand nowhere")
-        .suggest("remove `rounds`, or give both a payload", [Edit::delete(span)])
+        .suggest(format!("give `{empty}` a payload, or remove `rounds`"), [Edit::delete(span)])
 }
 
 /// A name where a message is expected.

@@ -90,8 +90,9 @@ impl Declare<'_> {
             };
             let carries =
                 |payload: &ast::Payload| !matches!(payload, ast::Payload::None | ast::Payload::Null(_));
-            if !carries(&request.payload) || !carries(&declared.payload) {
-                self.diagnostics.push(finding::round_without_payload(*span, &request.name, &reply.text));
+            let both = [(&request.name, &request.payload), (reply, &declared.payload)];
+            if let Some((empty, _)) = both.into_iter().find(|(_, payload)| !carries(payload)) {
+                self.diagnostics.push(finding::round_without_payload(*span, &request.name, &empty.text));
                 continue;
             }
             let Some(Meaning::Message(reply)) = self.resolution.names.get(&reply.text) else { continue };
