@@ -113,8 +113,8 @@ impl Observer {
         })
     }
 
-    /// A payload that does not have its shape makes its message one that is not permitted. Otherwise it is reported, and
-    /// the session goes on with the message.
+    /// A payload that does not have its shape makes its message one that is not permitted, and so does a round that is not
+    /// what the round before it asks for. Otherwise it is reported, and the session goes on with the message.
     #[must_use]
     pub fn refuse_misshapen(mut self) -> Observer {
         self.refuses_misshapen = true;

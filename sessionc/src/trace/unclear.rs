@@ -88,8 +88,7 @@ impl UnclearMessages {
         match &violation.kind {
             ViolationKind::UnknownId => {
                 let id = violation.got.id.as_ref();
-                let is_it = |it: &Unclear| it.id.as_ref() == id || (it.may_ask && it.sender == other);
-                self.find(Consequence::Reply, is_it)
+                self.find(Consequence::Reply, |it| it.sender == other && (it.may_ask || it.id.as_ref() == id))
             }
             ViolationKind::UnknownToken { token } => {
                 self.find(Consequence::Tie(token.to_string()), |it| it.sender == other && !it.is_reply())
@@ -113,8 +112,9 @@ impl UnclearMessages {
     pub(crate) fn explain_unanswered(&mut self, asker: Side, id: &RequestId, asked: Place) -> bool {
         let replier = asker.other();
         self.find(Consequence::Unanswered, |it| {
-            let may_be_it = it.place >= asked && it.may_reply && it.sender == replier;
-            may_be_it || (it.may_reply && it.id.as_ref() == Some(id)) || (it.may_cancel && it.place >= asked)
+            let is_after = it.place >= asked;
+            let may_reply = it.may_reply && it.sender == replier && (is_after || it.id.as_ref() == Some(id));
+            may_reply || (it.may_cancel && is_after)
         })
     }
 
