@@ -314,6 +314,21 @@ pub enum Modifier {
         /// From `pages` on.
         span: Span,
     },
+    /// `rounds Asked state from state, answers of questions`
+    Rounds {
+        /// The reply that asks for another round.
+        reply: Name,
+        /// Where the next round carries the state.
+        state: JsonPath,
+        /// Where the reply gives it.
+        given: JsonPath,
+        /// Where the next round carries the answers.
+        answers: JsonPath,
+        /// Where the reply has its questions.
+        questions: JsonPath,
+        /// From `rounds` on.
+        span: Span,
+    },
     /// `during Search | Order if _meta.log`
     During {
         /// Requests, or groups of them.

@@ -51,4 +51,4 @@ pub use lookup::Lookup;
 pub use protocol::{Capability, Protocol};
 pub use sub_sessions::{Correlation, Meant};
 pub use tables::{Derived, ProtocolRef, TableError};
-pub use violation::{Details, Expected, Got, Violation, ViolationKind};
+pub use violation::{Details, Expected, Got, RoundFault, Violation, ViolationKind};

@@ -19,7 +19,7 @@ pub use self::gate::Capability;
 pub use self::level::{Level, Strictness};
 pub use self::message::{
     Cancels, Condition, During, Gate, Holder, Key, KeyPlace, Kind, Message, MessageKey, Payload, Reports,
-    Requirement,
+    Requirement, Rounds,
 };
 pub use self::role::{Action, Advice, Edge, Only, Origin, Role, State, StateKind};
 pub use self::shape::{NamedShape, Of, Record, RecordField, Shape};

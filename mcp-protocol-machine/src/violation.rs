@@ -125,6 +125,11 @@ pub enum ViolationKind {
         /// Where, what is expected there, and what was found.
         mismatch: ShapeMismatch,
     },
+    /// A reply that asks for another round of its request, or a request that is another round, and what is wrong with it.
+    Round {
+        /// What is wrong.
+        fault: RoundFault,
+    },
     /// The id was used before.
     DuplicateId {
         /// The method of the request that is still running under it, if one is.
@@ -215,6 +220,50 @@ pub enum ViolationKind {
     },
     /// The session is over, so nothing can be sent.
     Over,
+}
+
+/// What is wrong with another round of a request. Paths are those of the protocol: `requestState`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RoundFault {
+    /// The reply that asks for another round has neither questions nor a state.
+    AsksNothing {
+        /// Where questions would stand.
+        questions: String,
+        /// Where a state would stand.
+        state: String,
+    },
+    /// The round carries a state that no reply has given.
+    OtherState {
+        /// Where it stands.
+        path: String,
+    },
+    /// The round carries no state, and the reply gave one.
+    NoState {
+        /// Where it would stand.
+        path: String,
+    },
+    /// The round carries a state, and the reply gave none.
+    StateOfNothing {
+        /// Where it stands.
+        path: String,
+    },
+    /// The round does not answer a question.
+    NotAnswered {
+        /// Where the answer would stand.
+        path: String,
+        /// The name of the question.
+        question: String,
+    },
+    /// The round answers what was not asked.
+    NotAsked {
+        /// Where the answer stands.
+        path: String,
+        /// Its name.
+        question: String,
+    },
+    /// The round has the id of the request before it.
+    SameId,
 }
 
 /// A message that is permitted, or awaited.

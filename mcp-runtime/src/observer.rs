@@ -18,6 +18,7 @@ use crate::rules::{alternatives, announcements, judge, resume, shapes, version};
 mod message_text;
 mod observed;
 mod owed;
+mod rounds;
 #[cfg(test)]
 mod tests;
 mod withdraw;
@@ -26,6 +27,7 @@ pub use crate::jsonrpc::{JsonReader, JsonValue};
 pub use message_text::MessageText;
 pub use observed::{Observed, ObservedKind, Unanswered};
 pub use owed::Owed;
+use rounds::AskedRounds;
 
 /// Follows one session from the middle. It is given the messages of both sides in the order in which they pass, and
 /// says of each whether the protocol permits it. It follows the machine of the server's role.
@@ -59,6 +61,8 @@ pub struct Observer {
     /// How many messages of the client and of the server had no id that could be read, and may be answered with an error
     /// that has none.
     nameless: [usize; 2],
+    /// What replies have asked for, where the request is to be sent again.
+    rounds: AskedRounds,
 }
 
 /// A state that a protocol does not have.
@@ -99,11 +103,18 @@ impl Observer {
     pub fn new(protocol: impl Into<ProtocolRef>, options: Options) -> Result<Observer, TableError> {
         let options = Arc::new(options);
         let rules = Rules::new(protocol.into(), Side::Server, Arc::clone(&options))?;
-        Ok(Observer { rules, options, refuses_misshapen: false, in_the_middle: false, nameless: [0; 2] })
+        Ok(Observer {
+            rules,
+            options,
+            refuses_misshapen: false,
+            in_the_middle: false,
+            nameless: [0; 2],
+            rounds: AskedRounds::default(),
+        })
     }
 
-    /// A payload that does not have its shape makes its message one that is not permitted. Otherwise it is reported, and
-    /// the session goes on with the message.
+    /// A payload that does not have its shape makes its message one that is not permitted, and so does a round that is not
+    /// what the round before it asks for. Otherwise it is reported, and the session goes on with the message.
     #[must_use]
     pub fn refuse_misshapen(mut self) -> Observer {
         self.refuses_misshapen = true;
@@ -274,8 +285,11 @@ impl Observer {
             return Observed::new(sender, ObservedKind::Error, None);
         }
         let mut observed = Observed::new(sender, ObservedKind::Malformed, id.clone());
-        // The error that answers the message is not a second mistake.
+        // The error that answers the message is not a second mistake. A reply has the id of a request of the other side.
+        let awaiting = id.as_ref().map(|id| self.rules.checker().awaiting(direction(sender), id));
+        let may_reply = seems == Seems::Neither && matches!(awaiting, Some(Awaiting::Request(_)));
         match (&id, sender) {
+            (Some(_), _) if seems == Seems::Reply || may_reply => {}
             (Some(id), _) => drop(self.rules.checker_mut().unknown_method(direction(sender), Some(id), "")),
             (None, sender) => *self.nameless_of(sender) += 1,
         }
@@ -296,7 +310,7 @@ impl Observer {
         observed.token = self.rules.token(params);
         let judged = match observed.message {
             None => judge::unnamed(&mut self.rules, direction, Some(&id), method),
-            Some(message) => self.shaped(&mut observed, direction, message, params).and_then(|()| {
+            Some(message) => self.fitting(&mut observed, direction, message, params).and_then(|()| {
                 judge::request(&mut self.rules, direction, message, &id, observed.token.clone(), params)
             }),
         };
@@ -315,7 +329,7 @@ impl Observer {
                 let reported = reported.and_then(|token| self.rules.checker().reported(direction, token));
                 observed.about = named.cancelled.as_ref().or(reported).cloned();
                 observed.token.clone_from(&named.token);
-                self.shaped(&mut observed, direction, message, params)
+                self.fitting(&mut observed, direction, message, params)
                     .and_then(|()| judge::notification(&mut self.rules, direction, message, &named, params))
             }
         };
@@ -338,16 +352,17 @@ impl Observer {
         };
         let judged = match (observed.message, self.rules.any_reply_to(request)) {
             (Some(message), _) => self
-                .shaped(&mut observed, direction, message, result)
-                .and_then(|()| judge::reply(&mut self.rules, direction, &id, message, result)),
+                .fitting(&mut observed, direction, message, result)
+                .and_then(|()| judge::reply(&mut self.rules, direction, &id, message, result))
+                .inspect(|_| self.rounds.note(self.rules.protocol(), (message, &id), result)),
             (None, Some(any)) => self.rules.checker_mut().fits_none(direction, any, Some(&id)),
             (None, None) => judge::stray_reply(&mut self.rules, direction, &id, result),
         };
         self.judged(observed, judged, result)
     }
 
-    /// Judges the shape of a payload.
-    fn shaped(
+    /// Judges what a payload holds: its shape, and whether a round of a request is what the round before it asks for.
+    fn fitting(
         &mut self,
         observed: &mut Observed,
         direction: Direction,
@@ -357,12 +372,25 @@ impl Observer {
         if observed.kind == ObservedKind::Error {
             return Ok(());
         }
-        let Some(mismatch) = shapes::mismatch(&self.rules, message, payload) else { return Ok(()) };
         let id = observed.id.as_ref();
-        if self.refuses_misshapen {
-            return self.rules.checker_mut().misshapen(direction, message, id, mismatch).map(drop);
-        }
-        let violation = self.rules.checker().would_be_misshapen(direction, message, id, mismatch);
+        let checker = self.rules.checker();
+        let violation = match shapes::mismatch(&self.rules, message, payload) {
+            Some(mismatch) if self.refuses_misshapen => {
+                return self.rules.checker_mut().misshapen(direction, message, id, mismatch).map(drop);
+            }
+            Some(mismatch) => checker.would_be_misshapen(direction, message, id, mismatch),
+            None => {
+                let known = !self.in_the_middle;
+                let fault = self.rounds.fault(self.rules.protocol(), (message, id), payload, known);
+                match fault {
+                    None => return Ok(()),
+                    Some(fault) if self.refuses_misshapen => {
+                        return self.rules.checker_mut().wrong_round(direction, message, id, fault).map(drop);
+                    }
+                    Some(fault) => checker.would_be_wrong_round(direction, message, id, fault),
+                }
+            }
+        };
         observed.reports.push(Report::Violation(violation));
         Ok(())
     }
@@ -391,6 +419,8 @@ impl Observer {
                 }
             }
             Err(violation) if self.in_the_middle && is_of_the_past(&violation) => {}
+            // That it does not say what it belongs to follows from its shape.
+            Err(violation) if is_untied(&violation) && observed.violation().is_some() => {}
             Err(violation) => observed.reports.push(Report::Violation(violation)),
         }
         // Nothing is kept of what ended: no value waits for it.
@@ -416,6 +446,11 @@ impl Observer {
         // The revision that governs now says which capabilities there are.
         announcements::note_capabilities(&mut self.rules, message, payload);
     }
+}
+
+/// Whether a message does not say what it belongs to.
+fn is_untied(violation: &Violation) -> bool {
+    matches!(violation.kind, ViolationKind::RequestUnnamed | ViolationKind::KeyMissing { .. })
 }
 
 /// Whether a message is only not understood because what it belongs to was there before the observer.

@@ -1172,6 +1172,11 @@ pub mod messages {
         /// Calls a tool. A tool that fails reports this in its result; an error reply means that the tool was not run.
         TOOLS_CALL = Message::request("ToolsCall", "tools/call")
             .shape(shapes::CALL_TOOL_PARAMS)
+            .rounds(
+                TOOLS_INPUT_REQUIRED,
+                (path!["requestState"], path!["requestState"]),
+                (path!["inputResponses"], path!["inputRequests"]),
+            )
             .requires(const { &[Requirement::server(capabilities::TOOLS)] })
             .cancellable();
         TOOLS_RESULT = Message::reply("ToolsResult", TOOLS_CALL).shape(shapes::CALL_TOOL_RESULT);
@@ -1210,6 +1215,11 @@ pub mod messages {
         /// Reads the contents of a resource.
         RESOURCES_READ = Message::request("ResourcesRead", "resources/read")
             .shape(shapes::READ_RESOURCE_PARAMS)
+            .rounds(
+                RESOURCES_INPUT_REQUIRED,
+                (path!["requestState"], path!["requestState"]),
+                (path!["inputResponses"], path!["inputRequests"]),
+            )
             .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
             .cancellable();
         RESOURCES_RESULT = Message::reply("ResourcesResult", RESOURCES_READ)
@@ -1231,6 +1241,11 @@ pub mod messages {
         /// Gets a prompt with its arguments filled in.
         PROMPTS_GET = Message::request("PromptsGet", "prompts/get")
             .shape(shapes::GET_PROMPT_PARAMS)
+            .rounds(
+                PROMPTS_INPUT_REQUIRED,
+                (path!["requestState"], path!["requestState"]),
+                (path!["inputResponses"], path!["inputRequests"]),
+            )
             .requires(const { &[Requirement::server(capabilities::PROMPTS)] })
             .cancellable();
         PROMPTS_RESULT = Message::reply("PromptsResult", PROMPTS_GET)
@@ -2535,11 +2550,7 @@ mod tables {
             );
             RESULT_TYPE = NamedShape::named(
                 "ResultType",
-                Shape::union(const { &[
-                    Shape::literal("complete"),
-                    Shape::literal("input_required"),
-                    Shape::Text,
-                ] }),
+                Shape::union(const { &[Shape::literal("complete")] }),
             );
             CACHEABLE_RESULT = NamedShape::named(
                 "CacheableResult",
@@ -2908,8 +2919,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -2945,8 +2955,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3040,8 +3049,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3128,8 +3136,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3211,8 +3218,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
 
                 /// What the tool returns, as `outputSchema` describes it.
@@ -3244,8 +3250,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3274,8 +3279,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3316,8 +3320,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3362,8 +3365,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3411,8 +3413,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3454,8 +3455,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3665,8 +3665,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3719,8 +3718,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3755,8 +3753,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;
@@ -3901,13 +3898,12 @@ pub mod types {
     }
 
     shapes::words! {
-        /// What a result is. Extensions define further types.
+        /// What a result is that has what was asked for. The other results of the revision, and those of its extensions, are
+        /// replies of their own, each with its own `resultType`. A result of any other type is invalid (L17).
         ///
         /// `type ResultType`
-        ResultType {
-            other Other;
+        ResultType, "\"complete\"" {
             Complete = "complete";
-            InputRequired = "input_required";
         };
     }
 
@@ -3961,8 +3957,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;

@@ -1324,6 +1324,11 @@ pub mod messages {
         /// Calls a tool. The server may answer with a task, if the request says that the client knows tasks.
         TOOLS_CALL = Message::request("ToolsCall", "tools/call")
             .shape(shapes::CALL_TOOL_PARAMS)
+            .rounds(
+                TOOLS_INPUT_REQUIRED,
+                (path!["requestState"], path!["requestState"]),
+                (path!["inputResponses"], path!["inputRequests"]),
+            )
             .requires(const { &[Requirement::server(capabilities::TOOLS)] })
             .cancellable();
         TOOLS_RESULT = Message::reply("ToolsResult", TOOLS_CALL).shape(shapes::CALL_TOOL_RESULT);
@@ -1365,6 +1370,11 @@ pub mod messages {
         /// Reads the contents of a resource.
         RESOURCES_READ = Message::request("ResourcesRead", "resources/read")
             .shape(shapes::READ_RESOURCE_PARAMS)
+            .rounds(
+                RESOURCES_INPUT_REQUIRED,
+                (path!["requestState"], path!["requestState"]),
+                (path!["inputResponses"], path!["inputRequests"]),
+            )
             .requires(const { &[Requirement::server(capabilities::RESOURCES)] })
             .cancellable();
         RESOURCES_RESULT = Message::reply("ResourcesResult", RESOURCES_READ)
@@ -1386,6 +1396,11 @@ pub mod messages {
         /// Gets a prompt with its arguments filled in.
         PROMPTS_GET = Message::request("PromptsGet", "prompts/get")
             .shape(shapes::GET_PROMPT_PARAMS)
+            .rounds(
+                PROMPTS_INPUT_REQUIRED,
+                (path!["requestState"], path!["requestState"]),
+                (path!["inputResponses"], path!["inputRequests"]),
+            )
             .requires(const { &[Requirement::server(capabilities::PROMPTS)] })
             .cancellable();
         PROMPTS_RESULT = Message::reply("PromptsResult", PROMPTS_GET)
@@ -2745,11 +2760,7 @@ mod tables {
             );
             RESULT_TYPE = NamedShape::named(
                 "ResultType",
-                Shape::union(const { &[
-                    Shape::literal("complete"),
-                    Shape::literal("input_required"),
-                    Shape::Text,
-                ] }),
+                Shape::union(const { &[Shape::literal("complete")] }),
             );
             CACHEABLE_RESULT = NamedShape::named(
                 "CacheableResult",
@@ -3439,8 +3450,7 @@ pub mod types {
                 /// Metadata of the result.
                 meta: ResultMeta, "_meta", impl Into<ResultMeta>;
 
-                /// What the result is: complete, a request for input, or what an extension defines. Peers of older revisions leave
-                /// it out, which means `complete`.
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
                 result_type: ResultType, "resultType", impl Into<ResultType>;
             };
             rest rest;

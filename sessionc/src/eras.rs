@@ -74,6 +74,12 @@ impl Eras {
         self.has_begun
     }
 
+    /// Whether the request that opens the session with a handshake has its reply.
+    pub(crate) fn has_opened(&self) -> bool {
+        let opens = |message| self.handshake.begins_session(message);
+        !self.handshake.unanswered().iter().any(|request| opens(request.message))
+    }
+
     /// Whether a message of the revision without a handshake has come.
     pub(crate) fn is_stateless(&self) -> bool {
         self.is_stateless

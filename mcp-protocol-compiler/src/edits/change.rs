@@ -273,7 +273,10 @@ impl<'a, 't> Placing<'a, 't> {
 
     fn modifier(&self, name: Span, word: &str) -> Option<Span> {
         self.modifiers(name)?.iter().find_map(|modifier| match modifier {
-            Modifier::Answered(span) | Modifier::Cancellable { span, .. } | Modifier::Pages { span, .. } => {
+            Modifier::Answered(span)
+            | Modifier::Cancellable { span, .. }
+            | Modifier::Pages { span, .. }
+            | Modifier::Rounds { span, .. } => {
                 self.tree.sources.slice(*span).starts_with(word).then_some(*span)
             }
             _ => None,

@@ -31,12 +31,41 @@ pub const MISPLACED_MODIFIER: Code = Code("S0108");
 pub const NO_TYPES: Code = Code("S0109");
 /// `pages` where no cursor could be.
 pub const NO_CURSOR: Code = Code("S0116");
+/// `rounds` where nothing asks for another round, or nothing could carry it.
+pub const NO_ROUND: Code = Code("S0126");
 /// A definition that no role reaches.
 pub const UNUSED_DEFINITION: Code = Code("S0111");
 
 /// `!M` where nothing is called M.
 pub fn undefined_action(name: &Name, resolution: &Resolution) -> Diagnostic {
     undefined(name, resolution, Some("reply"))
+}
+
+/// `rounds` with the name of something that is not a reply of the request.
+pub fn round_without_reply<'r>(
+    name: &Name,
+    request: &Name,
+    replies: impl Iterator<Item = &'r str> + Clone,
+) -> Diagnostic {
+    let what = format!("`{}` is not a reply of `{}`", name.text, request.text);
+    let finding = Diagnostic::error(NO_ROUND, name.span, what)
+        .label("would ask for another round")
+        .also(request.span, "the request");
+    match nearest(&name.text, replies.clone()) {
+        Some(meant) => finding.suggest(format!("write `{meant}`"), [Edit::replace(name.span, meant)]),
+        None => {
+            let replies: Vec<String> = replies.map(|reply| format!("`{reply}`")).collect();
+            finding.help(format!("name the reply that asks for another round: {}", replies.join(" or ")))
+        }
+    }
+}
+
+/// `rounds` where the request or the reply carries nothing; `empty` is the one that does not.
+pub fn round_without_payload(span: Span, request: &Name, empty: &str) -> Diagnostic {
+    let what = format!("`{}` has `rounds`, but `{empty}` carries nothing", request.text);
+    Diagnostic::error(NO_ROUND, span, what)
+        .label("what leads to the next round would stand nowhere")
+        .suggest(format!("give `{empty}` a payload, or remove `rounds`"), [Edit::delete(span)])
 }
 
 /// A name where a message is expected.

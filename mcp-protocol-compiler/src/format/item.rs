@@ -262,6 +262,7 @@ fn modifier_end(modifier: &Modifier) -> u32 {
         | Modifier::Grants { span, .. }
         | Modifier::Revokes { span, .. }
         | Modifier::Pages { span, .. }
+        | Modifier::Rounds { span, .. }
         | Modifier::During { span, .. } => span.end,
         Modifier::Levels(all) => all.last().map_or(0, |last| last.span.end),
     }

@@ -28,6 +28,14 @@ pub(super) fn modifier(modifier: &Modifier) -> String {
         Modifier::Pages { cursor, next, .. } => {
             format!("pages {} from {}", json_path(cursor), json_path(next))
         }
+        Modifier::Rounds { reply, state, given, answers, questions, .. } => format!(
+            "rounds {} {} from {}, {} of {}",
+            reply.text,
+            json_path(state),
+            json_path(given),
+            json_path(answers),
+            json_path(questions)
+        ),
         Modifier::During { requests, condition: when, .. } => {
             let requests: Vec<&str> = requests.iter().map(|name| name.text.as_str()).collect();
             format!("during {}{}", requests.join(" | "), condition(when, "if"))

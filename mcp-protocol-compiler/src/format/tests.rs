@@ -123,6 +123,9 @@ fn modifiers() -> impl Strategy<Value = Vec<Modifier>> {
             path().prop_map(|path| Modifier::Grants { path, span: span() }),
             path().prop_map(|path| Modifier::Revokes { path, span: span() }),
             (path(), path()).prop_map(|(cursor, next)| Modifier::Pages { cursor, next, span: span() }),
+            (name(), path(), path(), path(), path()).prop_map(|(reply, state, given, answers, questions)| {
+                Modifier::Rounds { reply, state, given, answers, questions, span: span() }
+            }),
             (prop::collection::vec(name(), 1..4), condition())
                 .prop_map(|(requests, condition)| { Modifier::During { requests, condition, span: span() } }),
             levels(1).prop_map(Modifier::Levels),

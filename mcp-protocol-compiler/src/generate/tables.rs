@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, During, Field, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind,
-    Level, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, ShapeIndex,
-    Side, Strictness, Text,
+    Level, Message, MessageIndex, MessageKey, Path, Payload, Protocol, Reports, Requirement, Rounds,
+    ShapeIndex, Side, Strictness, Text,
 };
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{ToTokens, format_ident, quote};
@@ -330,6 +330,12 @@ fn message(message: &Message, names: &ConstantNames) -> TokenStream {
     if let Some(found) = &message.condition {
         let found = condition(found);
         row.extend(quote!(.when(#found)));
+    }
+    if let Some(Rounds { reply, state, given, answers, questions, .. }) = &message.rounds {
+        let reply = names.message(*reply);
+        let (state, given) = (path(state), path(given));
+        let (answers, questions) = (path(answers), path(questions));
+        row.extend(quote!(.rounds(#reply, (#state, #given), (#answers, #questions))));
     }
     for (word, place) in [("grants", &message.grants), ("revokes", &message.revokes)] {
         let Some(place) = place else { continue };

@@ -3,7 +3,7 @@
 use super::codes::{MALFORMED_DECLARATION, MALFORMED_PATH, UNKNOWN_MODIFIER};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{Modifier, Reply};
+use crate::ast::{JsonPath, Modifier, Reply};
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
@@ -177,17 +177,21 @@ impl Parser<'_> {
             }
             "pages" => {
                 let help = "write `pages cursor from nextCursor`";
-                let cursor = self.json_path(help)?;
-                if self.eat_word("from").is_none() {
-                    self.expected(
-                        MALFORMED_PATH,
-                        "`from` and where the result carries the next cursor",
-                        help,
-                    );
+                let (cursor, next) =
+                    self.two_paths("from", "where the result carries the next cursor", help)?;
+                Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
+            }
+            "rounds" => {
+                let help = "write `rounds Asked state from state, answers of questions`";
+                let reply = self.name("the reply that asks for another round", help)?;
+                let (state, given) = self.two_paths("from", "where the reply gives the state", help)?;
+                if self.eat(Kind::Comma).is_none() {
+                    self.expected(MALFORMED_PATH, "`,` and where the request carries answers", help);
                     return None;
                 }
-                let next = self.json_path(help)?;
-                Some(Modifier::Pages { cursor, next, span: start.to(self.previous()) })
+                let (answers, questions) = self.two_paths("of", "where the reply has its questions", help)?;
+                let span = start.to(self.previous());
+                Some(Modifier::Rounds { reply, state, given, answers, questions, span })
             }
             "grants" => {
                 let path = self.json_path("write `grants registrations.method`")?;
@@ -225,6 +229,16 @@ impl Parser<'_> {
             }
             _ => None,
         }
+    }
+
+    /// Two paths with a word between them; `what` says what the second one is.
+    fn two_paths(&mut self, word: &str, what: &str, help: &str) -> Option<(JsonPath, JsonPath)> {
+        let first = self.json_path(help)?;
+        if self.eat_word(word).is_none() {
+            self.expected(MALFORMED_PATH, &format!("`{word}` and {what}"), help);
+            return None;
+        }
+        Some((first, self.json_path(help)?))
     }
 
     /// `reply error -32800`, behind `with`. Any code stands for one that is missing, which is reported.

@@ -18,7 +18,7 @@ pub const ITEMS: [&str; 13] = [
 ];
 
 /// The words that may follow a declared message.
-pub const MODIFIERS: [&str; 10] = [
+pub const MODIFIERS: [&str; 11] = [
     "as",
     "requires",
     "answered",
@@ -28,6 +28,7 @@ pub const MODIFIERS: [&str; 10] = [
     "grants",
     "revokes",
     "pages",
+    "rounds",
     "during",
 ];
 

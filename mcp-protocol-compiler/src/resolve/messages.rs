@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{
-    self as machine, Cancels, Gate, GateIndex, Holder, Kind, MessageIndex, Reports, Requirement,
+    self as machine, Cancels, Gate, GateIndex, Holder, Kind, MessageIndex, Reports, Requirement, Rounds,
 };
 
 use super::items::Sides;
@@ -70,10 +70,38 @@ impl Declare<'_> {
             let reply = self.message(&reply.name, kind, &method.text, payload, reply.condition.as_ref());
             self.add(reply);
         }
+        self.rounds(index, request);
         let refusal = Name { text: format!("{}Error", request.name.text), span: request.name.span };
         let nothing = (machine::Payload::None, PayloadType::None);
         let refusal = self.message(&refusal, Kind::Refusal { request: index }, &method.text, nothing, None);
         self.add(refusal);
+    }
+
+    /// What leads from one round of a request to the next. Its replies are declared.
+    fn rounds(&mut self, index: MessageIndex, request: &ast::Request) {
+        for modifier in &request.modifiers {
+            let Modifier::Rounds { reply, state, given, answers, questions, span } = modifier else {
+                continue;
+            };
+            let Some(declared) = request.replies.iter().find(|it| it.name.text == reply.text) else {
+                let replies = request.replies.iter().map(|reply| reply.name.text.as_str());
+                self.diagnostics.push(finding::round_without_reply(reply, &request.name, replies));
+                continue;
+            };
+            let carries =
+                |payload: &ast::Payload| !matches!(payload, ast::Payload::None | ast::Payload::Null(_));
+            let both = [(&request.name, &request.payload), (reply, &declared.payload)];
+            if let Some((empty, _)) = both.into_iter().find(|(_, payload)| !carries(payload)) {
+                self.diagnostics.push(finding::round_without_payload(*span, &request.name, &empty.text));
+                continue;
+            }
+            let Some(Meaning::Message(reply)) = self.resolution.names.get(&reply.text) else { continue };
+            let rounds = Rounds::new(*reply, path(state), path(given), path(answers), path(questions));
+            let messages = &mut self.resolution.declarations.messages;
+            if let Some(message) = messages.get_mut(usize::from(index.0)) {
+                message.table.rounds = Some(rounds);
+            }
+        }
     }
 
     fn notification(&mut self, placed: &Placed<'_>, notification: &ast::Notification) {
@@ -149,6 +177,7 @@ impl Declare<'_> {
                 Modifier::Cancels { span, .. } => Some((span, "cancels")),
                 Modifier::Reports { span, .. } => Some((span, "reports")),
                 Modifier::Pages { span, .. } => Some((span, "pages")),
+                Modifier::Rounds { span, .. } => Some((span, "rounds")),
                 _ => None,
             };
             if let (Some((span, word)), Some(_)) = (one_method, message.table.pattern()) {
@@ -188,6 +217,8 @@ impl Declare<'_> {
                     only_for(request, *span, "pages", "request");
                     message.pages = Some(Pages { cursor: path(cursor), next: path(next), span: *span });
                 }
+                // The replies are declared after their request.
+                Modifier::Rounds { span, .. } => only_for(request, *span, "rounds", "request"),
                 // What it names is declared when all messages and groups are.
                 Modifier::During { .. } => {}
                 Modifier::Levels(levels) => message.table.level = levels.first().map(level),

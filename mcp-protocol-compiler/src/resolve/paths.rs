@@ -194,6 +194,13 @@ impl<'a> Paths<'a, '_> {
             Modifier::Grants { path, .. } | Modifier::Revokes { path, .. } => {
                 self.of_message(message, path, Lists::Through);
             }
+            Modifier::Rounds { reply, state, given, answers, questions, .. } => {
+                for (message, path) in
+                    [(message, state), (message, answers), (reply, given), (reply, questions)]
+                {
+                    self.of_message(message, path, Lists::End);
+                }
+            }
             Modifier::During { requests, condition, .. } => self.during(requests, condition.as_ref()),
             Modifier::As(_) | Modifier::Answered(_) | Modifier::Cancellable { .. } | Modifier::Levels(_) => {}
         }

@@ -155,6 +155,7 @@ impl<'a> Collector<'a> {
         for modifier in modifiers {
             match modifier {
                 Modifier::Requires { holder, .. } => self.role(holder),
+                Modifier::Rounds { reply, .. } => self.message(reply),
                 Modifier::During { requests, .. } => requests.iter().for_each(|name| self.message(name)),
                 _ => {}
             }

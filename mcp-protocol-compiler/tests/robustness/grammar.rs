@@ -117,6 +117,7 @@ impl Choices<'_> {
             4 => writeln!(self.out, " [should \"rule\"]"),
             5 => writeln!(self.out, " requires client.roots.list unless x"),
             6 => writeln!(self.out, " pages cursor from nextCursor"),
+            7 => writeln!(self.out, " rounds A{index} s from s, answers of questions"),
             _ => writeln!(self.out),
         };
     }

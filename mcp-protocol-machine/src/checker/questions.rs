@@ -10,7 +10,7 @@ use crate::protocol::{
 };
 use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Running;
-use crate::violation::{Violation, ViolationKind};
+use crate::violation::{RoundFault, Violation, ViolationKind};
 
 use super::find::Found;
 use super::state::Checker;
@@ -178,6 +178,17 @@ impl Checker {
         mismatch: ShapeMismatch,
     ) -> Violation {
         self.violation(direction, message, id, ViolationKind::Misshapen { mismatch })
+    }
+
+    /// What is wrong with another round of a request, or with the reply that asks for it.
+    pub fn would_be_wrong_round(
+        &self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        fault: RoundFault,
+    ) -> Violation {
+        self.violation(direction, message, id, ViolationKind::Round { fault })
     }
 
     /// What the followed role would do wrong that sent a message as something that it is not.

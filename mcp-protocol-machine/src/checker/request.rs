@@ -10,7 +10,7 @@ use crate::id::{RequestId, Token};
 use crate::protocol::{Action, Condition, Direction, Kind, MessageIndex};
 use crate::shape::ShapeMismatch;
 use crate::sub_sessions::Correlation;
-use crate::violation::Violation;
+use crate::violation::{RoundFault, Violation};
 
 impl Checker {
     /// Judges a request and, if it is permitted, opens its exchange.
@@ -187,6 +187,21 @@ impl Checker {
         mismatch: ShapeMismatch,
     ) -> Result<Step, Violation> {
         let violation = self.would_be_misshapen(direction, message, id, mismatch);
+        self.unfitting(direction, id, violation)
+    }
+
+    /// Another round of a request that is not as the round before it asks for, or a reply that asks for nothing.
+    ///
+    /// # Errors
+    /// Always a [`Violation`], unless the session is closed.
+    pub fn wrong_round(
+        &mut self,
+        direction: Direction,
+        message: MessageIndex,
+        id: Option<&RequestId>,
+        fault: RoundFault,
+    ) -> Result<Step, Violation> {
+        let violation = self.would_be_wrong_round(direction, message, id, fault);
         self.unfitting(direction, id, violation)
     }
 

@@ -32,6 +32,8 @@ pub struct Message {
     pub cancels: Option<Cancels>,
     /// This notification belongs to the running request that carries the same token.
     pub reports: Option<Reports>,
+    /// This request may take several rounds: a reply asks for something, and the request is sent again with it.
+    pub rounds: Option<Rounds>,
     /// The place where this message names capabilities that its sender grants.
     pub grants: Option<Path>,
     /// The place where this message names capabilities that its sender revokes.
@@ -193,4 +195,21 @@ pub struct Reports {
     pub token: Path,
     /// Where a request carries it.
     pub of: List<Path>,
+}
+
+/// `rounds M F from G, A of Q`: the reply `M` asks for another round of its request. The next round carries at `F` what the
+/// reply had at `G`, and at `A` an answer to each question at `Q`, by the same name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rounds {
+    /// The reply that asks.
+    pub reply: MessageIndex,
+    /// Where the next round carries the state that the reply gave.
+    pub state: Path,
+    /// Where the reply gives it.
+    pub given: Path,
+    /// Where the next round carries the answers.
+    pub answers: Path,
+    /// Where the reply has its questions.
+    pub questions: Path,
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Details, Expected, Got, Violation, ViolationKind};
+use super::{Details, Expected, Got, RoundFault, Violation, ViolationKind};
 use crate::excerpt::Excerpt;
 use crate::id::RequestId;
 use crate::protocol::{Condition, Kind, Side, Strictness, Text};
@@ -89,6 +89,43 @@ impl Details {
             ViolationKind::Misshapen { mismatch } => {
                 write!(formatter, "{got} does not have its shape: {mismatch}")
             }
+            ViolationKind::Round { fault } => match fault {
+                RoundFault::AsksNothing { questions, state } => {
+                    write!(
+                        formatter,
+                        "{got} asks for another round, and has neither `{questions}` nor `{state}`"
+                    )
+                }
+                RoundFault::OtherState { path } => {
+                    write!(formatter, "{got} carries another `{path}` than the {other} has given")
+                }
+                RoundFault::NoState { path } => {
+                    write!(
+                        formatter,
+                        "{got} carries no `{path}`, but the {other} has given one with its questions"
+                    )
+                }
+                RoundFault::StateOfNothing { path } => {
+                    write!(formatter, "{got} carries a `{path}`, but the {other} has given none")
+                }
+                RoundFault::NotAnswered { path, question } => {
+                    let question = Excerpt(question);
+                    write!(
+                        formatter,
+                        "{got} has no `{question}` in `{path}`, for which the {other} has asked"
+                    )
+                }
+                RoundFault::NotAsked { path, question } => {
+                    let question = Excerpt(question);
+                    write!(
+                        formatter,
+                        "{got} has `{question}` in `{path}`, for which the {other} has not asked"
+                    )
+                }
+                RoundFault::SameId => {
+                    write!(formatter, "{got} has the id {id} of the request that it repeats")
+                }
+            },
             ViolationKind::DuplicateId { running: Some(running) } => {
                 write!(
                     formatter,

@@ -323,3 +323,21 @@ fn a_request_that_leads_to_another_state_is_not_followed_out_of_order() {
     assert_eq!(observer.unanswered().len(), 1);
     assert_eq!(said(&mut observer, Side::Server, r#"{"jsonrpc":"2.0","id":2,"result":{}}"#), "");
 }
+
+#[test]
+fn a_reply_that_cannot_be_read_uses_no_id_of_its_sender() {
+    for reply in [
+        r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":"no"}}"#,
+        r#"{"id":1,"result":{}}"#,
+        r#"{"jsonrpc":"2.0","id":1}"#,
+    ] {
+        let mut observer = Observer::new(beginning(), Options::new()).unwrap();
+        one(&mut observer, Side::Client, r#"{"jsonrpc":"2.0","method":"begin"}"#);
+        let ask = r#"{"jsonrpc":"2.0","id":1,"method":"ask"}"#;
+        assert!(one(&mut observer, Side::Server, ask).is_clean());
+        assert!(!one(&mut observer, Side::Client, reply).is_clean());
+        // An error of the server with this id would answer a request of the client.
+        let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}"#;
+        assert!(!said(&mut observer, Side::Server, error).is_empty(), "{reply}");
+    }
+}

@@ -249,7 +249,7 @@ fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> Completion
     match last.kind {
         Kind::Open => CompletionPlace::Payload,
         Kind::Word if word == "requires" => CompletionPlace::Side,
-        Kind::Word if word == "during" => CompletionPlace::Message,
+        Kind::Word if matches!(word, "during" | "rounds") => CompletionPlace::Message,
         Kind::Bar if modifier == Some("during") => CompletionPlace::Message,
         Kind::Word if matches!(word, "request" | "notification" | "if" | "unless" | "as") => {
             CompletionPlace::Nothing

@@ -97,15 +97,23 @@ impl Causes {
             waiting.early.get_or_insert(finding);
             return None;
         }
+        // A token or a key that belongs to nothing is one mistake, whatever carries it.
+        let tie = violation.and_then(|violation| match &violation.kind {
+            ViolationKind::UnknownToken { token } => Some(format!("token {token}")),
+            ViolationKind::UnknownKey { key, value } => Some(format!("{key} {value}")),
+            _ => None,
+        });
         // Each of these is about other ids, tokens or bytes.
-        if matches!(finding.code, Code::Correlation | Code::Form | Code::Progress | Code::Unanswered) {
+        if tie.is_none()
+            && matches!(finding.code, Code::Correlation | Code::Form | Code::Progress | Code::Unanswered)
+        {
             return Some(finding);
         }
         let same = Same {
             code: finding.code,
             blame: finding.blame,
             state: finding.state.clone(),
-            message: finding.message.clone(),
+            message: tie.unwrap_or_else(|| finding.message.clone()),
         };
         if let Some(again) = self.reported.get_mut(&same) {
             (again.count, again.last) = (again.count + 1, finding.place);

@@ -1,5 +1,6 @@
 //! What is found in a log.
 
+use mcp_protocol_machine::RoundFault;
 use mcp_protocol_machine::protocol::Strictness;
 use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
@@ -182,7 +183,9 @@ fn code(kind: &ViolationKind) -> Code {
         | ViolationKind::DeclaredAs { .. }
         | ViolationKind::OtherKind { .. }
         | ViolationKind::FitsNone { .. } => Code::Method,
-        ViolationKind::Misshapen { .. } => Code::Shape,
+        ViolationKind::Misshapen { .. } | ViolationKind::Round { fault: RoundFault::AsksNothing { .. } } => {
+            Code::Shape
+        }
         ViolationKind::Discouraged => Code::Discouraged,
         ViolationKind::DuplicateId { .. }
         | ViolationKind::UnknownId
@@ -196,7 +199,8 @@ fn code(kind: &ViolationKind) -> Code {
         | ViolationKind::KeyMissing { .. }
         | ViolationKind::WrongKey { .. }
         | ViolationKind::NotRunning
-        | ViolationKind::NotYours => Code::Correlation,
+        | ViolationKind::NotYours
+        | ViolationKind::Round { .. } => Code::Correlation,
         _ => Code::Order,
     }
 }
@@ -235,6 +239,7 @@ fn hint(violation: &Violation, protocol: &Protocol) -> String {
             "give the payload its shape".to_owned()
         }
         ViolationKind::Misshapen { mismatch } => format!("correct `{}` in the payload", mismatch.path),
+        ViolationKind::Round { fault } => hint_of_round(fault),
         ViolationKind::DuplicateId { .. } => {
             "give each request an id that its sender has not used".to_owned()
         }
@@ -257,5 +262,22 @@ fn hint(violation: &Violation, protocol: &Protocol) -> String {
         | ViolationKind::NoLongerCancellable { .. }
         | ViolationKind::CancelledTwice { .. } => "do not cancel it, and wait for the reply".to_owned(),
         _ => "do not send it".to_owned(),
+    }
+}
+
+/// What to do instead in another round of a request.
+fn hint_of_round(fault: &RoundFault) -> String {
+    match fault {
+        RoundFault::AsksNothing { questions, state } => {
+            format!("add `{questions}`, `{state}` or both, or send the final result")
+        }
+        RoundFault::OtherState { path } | RoundFault::NoState { path } => {
+            format!("send `{path}` back as it came")
+        }
+        RoundFault::StateOfNothing { path } => format!("leave out `{path}`"),
+        RoundFault::NotAnswered { path, question } => format!("add `{question}` to `{path}`"),
+        RoundFault::NotAsked { path, question } => format!("remove `{question}` from `{path}`"),
+        RoundFault::SameId => "give the request a new id".to_owned(),
+        _ => "send what was asked for".to_owned(),
     }
 }

@@ -29,8 +29,8 @@ struct Running {
     place: Place,
     token: Option<Token>,
     progress: Option<f64>,
-    /// It was not permitted, and runs all the same.
-    is_early: bool,
+    /// That it has no reply follows from a finding: it was not permitted, and runs all the same, or its reply is not one.
+    is_excused: bool,
 }
 
 /// The requests of both sides.
@@ -87,16 +87,15 @@ impl Requests {
         }
         if self.running.len() < RUNNING && is_short(id) {
             let token = token.filter(is_short);
-            self.running.insert((by, id.clone()), Running { place, token, progress: None, is_early: false });
+            self.running
+                .insert((by, id.clone()), Running { place, token, progress: None, is_excused: false });
         }
     }
 
     /// The same for a request that is not permitted, which may be why it gets no reply.
     pub(crate) fn open_early(&mut self, by: Side, id: &RequestId, token: Option<Token>, place: Place) {
         self.open(by, id, token, place);
-        if let Some(request) = self.running.get_mut(&(by, id.clone())) {
-            request.is_early = true;
-        }
+        self.excuse(by, id);
     }
 
     /// A request of a side has its reply. Unless it goes on for some other reason, no progress follows.
@@ -128,9 +127,16 @@ impl Requests {
         self.over.replies.get(&(by, token.clone())).map(|(_, place)| *place)
     }
 
-    /// Whether a request without a reply was not permitted.
-    pub(crate) fn is_early(&self, by: Side, id: &RequestId) -> bool {
-        self.running.get(&(by, id.clone())).is_some_and(|request| request.is_early)
+    /// That a request has no reply follows from what was found.
+    pub(crate) fn excuse(&mut self, by: Side, id: &RequestId) {
+        if let Some(request) = self.running.get_mut(&(by, id.clone())) {
+            request.is_excused = true;
+        }
+    }
+
+    /// Whether it follows from a finding that a request has no reply.
+    pub(crate) fn is_excused(&self, by: Side, id: &RequestId) -> bool {
+        self.running.get(&(by, id.clone())).is_some_and(|request| request.is_excused)
     }
 
     /// Where a request stands that has no reply.

@@ -3,7 +3,7 @@
 use mcp_protocol_machine::StepKind;
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
-use mcp_runtime::{Report, ViolationKind};
+use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
 use super::causes::Causes;
@@ -13,6 +13,7 @@ use super::ids::Ids;
 use super::recent::RecentMessages;
 use super::requests::Requests;
 use super::summary::Summary;
+use super::unclear::UnclearMessages;
 use super::wording;
 use crate::eras::{Era, Eras};
 use crate::not_received::NotReceived;
@@ -29,6 +30,7 @@ pub(crate) struct JudgedSession {
     eras: Eras,
     requests: Requests,
     causes: Causes,
+    unclear: UnclearMessages,
     ids: Ids,
     /// The last line that could not be read.
     missed: Option<u64>,
@@ -88,6 +90,7 @@ impl JudgedSession {
             eras,
             requests: Requests::default(),
             causes,
+            unclear: UnclearMessages::default(),
             ids: Ids::default(),
             missed: None,
             jumps: 0,
@@ -356,12 +359,25 @@ impl JudgedSession {
             }
             match report {
                 Report::Violation(violation) | Report::Advice(violation) => {
+                    // Where the session waits for a step, that is what is missing.
+                    let waits = era == Era::Handshake && self.causes.is_waiting();
+                    let is_of_state = violation.kind == ViolationKind::NotPermitted;
+                    if !(waits && is_of_state) && self.unclear.explain(violation) {
+                        continue;
+                    }
                     let protocol = self.eras.observer(era).protocol();
+                    self.unclear.note(place, violation, protocol);
                     let finding = Finding::of_violation(place, violation, protocol);
                     let finding = self.causes.distinct(finding, Some(violation));
                     self.emit(finding, found);
+                    self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
+                    self.unclear.note_malformed(place, observed.sender, id.as_ref());
+                    self.jumps = JUMPS;
+                    if let Some(id) = id {
+                        self.requests.excuse(observed.sender.other(), id);
+                    }
                     let state = self.eras.observer(era).state();
                     let finding =
                         wording::malformed(place, observed.sender, state, id.as_ref(), &error.message);
@@ -385,6 +401,25 @@ impl JudgedSession {
             }
         }
         self.note_step(place, observed, era, found);
+    }
+
+    /// Notes what was not taken of a message: a reply that does not end its request, and capabilities.
+    fn note_unclear(&mut self, observed: &Observed, violation: &Violation, era: Era) {
+        if let (ObservedKind::Result, None, Some(id)) = (observed.kind, observed.step, &observed.id) {
+            self.requests.excuse(observed.sender.other(), id);
+        }
+        // It may have been the reply for which the session waits.
+        if era == Era::Handshake && violation.kind == ViolationKind::UnknownId && !self.eras.has_opened() {
+            self.jumps = JUMPS;
+        }
+        let protocol = self.eras.observer(era).protocol();
+        let announces = protocol
+            .announcements
+            .iter()
+            .any(|place| place.message.is_some() && place.message == observed.message);
+        if announces && matches!(violation.kind, ViolationKind::Misshapen { .. }) {
+            self.jumps = JUMPS;
+        }
     }
 
     /// Notes what the session waits for.
@@ -438,7 +473,9 @@ impl JudgedSession {
 
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
-        if let Some(missing) = self.causes.missing() {
+        if let Some(missing) = self.causes.missing()
+            && !self.unclear.explain_missing(missing.owed.side)
+        {
             let table = self.eras.handshake().protocol().message(missing.owed.message);
             let finding = wording::missing(&missing, table);
             self.emit(Some(finding), found);
@@ -448,7 +485,7 @@ impl JudgedSession {
             let mut unanswered = self.eras.observer(era).unanswered();
             // That an early request has no reply follows from it.
             unanswered.retain(|request| {
-                !request.stays_open && !self.requests.is_early(request.sender, &request.id)
+                !request.stays_open && !self.requests.is_excused(request.sender, &request.id)
             });
             // Those of a batch stand at one place.
             unanswered.sort_by_cached_key(|request| {
@@ -461,6 +498,9 @@ impl JudgedSession {
                     continue;
                 }
                 let Some(place) = self.requests.place(request.sender, &request.id) else { continue };
+                if self.unclear.explain_unanswered(request.sender, &request.id, place) {
+                    continue;
+                }
                 let table = self.eras.observer(era).protocol().message(request.message);
                 let method = table.map(|table| table.method.to_string()).unwrap_or_default();
                 if self.missed.is_some_and(|missed| missed > place.line) {

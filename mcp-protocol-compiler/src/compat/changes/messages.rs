@@ -105,6 +105,7 @@ fn differences(old: &Version<'_>, before: &Message, new: &Version<'_>, after: &M
     compare("where it revokes", at(before.table.revokes.as_deref()), at(after.table.revokes.as_deref()), TIE);
     compare("what correlates it", keys(before), keys(after), TIE);
     compare("how it comes in pages", pages(before), pages(after), NONE);
+    compare("how it takes rounds", rounds(before), rounds(after), TIE);
     found
 }
 
@@ -188,6 +189,14 @@ fn keys(message: &Message) -> String {
 fn pages(message: &Message) -> String {
     message.pages.as_ref().map_or("not at all".to_owned(), |pages| {
         format!("`{}` from `{}`", dotted(&pages.cursor), dotted(&pages.next))
+    })
+}
+
+fn rounds(message: &Message) -> String {
+    message.table.rounds.as_ref().map_or("not at all".to_owned(), |rounds| {
+        let (state, given) = (dotted(&rounds.state), dotted(&rounds.given));
+        let (answers, questions) = (dotted(&rounds.answers), dotted(&rounds.questions));
+        format!("`{state}` from `{given}`, `{answers}` of `{questions}`")
     })
 }
 

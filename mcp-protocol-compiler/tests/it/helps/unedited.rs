@@ -86,6 +86,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("a message owns what it carries", "the type is not read to its end"),
     ("for a list", "the type is not read to its end"),
     ("add a member, or remove the group", "which member is the author's choice"),
+    ("name the reply that asks for another round", "which reply is the author's choice"),
     ("name a request, or a group of requests", "which request is the author's choice"),
     ("name the messages themselves", "more groups than can be read"),
     ("remove `replies Order` from the group", "the item of the group would be empty"),

@@ -56,6 +56,7 @@ impl Tables {
             until_reply: false,
             cancels: None,
             reports: None,
+            rounds: None,
             grants: None,
             revokes: None,
             keys: vec![].into(),

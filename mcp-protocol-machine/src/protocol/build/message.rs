@@ -6,7 +6,7 @@ use super::put;
 use crate::protocol::Capability;
 use crate::protocol::{
     Cancels, Condition, During, Gate, GateIndex, Holder, Key, KeyIndex, KeyPlace, Kind, Level, List, Message,
-    MessageIndex, MessageKey, Path, Payload, Reports, Requirement, ShapeIndex, Side, Text,
+    MessageIndex, MessageKey, Path, Payload, Reports, Requirement, Rounds, ShapeIndex, Side, Text,
 };
 
 impl Message {
@@ -25,6 +25,7 @@ impl Message {
             until_reply: false,
             cancels: None,
             reports: None,
+            rounds: None,
             grants: None,
             revokes: None,
             keys: Cow::Borrowed(&[]),
@@ -139,6 +140,21 @@ impl Message {
     #[must_use]
     pub const fn reports(mut self, token: &'static [Text], of: &'static [Path]) -> Message {
         put(&mut self.reports, Some(Reports { token: Cow::Borrowed(token), of: Cow::Borrowed(of) }));
+        self
+    }
+
+    /// This request may take several rounds, of which a reply asks for another. The next round carries a state, and answers:
+    /// each at the first of two paths what the reply has at the second one.
+    #[must_use]
+    pub const fn rounds(
+        mut self,
+        reply: MessageIndex,
+        (state, given): (&'static [Text], &'static [Text]),
+        (answers, questions): (&'static [Text], &'static [Text]),
+    ) -> Message {
+        let (state, given) = (Cow::Borrowed(state), Cow::Borrowed(given));
+        let (answers, questions) = (Cow::Borrowed(answers), Cow::Borrowed(questions));
+        put(&mut self.rounds, Some(Rounds::new(reply, state, given, answers, questions)));
         self
     }
 
@@ -324,5 +340,19 @@ impl Reports {
     /// A notification carries a token at `token`, and requests carry it at one of the paths `of`.
     pub const fn new(token: Path, of: List<Path>) -> Reports {
         Reports { token, of }
+    }
+}
+
+impl Rounds {
+    /// A reply asks for another round of its request, which carries at `state` what stands at `given` in the reply, and at
+    /// `answers` what answers the questions at `questions`.
+    pub const fn new(
+        reply: MessageIndex,
+        state: Path,
+        given: Path,
+        answers: Path,
+        questions: Path,
+    ) -> Rounds {
+        Rounds { reply, state, given, answers, questions }
     }
 }

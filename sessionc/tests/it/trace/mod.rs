@@ -1,6 +1,7 @@
 //! `sessionc trace` over recorded traffic: `tests/traffic`, as it was recorded, with planted mistakes, and in other formats.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 
+mod causes;
 mod command;
 mod formats;
 mod guide;
@@ -8,4 +9,5 @@ mod own;
 mod planted;
 mod random;
 mod rival;
+mod rounds;
 mod sessions;

@@ -1,0 +1,238 @@
+//! Requests that take several rounds: a reply asks for something, and the request is sent again with it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::hash::{BuildHasher, RandomState};
+
+use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex, Path, Protocol, Rounds};
+use mcp_protocol_machine::{RequestId, RoundFault};
+use serde::de::IgnoredAny;
+
+use crate::jsonrpc::RawPayload;
+
+/// How many replies that ask for another round are remembered.
+const REMEMBERED: usize = 256;
+/// How many questions of one reply, or bytes in their names, are remembered.
+const MOST_QUESTIONS: usize = 64;
+const LONGEST_NAMES: usize = 4_096;
+
+/// What replies have asked for.
+///
+/// A client may repeat a request at any later time, more than once, or never. So a reply is remembered until others take its
+/// room. Where it is not known what was asked, a round is not judged.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AskedRounds {
+    asked: VecDeque<Asked>,
+    has_forgotten: bool,
+    hasher: RandomState,
+}
+
+/// What one reply has asked for.
+#[derive(Clone, Debug)]
+struct Asked {
+    request: MessageIndex,
+    id: RequestId,
+    wants: Wants,
+}
+
+/// What the next round has to carry.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wants {
+    /// The state, which may be long, by its hash.
+    state: Option<u64>,
+    names: BTreeSet<String>,
+}
+
+impl AskedRounds {
+    /// What is wrong with a reply that asks for another round, or with a request that is one. `known` says that all replies
+    /// before it were seen.
+    pub(super) fn fault(
+        &self,
+        protocol: &Protocol,
+        (message, id): (MessageIndex, Option<&RequestId>),
+        payload: Option<impl RawPayload>,
+        known: bool,
+    ) -> Option<RoundFault> {
+        let table = protocol.message(message)?;
+        let (rounds, payload) = (table.rounds.as_ref(), payload?);
+        if let Some(rounds) = asking(protocol, message, table) {
+            let has = |path: &Path| payload.find(path).is_some();
+            return (!has(&rounds.given) && !has(&rounds.questions)).then(|| RoundFault::AsksNothing {
+                questions: rounds.questions.join("."),
+                state: rounds.given.join("."),
+            });
+        }
+        if !known || self.has_forgotten || self.asked.is_empty() {
+            return None;
+        }
+        self.fault_of_repeated(rounds?, message, id?, payload)
+    }
+
+    /// What is wrong with a request that is another round.
+    fn fault_of_repeated(
+        &self,
+        rounds: &Rounds,
+        message: MessageIndex,
+        id: &RequestId,
+        payload: impl RawPayload,
+    ) -> Option<RoundFault> {
+        let carried = self.wants(payload, &rounds.state, &rounds.answers)?;
+        if carried.is_nothing() {
+            return None;
+        }
+        let asked = || self.asked.iter().rev().filter(|asked| asked.request == message);
+        let mut exact = asked().filter(|asked| asked.wants == carried).peekable();
+        if exact.peek().is_some() {
+            return exact.all(|asked| asked.id == *id).then_some(RoundFault::SameId);
+        }
+        // What a reply asked for that has a mistake is not known.
+        if asked().any(|asked| asked.wants.is_nothing()) {
+            return None;
+        }
+        let path = || rounds.state.join(".");
+        let has_same_names = |asked: &&Asked| asked.wants.names == carried.names;
+        // The latest reply with the same state, or else the one with the same questions, is the one that is meant.
+        if let Some(meant) = asked().find(|asked| asked.wants.state == carried.state) {
+            let is_of_another = carried.state.is_none() && asked().any(|asked| has_same_names(&asked));
+            return match is_of_another {
+                true => Some(RoundFault::NoState { path: path() }),
+                false => compare(&meant.wants.names, &carried.names, &rounds.answers),
+            };
+        }
+        let meant = asked().find(has_same_names).or_else(|| asked().next())?;
+        Some(match (carried.state, meant.wants.state) {
+            (None, _) => RoundFault::NoState { path: path() },
+            (Some(_), None) => RoundFault::StateOfNothing { path: path() },
+            (Some(_), Some(_)) => RoundFault::OtherState { path: path() },
+        })
+    }
+
+    /// Remembers what an accepted reply asks for.
+    pub(super) fn note(
+        &mut self,
+        protocol: &Protocol,
+        (message, id): (MessageIndex, &RequestId),
+        result: Option<impl RawPayload>,
+    ) {
+        let Some(table) = protocol.message(message) else { return };
+        let (Some(rounds), Some(result)) = (asking(protocol, message, table), result) else { return };
+        let Kind::Reply { request } = table.kind else { return };
+        if self.asked.len() == REMEMBERED {
+            self.asked.pop_front();
+            self.has_forgotten = true;
+        }
+        let wants = self.wants(result, &rounds.given, &rounds.questions);
+        let length = |wants: &Wants| wants.names.iter().map(String::len).sum::<usize>();
+        let is_short = |wants: &Wants| wants.names.len() <= MOST_QUESTIONS && length(wants) <= LONGEST_NAMES;
+        let wants = wants.filter(is_short).unwrap_or_else(|| Wants { state: None, names: BTreeSet::new() });
+        self.asked.push_back(Asked { request, id: id.clone(), wants });
+    }
+
+    /// What stands at the two paths; nothing if it is not a text and an object.
+    fn wants(&self, payload: impl RawPayload, state: &Path, names: &Path) -> Option<Wants> {
+        let state = match payload.find(state) {
+            Some(state) => Some(serde_json::from_str::<String>(state.written()).ok()?),
+            None => None,
+        };
+        let names: BTreeMap<String, IgnoredAny> = match payload.find(names) {
+            Some(object) => serde_json::from_str(object.written()).ok()?,
+            None => BTreeMap::new(),
+        };
+        let state = state.map(|state| self.hasher.hash_one(state));
+        Some(Wants { state, names: names.into_keys().collect() })
+    }
+}
+
+impl Wants {
+    fn is_nothing(&self) -> bool {
+        self.state.is_none() && self.names.is_empty()
+    }
+}
+
+/// How a request takes rounds, if the message is the reply that asks for another one.
+fn asking<'p>(protocol: &'p Protocol, message: MessageIndex, table: &Message) -> Option<&'p Rounds> {
+    let Kind::Reply { request } = table.kind else { return None };
+    protocol.message(request)?.rounds.as_ref().filter(|rounds| rounds.reply == message)
+}
+
+/// The first difference between what was asked and what is answered.
+fn compare(questions: &BTreeSet<String>, answers: &BTreeSet<String>, path: &Path) -> Option<RoundFault> {
+    let path = path.join(".");
+    if let Some(question) = questions.difference(answers).next() {
+        return Some(RoundFault::NotAnswered { path, question: question.clone() });
+    }
+    let question = answers.difference(questions).next()?.clone();
+    Some(RoundFault::NotAsked { path, question })
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol_machine::protocol::{Condition, Text};
+
+    use super::*;
+
+    const ASK: MessageIndex = MessageIndex(0);
+    const MORE: MessageIndex = MessageIndex(1);
+    static STATE: [Text; 1] = [Text::Borrowed("state")];
+    static ANSWERS: [Text; 1] = [Text::Borrowed("answers")];
+    static QUESTIONS: [Text; 1] = [Text::Borrowed("questions")];
+    static MESSAGES: [Message; 2] = [
+        Message::request("Ask", "ask").rounds(MORE, (&STATE, &STATE), (&ANSWERS, &QUESTIONS)),
+        Message::reply("More", ASK).when(Condition::present(&QUESTIONS)),
+    ];
+    static PROTOCOL: Protocol = Protocol::table("Rounds", &MESSAGES);
+
+    fn id(number: i64) -> RequestId {
+        RequestId::Number(number)
+    }
+
+    fn note(asked: &mut AskedRounds, number: i64, result: &str) {
+        asked.note(&PROTOCOL, (MORE, &id(number)), Some(result));
+    }
+
+    fn fault(asked: &AskedRounds, params: &str) -> Option<RoundFault> {
+        asked.fault(&PROTOCOL, (ASK, Some(&id(-1))), Some(params), true)
+    }
+
+    #[test]
+    fn a_round_may_answer_any_reply_and_more_than_once() {
+        let mut asked = AskedRounds::default();
+        note(&mut asked, 1, r#"{"state":"a","questions":{"x":1}}"#);
+        note(&mut asked, 2, r#"{"state":"b","questions":{"y":1}}"#);
+        let first = r#"{"state":"a","answers":{"x":2}}"#;
+        assert_eq!((fault(&asked, first), fault(&asked, first)), (None, None));
+        assert_eq!(fault(&asked, r#"{"state":"b","answers":{"y":2}}"#), None);
+        // That of another reply.
+        let path = "answers".to_owned();
+        let question = "y".to_owned();
+        let missing = RoundFault::NotAnswered { path, question };
+        assert_eq!(fault(&asked, r#"{"state":"b","answers":{"x":2}}"#), Some(missing));
+        assert_eq!(fault(&asked, "{}"), None);
+        let same = asked.fault(&PROTOCOL, (ASK, Some(&id(1))), Some(first), true);
+        assert_eq!(same, Some(RoundFault::SameId));
+    }
+
+    #[test]
+    fn what_is_not_known_is_not_judged() {
+        let mut asked = AskedRounds::default();
+        let other = r#"{"state":"z"}"#;
+        assert_eq!(fault(&asked, other), None);
+        note(&mut asked, 0, r#"{"state":"a"}"#);
+        assert_eq!(fault(&asked, other), Some(RoundFault::OtherState { path: "state".to_owned() }));
+        assert_eq!(asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(other), false), None);
+        for number in 1..=300 {
+            note(&mut asked, number, &format!(r#"{{"state":"{number}"}}"#));
+        }
+        assert_eq!((asked.asked.len(), fault(&asked, other)), (REMEMBERED, None));
+        let many: Vec<String> = (0..100).map(|number| format!(r#""{number}":1"#)).collect();
+        let mut asked = AskedRounds::default();
+        note(&mut asked, 0, r#"{"state":"a"}"#);
+        note(&mut asked, 1, &format!(r#"{{"questions":{{{}}}}}"#, many.join(",")));
+        assert_eq!(fault(&asked, other), None);
+        for unreadable in ["{}", r#"{"state":1}"#, r#"{"questions":[1]}"#] {
+            let mut asked = AskedRounds::default();
+            note(&mut asked, 0, r#"{"state":"a"}"#);
+            note(&mut asked, 1, unreadable);
+            assert_eq!(fault(&asked, other), None, "{unreadable}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! One mistake is one finding, whatever follows from it.
+
+use serde_json::{Value, json};
+
+use super::command::{Message, is, line_of, messages, trace, written};
+
+const LOGS: [&str; 3] = ["whole-2025-11-25", "2026-07-28/rounds-ts240", "2026-07-28/rounds-py230"];
+
+fn remove(message: &mut Value, key: &str) {
+    message.as_object_mut().unwrap().remove(key);
+}
+
+/// What can be wrong with a reply, so that it does not end its request.
+const OF_REPLIES: [(&str, &str, fn(&mut Value)); 7] = [
+    ("an unknown id", "correlation", |reply| reply["id"] = json!(987_654)),
+    ("no id at all", "form", |reply| reply["id"] = Value::Null),
+    ("an id that is a list", "form", |reply| reply["id"] = json!([1])),
+    ("a result and an error", "form", |reply| {
+        reply["error"] = json!({ "code": 1, "message": "no" });
+        reply["result"] = json!({});
+    }),
+    ("neither", "form", |reply| {
+        remove(reply, "result");
+        remove(reply, "error");
+    }),
+    ("no version", "form", |reply| remove(reply, "jsonrpc")),
+    ("another version", "form", |reply| reply["jsonrpc"] = json!("1.0")),
+];
+
+/// What can be wrong with a request, so that it is not one.
+const OF_REQUESTS: [(&str, &str, fn(&mut Value)); 4] = [
+    ("no id", "method", |request| remove(request, "id")),
+    ("an id that is null", "form", |request| request["id"] = Value::Null),
+    ("an id that is broken", "form", |request| request["id"] = json!(1.5)),
+    ("no version", "form", |request| remove(request, "jsonrpc")),
+];
+
+/// Requests that are answered, and from which nothing else follows: they begin no session, subscription or task, and report
+/// no progress.
+fn plain(log: &[Message]) -> Vec<(usize, usize)> {
+    let methods = [
+        "tools/list",
+        "resources/list",
+        "resources/templates/list",
+        "resources/read",
+        "prompts/list",
+        "prompts/get",
+        "completion/complete",
+        "logging/setLevel",
+        "roots/list",
+    ];
+    let requests = log
+        .iter()
+        .enumerate()
+        .filter(|(_, (_, message))| methods.iter().any(|method| message["method"] == *method));
+    let reply = |place: usize| {
+        let (side, request) = &log[place];
+        let is_it = |(from, message): &Message| {
+            from != side && message["method"].is_null() && message["id"] == request["id"]
+        };
+        log[place..].iter().position(is_it).map(|after| place + after)
+    };
+    requests.filter_map(|(place, _)| Some((place, reply(place)?))).collect()
+}
+
+#[test]
+fn a_reply_that_is_not_one_is_one_finding() {
+    for name in LOGS {
+        let log = messages(name);
+        for (_, reply) in plain(&log) {
+            for (what, code, spoil) in OF_REPLIES {
+                let mut log = log.clone();
+                spoil(&mut log[reply].1);
+                let found = trace(written(&log));
+                let expected = [(reply as u64 + 1, code.to_owned())];
+                assert_eq!(found.places(), expected, "{name}: {what}: {found:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_request_that_is_not_one_is_one_finding() {
+    for name in LOGS {
+        let log = messages(name);
+        for (request, _) in plain(&log) {
+            for (what, code, spoil) in OF_REQUESTS {
+                let mut log = log.clone();
+                spoil(&mut log[request].1);
+                let found = trace(written(&log));
+                let expected = [(request as u64 + 1, code.to_owned())];
+                assert_eq!(found.places(), expected, "{name}: {what}: {found:#?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_second_mistake_is_named_all_the_same() {
+    let mut log = messages("whole-2025-11-25");
+    let (first, second) = (plain(&log)[1], plain(&log)[3]);
+    log[first.1].1["id"] = Value::Null;
+    log[second.1].1["id"] = json!(987_654);
+    let expected = [(first.1 as u64 + 1, "form".to_owned()), (second.1 as u64 + 1, "correlation".to_owned())];
+    assert_eq!(trace(written(&log)).places(), expected);
+    // One reply explains that one request has none.
+    let mut log = messages("whole-2025-11-25");
+    log[first.1].1["id"] = Value::Null;
+    log.remove(second.1);
+    let found = trace(written(&log));
+    assert_eq!(found.places().len(), 2, "{found:#?}");
+}
+
+#[test]
+fn a_payload_that_does_not_say_what_it_belongs_to_is_one_finding() {
+    let log = messages("whole-2025-11-25");
+    let fields = [("notifications/progress", "progressToken"), ("notifications/cancelled", "requestId")];
+    for (method, field) in fields.into_iter().chain([("resources/subscribe", "uri")]) {
+        // That a cancel names no request is not a mistake of its shape.
+        let absent = if method == "notifications/cancelled" { 1 } else { 2 };
+        for wrong in [Some(json!([1])), None].into_iter().take(absent) {
+            let mut log = log.clone();
+            let line = line_of(&log, is(method));
+            let params = log[line - 1].1["params"].as_object_mut().unwrap();
+            match wrong {
+                Some(wrong) => drop(params.insert(field.to_owned(), wrong)),
+                None => drop(params.remove(field)),
+            }
+            let found = trace(written(&log));
+            assert_eq!(found.places()[0], (line as u64, "shape".to_owned()), "{found:#?}");
+            let others = found.places().into_iter().filter(|(other, _)| *other == line as u64);
+            assert_eq!(others.count(), 1, "{found:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_token_that_belongs_to_nothing_is_named_once() {
+    let mut log = messages("whole-2025-11-25");
+    let report = |progress: u64| {
+        let params = json!({ "progressToken": "nobody", "progress": progress });
+        (false, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }))
+    };
+    let end = log.len() as u64;
+    log.extend([report(1), report(2), report(3)]);
+    let found = trace(written(&log));
+    assert_eq!(found.places(), [(end + 1, "correlation".to_owned())]);
+    assert_eq!(found.summary["again"], json!([{ "line": end + 1, "count": 2, "last": end + 3 }]));
+}
+
+#[test]
+fn a_subscription_that_was_not_understood_is_one_finding() {
+    let log = messages("2026-07-28/rounds-ts240");
+    let line = line_of(&log, is("notifications/subscriptions/acknowledged"));
+    let mut log = log.clone();
+    log[line - 1].1["jsonrpc"] = json!("1.0");
+    let found = trace(written(&log));
+    assert_eq!(found.places(), [(line as u64, "form".to_owned())], "{found:#?}");
+}
+
+#[test]
+fn a_session_whose_beginning_was_not_understood_is_judged_all_the_same() {
+    let log = messages("whole-2025-11-25");
+    let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+    for (what, code, spoil) in OF_REPLIES {
+        let mut log = log.clone();
+        spoil(&mut log[welcome - 1].1);
+        let end = log.len();
+        log.push((true, json!({ "jsonrpc": "2.0", "method": "notifications/nope" })));
+        let found = trace(written(&log));
+        let expected = [(welcome as u64, code.to_owned()), (end as u64 + 1, "method".to_owned())];
+        assert_eq!(found.places(), expected, "{what}: {found:#?}");
+    }
+}
+
+#[test]
+fn a_step_that_was_not_understood_is_not_missing() {
+    let log = messages("whole-2025-11-25");
+    let line = line_of(&log, is("notifications/initialized"));
+    for (code, spoil) in [
+        ("method", (|step| step["method"] = json!("notifications/ready")) as fn(&mut Value)),
+        ("method", |step| step["id"] = json!(7_777)),
+        ("form", |step| remove(step, "jsonrpc")),
+        ("form", |step| step["method"] = json!(5)),
+    ] {
+        let mut log = log.clone();
+        spoil(&mut log[line - 1].1);
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(line as u64, code.to_owned())], "{found:#?}");
+    }
+}
