@@ -25,7 +25,7 @@ impl server::Handler for McpHandler {
         let text = call.arguments.as_ref().and_then(|arguments| arguments.get("text"));
         let text = text.and_then(Value::as_str).unwrap_or_default().to_owned();
         let text = TextContent::new(said(&call.name, text));
-        Ok(ToolsCallReply::ToolsResult(CallToolResult::new([text.into()]).result_type("complete")))
+        Ok(ToolsCallReply::ToolsResult(CallToolResult::new([text.into()]).result_type(ResultType::Complete)))
     }
 }
 

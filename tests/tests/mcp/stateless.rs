@@ -52,7 +52,8 @@ impl server::Handler for Desk {
             .logging(Object::new())
             .tools(ToolsCapability::new().list_changed(true))
             .prompts(PromptsCapability::new().list_changed(true));
-        Ok(DiscoverResult::new([VERSION], offered, 60_000, CacheScope::Public).result_type("complete"))
+        Ok(DiscoverResult::new([VERSION], offered, 60_000, CacheScope::Public)
+            .result_type(ResultType::Complete))
     }
 
     async fn call_tool(
@@ -70,7 +71,9 @@ impl server::Handler for Desk {
         Ok(match Desk::name(&params) {
             Some(name) => {
                 let greeting = TextContent::new(format!("Hello, {name}"));
-                ToolsCallReply::ToolsResult(CallToolResult::new([greeting.into()]).result_type("complete"))
+                ToolsCallReply::ToolsResult(
+                    CallToolResult::new([greeting.into()]).result_type(ResultType::Complete),
+                )
             }
             None => {
                 let name: FieldSchema = StringSchema::new().into();

@@ -10,8 +10,11 @@ fn remove(message: &mut Value, key: &str) {
     message.as_object_mut().unwrap().remove(key);
 }
 
+/// What is wrong, the code of its finding, and how a message gets it.
+type Mistake = (&'static str, &'static str, fn(&mut Value));
+
 /// What can be wrong with a reply, so that it does not end its request.
-const OF_REPLIES: [(&str, &str, fn(&mut Value)); 7] = [
+const OF_REPLIES: [Mistake; 7] = [
     ("an unknown id", "correlation", |reply| reply["id"] = json!(987_654)),
     ("no id at all", "form", |reply| reply["id"] = Value::Null),
     ("an id that is a list", "form", |reply| reply["id"] = json!([1])),
@@ -28,7 +31,7 @@ const OF_REPLIES: [(&str, &str, fn(&mut Value)); 7] = [
 ];
 
 /// What can be wrong with a request, so that it is not one.
-const OF_REQUESTS: [(&str, &str, fn(&mut Value)); 4] = [
+const OF_REQUESTS: [Mistake; 4] = [
     ("no id", "method", |request| remove(request, "id")),
     ("an id that is null", "form", |request| request["id"] = Value::Null),
     ("an id that is broken", "form", |request| request["id"] = json!(1.5)),

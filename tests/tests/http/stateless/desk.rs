@@ -42,7 +42,7 @@ struct Desk(Signals);
 
 fn text(text: impl Into<String>) -> Result<ToolsCallReply, RpcError> {
     let text = TextContent::new(text);
-    Ok(ToolsCallReply::ToolsResult(CallToolResult::new([text.into()]).result_type("complete")))
+    Ok(ToolsCallReply::ToolsResult(CallToolResult::new([text.into()]).result_type(ResultType::Complete)))
 }
 
 /// The schema of the tool `query`, two of whose parameters are repeated in headers.
@@ -60,7 +60,8 @@ impl server::Handler for Desk {
     async fn discover(&self, _: server::Context, _: RequestParams) -> Result<DiscoverResult, RpcError> {
         let offered =
             ServerCapabilities::new().logging(Object::new()).tools(ToolsCapability::new().list_changed(true));
-        Ok(DiscoverResult::new([VERSION], offered, 60_000, CacheScope::Public).result_type("complete"))
+        Ok(DiscoverResult::new([VERSION], offered, 60_000, CacheScope::Public)
+            .result_type(ResultType::Complete))
     }
 
     async fn list_tools(&self, _: server::Context, _: PaginatedParams) -> Result<ListToolsResult, RpcError> {
