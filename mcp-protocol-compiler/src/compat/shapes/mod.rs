@@ -7,6 +7,7 @@
 
 mod cases;
 mod leaves;
+mod objects;
 mod receiver;
 mod restrict;
 
@@ -17,8 +18,9 @@ use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
 
 use crate::declarations::{DeclaredShape, Field, Form};
 use crate::source::Span;
-use cases::{Case, Objects, Written, cases, is_there};
+use cases::cases;
 use leaves::{declaration, leaves, origin, takes_scalar};
+use objects::{Case, Objects, Written, is_there};
 use receiver::Receiver;
 
 pub(super) use restrict::{may_hold, restricted};

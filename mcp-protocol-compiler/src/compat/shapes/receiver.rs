@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use super::cases::{Case, Written};
 use super::leaves::{literals, record};
+use super::objects::{Case, Written};
 use crate::declarations::{DeclaredShape, Form};
 
 /// The alternatives of a receiver.

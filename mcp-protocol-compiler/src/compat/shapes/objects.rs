@@ -1,0 +1,83 @@
+//! What a sender may write into an object.
+
+use std::collections::BTreeMap;
+
+use super::leaves::record;
+use crate::declarations::Form;
+
+/// The objects that one leaf of the sender may be.
+pub(super) struct Objects<'a> {
+    /// The fields that the sender may write.
+    pub(super) fields: Vec<SentField<'a>>,
+    /// What other members are, if there may be any.
+    pub(super) others: Option<&'a Form>,
+}
+
+/// A field that the sender may write.
+#[derive(Clone)]
+pub(super) struct SentField<'a> {
+    pub(super) name: &'a str,
+    pub(super) optional: bool,
+    pub(super) form: &'a Form,
+    /// Where it is declared; nothing for a key of a `map`.
+    pub(super) span: Option<crate::source::Span>,
+}
+
+impl<'a> Objects<'a> {
+    /// The objects that a leaf of the sender may be; nothing if it is not one of objects. Members that the sender leaves
+    /// open are not taken to be fields of the receiver; those of a `map` are.
+    pub(super) fn of(leaf: &'a Form, receiver: &[&'a Form], any: &'a Form) -> Option<Objects<'a>> {
+        match leaf {
+            Form::Record(record) => {
+                let fields = record.fields.iter().map(|field| SentField {
+                    name: &field.name.text,
+                    optional: field.optional,
+                    form: &field.form,
+                    span: Some(field.name.span),
+                });
+                Some(Objects { fields: fields.collect(), others: record.rest.then_some(any) })
+            }
+            Form::Object => Some(Objects { fields: Vec::new(), others: Some(any) }),
+            Form::Map(of) => {
+                let records = receiver.iter().filter_map(|leaf| record(leaf));
+                let fields = records.flat_map(|record| &record.fields).map(|field| SentField {
+                    name: &field.name.text,
+                    optional: true,
+                    form: of,
+                    span: None,
+                });
+                let names: BTreeMap<&str, SentField<'a>> = fields.map(|field| (field.name, field)).collect();
+                Some(Objects { fields: names.into_values().collect(), others: Some(of) })
+            }
+            _ => None,
+        }
+    }
+
+    /// The field with a name.
+    pub(super) fn field(&self, name: &str) -> Option<&SentField<'a>> {
+        self.fields.iter().find(|field| field.name == name)
+    }
+}
+
+/// What a case says of one field.
+#[derive(Clone, Debug)]
+pub(super) enum Written<'a> {
+    /// It is not there.
+    Absent,
+    /// It is this text, and this is a shape that says so.
+    Text(&'a str, &'a Form),
+    /// It is one of these, and not a text that tells the receiver's records apart.
+    Other(Vec<&'a Form>),
+}
+
+/// What is written in the fields that matter.
+pub(super) type Case<'a> = BTreeMap<&'a str, Written<'a>>;
+
+/// Whether a field is there in a case for certain.
+pub(super) fn is_there(objects: &Objects<'_>, case: &Case<'_>, name: &str) -> bool {
+    match case.get(name) {
+        Some(Written::Absent) => false,
+        Some(_) => true,
+        None => objects.field(name).is_some_and(|sent| !sent.optional),
+    }
+}
