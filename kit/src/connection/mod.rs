@@ -2,7 +2,8 @@
 //! `forms.rs` finds the type of a form.
 //!
 //! `connected.rs` is the connection. `calls.rs` calls tools, `lists.rs` has lists that are refreshed, and `subscriptions.rs` the
-//! changes of resources; both listen with `renewed.rs`, which subscribes again. The client that a *server's* tool asks is in `server/client.rs`.
+//! changes of resources; both listen with `renewed.rs`, which subscribes again. The client that a *server's* tool asks is in
+//! `server/client.rs`.
 
 mod calls;
 mod connected;

@@ -1,7 +1,8 @@
 //! Servers: `builder.rs` has what a server is made of and serves it, `handler.rs` answers requests with that.
 //!
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type. `needs.rs` and
-//! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read what it logs. A program that is a client itself uses `connection/`.
+//! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
+//! what it logs. A program that is a client itself uses `connection/`.
 
 mod builder;
 mod client;
