@@ -203,7 +203,7 @@ fn shapes_of_mcp_accept_what_its_zod_types_accept() {
     let items = read(&schema, "Root");
     assert!(items.len() > 150 && wider(&items) < 20);
 
-    let judged = judged(&schema, &items, 13, 40_000);
+    let judged = judged(&schema, &items, 14, 40_000);
     let cases: Vec<Case> = judged.iter().map(|judged| judged.case.clone()).collect();
     let by_zod = node("judge", &input(None, &cases));
     assert_eq!(by_zod.elements().len(), cases.len());
