@@ -82,7 +82,8 @@ fn is_apart(names: &dyn Names, one: &Written, other: &Written) -> bool {
     }
 }
 
-/// A record that has the fields of another one in addition. What both have is said anew, where the two differ.
+/// A record that has the fields of another one in addition. Where the two say different things of a field, the
+/// record has one of its own for what both say.
 fn spread(
     names: &mut dyn Names,
     name: String,

@@ -76,7 +76,7 @@ Sub = !Open . ?Opened . rec on . !Step . on
         // A mistake of another kind does not hide them.
         let found = judged(&name, &protocol, &format!("{log}\n< {{\"method\":\"nope\"}}"));
         assert_eq!(found.lines(), [3, 4, 5], "{protocol}");
-        // What does not begin a session is not held against anybody.
+        // What does not begin a session is held against neither side.
         let rest = log.split_once('\n').unwrap().1;
         let found = judged(&name, &protocol, rest);
         assert_eq!((found.places(), found.unobserved().len()), (Vec::new(), 1), "{protocol}");
