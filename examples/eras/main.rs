@@ -1,4 +1,5 @@
-//! An MCP server and a client for every revision, with a handshake and without one: `cargo run --example eras --features http`.
+//! An MCP server and a client for every revision, with a handshake and without one: `cargo run --example eras --features
+//! http,rounds`.
 //!
 //! Without arguments the client starts the server as a child, once in each era. `-- call COMMAND…` starts another server, and
 //! `-- call URL` speaks HTTP; the client finds out which era that server is in. `-- serve` serves the standard streams, and

@@ -1,8 +1,8 @@
 //! An MCP server of the revision without a handshake, which asks, and a client that answers.
 //!
-//! `cargo run --example rounds` starts the server as a child process and calls its tools; `cargo run --example rounds --
-//! COMMAND…` starts another one. `cargo run --example rounds -- --serve` is the server alone, on standard streams, for any
-//! client of revision 2026-07-28.
+//! `cargo run --example rounds --features rounds` starts the server as a child process and calls its tools; with
+//! `-- COMMAND…` behind it, it starts another one. With `-- --serve` it is the server alone, on standard streams, for any client
+//! of revision 2026-07-28.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example prints")]
 
