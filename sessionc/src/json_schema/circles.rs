@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::item::{Item, Written};
+use super::item::{Item, Written, meant};
 
 /// The names that the shape of each name begins with.
 type Begins = BTreeMap<String, BTreeSet<String>>;
@@ -53,14 +53,9 @@ pub(super) fn cut(items: &mut [Item]) {
 /// The names that stand for records.
 fn records(items: &[Item]) -> BTreeSet<String> {
     let shapes: BTreeMap<&str, &Written> = items.iter().map(|item| (&*item.name, &item.shape)).collect();
-    let is_record = |name: &str| {
-        let (mut seen, mut at) = (BTreeSet::new(), name);
-        while let Some(Written::Named(next)) = shapes.get(at).filter(|_| seen.insert(at)) {
-            at = next;
-        }
-        matches!(shapes.get(at), Some(Written::Record(_)))
-    };
-    shapes.keys().filter(|name| is_record(name)).map(|name| (*name).to_owned()).collect()
+    let shape_of = |name: &str| shapes.get(name).copied();
+    let records = items.iter().filter(|item| matches!(meant(shape_of, &item.shape), Written::Record(_)));
+    records.map(|item| item.name.clone()).collect()
 }
 
 /// Whether going on from a name to what its shape begins with leads to another name.

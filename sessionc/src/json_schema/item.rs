@@ -1,5 +1,7 @@
 //! Shapes as they are written into a file.
 
+use std::collections::BTreeSet;
+
 /// `type Name = shape`
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Item {
@@ -45,6 +47,16 @@ pub(super) struct WrittenField {
     pub(super) documentation: Vec<String>,
     pub(super) required: bool,
     pub(super) shape: Written,
+}
+
+/// What a shape stands for in the end, where names are followed. `shape_of` knows the shapes of names.
+pub(super) fn meant<'a>(shape_of: impl Fn(&str) -> Option<&'a Written>, written: &'a Written) -> &'a Written {
+    let (mut seen, mut meant) = (BTreeSet::new(), written);
+    while let Written::Named(name) = meant {
+        let Some(next) = shape_of(name).filter(|_| seen.insert(name)) else { break };
+        meant = next;
+    }
+    meant
 }
 
 impl Written {

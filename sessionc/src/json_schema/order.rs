@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{NamedShape, Record, RecordField, Shape, Sha
 use mcp_protocol_machine::shape::hides;
 
 use super::circles::cut;
-use super::item::{Item, Written, WrittenField, WrittenRecord};
+use super::item::{Item, Written, WrittenField, WrittenRecord, meant};
 
 /// How many records may spread one another in a row.
 const DEEPEST: usize = 32;
@@ -81,23 +81,16 @@ fn opened(tables: &Tables, parts: Vec<Written>) -> Vec<Written> {
         let takes = |one: &Written, other: &Written| {
             hides(&tables.protocol, &tables.shape(one, 0), &tables.shape(other, 0))
         };
-        let is_nested = !matches!(
+        let is_nested = matches!(
             tables.meant(one),
-            Written::Any
-                | Written::Null
-                | Written::Bool
-                | Written::Int
-                | Written::Uint
-                | Written::Number
-                | Written::String
-                | Written::Literal(_)
+            Written::List(_) | Written::Map(_) | Written::Record(_) | Written::Object
         );
         is_nested && one != other && (takes(one, other) || takes(other, one))
     };
     let opens = |place: usize| {
         let own = all.get(place).map_or(&[][..], Vec::as_slice);
-        let others = all.iter().enumerate().filter(|(other, _)| *other != place).flat_map(|(_, other)| other);
-        let mut others = others;
+        let mut others =
+            all.iter().enumerate().filter(|(other, _)| *other != place).flat_map(|(_, other)| other);
         own.len() > 1 && others.any(|other| own.iter().any(|own| is_mixed(own, other)))
     };
     let parts = parts.into_iter().enumerate();
@@ -136,9 +129,9 @@ fn arranged(tables: &Tables, parts: Vec<Written>, joins: &mut Joins) -> Vec<Writ
         } else {
             joins.count += 1;
             waiting.push_front(if joins.are_coarse {
-                coarse_join(tables, taker)
+                coarse_join(tables, &taker)
             } else {
-                join(tables, taker, part)
+                join(tables, &taker, &part)
             });
         }
     }
@@ -146,31 +139,28 @@ fn arranged(tables: &Tables, parts: Vec<Written>, joins: &mut Joins) -> Vec<Writ
 }
 
 /// A shape that has the values of both.
-fn join(tables: &Tables, one: Written, other: Written) -> Written {
-    let alternatives = [tables.alternatives(&one), tables.alternatives(&other)].concat();
-    match (one, other) {
+fn join(tables: &Tables, one: &Written, other: &Written) -> Written {
+    match (tables.meant(one), tables.meant(other)) {
         (Written::List(one), Written::List(other)) => {
-            Written::List(Box::new(Written::union(vec![*one, *other])))
+            Written::List(Box::new(Written::union(vec![(**one).clone(), (**other).clone()])))
         }
         (Written::Map(one), Written::Map(other)) => {
-            Written::Map(Box::new(Written::union(vec![*one, *other])))
+            Written::Map(Box::new(Written::union(vec![(**one).clone(), (**other).clone()])))
         }
-        (one, other) => match (tables.fields(&one, 0), tables.fields(&other, 0)) {
+        (of_one, of_other) => match (tables.fields(one, 0), tables.fields(other, 0)) {
             (Some(one), Some(other)) => Written::Record(joined_records(one, other)),
-            _ => match (tables.meant(&one), tables.meant(&other)) {
-                (one, other) if one == other => one,
-                (one @ Written::List(_), other @ Written::List(_))
-                | (one @ Written::Map(_), other @ Written::Map(_)) => join(tables, one, other),
-                (Written::Union(_), _) | (_, Written::Union(_)) => Written::union(alternatives),
-                _ => Written::Any,
-            },
+            _ if of_one == of_other => of_one.clone(),
+            _ if matches!((of_one, of_other), (Written::Union(_), _) | (_, Written::Union(_))) => {
+                Written::union([tables.alternatives(one), tables.alternatives(other)].concat())
+            }
+            _ => Written::Any,
         },
     }
 }
 
 /// A shape with all values of the JSON type that alternatives share which nothing tells apart.
-fn coarse_join(tables: &Tables, one: Written) -> Written {
-    match tables.meant(&one) {
+fn coarse_join(tables: &Tables, one: &Written) -> Written {
+    match tables.meant(one) {
         Written::List(_) => Written::List(Box::new(Written::Any)),
         Written::Map(_) | Written::Record(_) | Written::Object => Written::Object,
         _ => Written::Any,
@@ -270,19 +260,9 @@ impl Tables {
         alternatives
     }
 
-    /// What a name stands for in the end.
-    fn meant(&self, written: &Written) -> Written {
-        let mut meant = written;
-        for _ in 0..DEEPEST {
-            match meant {
-                Written::Named(name) => match self.shapes.get(name) {
-                    Some(shape) => meant = shape,
-                    None => break,
-                },
-                _ => break,
-            }
-        }
-        meant.clone()
+    /// What a shape stands for in the end.
+    fn meant<'a>(&'a self, written: &'a Written) -> &'a Written {
+        meant(|name| self.shapes.get(name), written)
     }
 
     /// A record with the fields of the records that it spreads.
