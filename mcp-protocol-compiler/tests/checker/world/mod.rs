@@ -481,6 +481,14 @@ impl<'a> World<'a> {
         verdict
     }
 
+    /// The checker has refused a message that it may refuse or take for a late one: a request announces nothing then, as
+    /// one that is wrong.
+    pub(crate) fn has_refused(&mut self, event: &Event) {
+        if let (Some(id), Kind::Request) = (&event.id, self.protocol.message(event.message).unwrap().kind) {
+            self.perhaps.remove(&(event.direction(self.side), id.clone()));
+        }
+    }
+
     /// A request or a notification that stands for itself.
     fn plain(&mut self, event: &Event, direction: Direction) -> (Verdict, Option<usize>) {
         let (message, id) = (event.message, event.id.as_ref());
