@@ -147,6 +147,61 @@ async fn a_ping_is_of_an_older_client() {
 }
 
 #[tokio::test]
+async fn a_call_before_the_handshake_is_told_how_to_begin() {
+    guarded(async {
+        let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+        for early in [call(2, "greet", json!({})), list, call(2, "greet", Value::Null)] {
+            let refused = client().ask(&early).await;
+            let method = early["method"].as_str().unwrap();
+            let expected = format!(
+                "`{method}` does not say its version: write `2026-07-28` into \
+                 `_meta.\"io.modelcontextprotocol/protocolVersion\"`, or begin a connection with `initialize`, as in version \
+                 `2024-11-05` or `2025-03-26` or `2025-06-18` or `2025-11-25`"
+            );
+            assert_eq!(refused["error"], json!({ "code": -32602, "message": expected }));
+        }
+        // What the newer era does not have.
+        let level = json!({ "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "info" } });
+        let refused = client().ask(level).await;
+        let expected = "`logging/setLevel` is not a method that the client sends in `Mcp` 2026-07-28; it is one in version \
+                        `2024-11-05` or `2025-03-26` or `2025-06-18` or `2025-11-25`, whose sessions begin with `initialize`";
+        assert_eq!(refused["error"]["message"], expected);
+        // What no revision has, and params that are wrong in another way.
+        let refused = client().ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/sell" })).await;
+        let expected = "`tools/sell` is not a method that the client sends in `Mcp` 2026-07-28";
+        assert_eq!(refused["error"]["message"], expected);
+        let mut wrong = call(2, "greet", meta());
+        wrong["params"]["arguments"] = json!(7);
+        let refused = client().ask(wrong).await;
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the params of `tools/call` are invalid: arguments: "), "{message}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_may_leave_at_any_time() {
+    guarded(async {
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let hello = initialize("2025-11-25");
+        for said in [vec![], vec![ping], vec![hello.clone()], vec![hello, initialized], vec![discover()]] {
+            let (wire, mut client) = raw();
+            let serving = test_support::spawn(async move { server::server().unwrap().serve(wire).await });
+            for message in &said {
+                client.say(message).await;
+                if message.get("id").is_some() {
+                    client.hear().await.unwrap();
+                }
+            }
+            client.hush().await;
+            assert!(serving.await.unwrap().is_ok(), "{said:?}");
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn what_is_no_message_begins_nothing_that_would_last() {
     guarded(async {
         let mut client = client();
