@@ -1,8 +1,14 @@
 //! How a client begins decides in which era it is served.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::Options;
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use test_support::script::guarded;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::server;
 
@@ -199,6 +205,43 @@ async fn a_client_may_leave_at_any_time() {
         }
     })
     .await;
+}
+
+/// What `docs/server.md` says of the end of the standard input.
+#[tokio::test(start_paused = true)]
+async fn a_tool_has_a_limited_time_once_its_client_has_closed_its_side() {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let in_session = vec![initialize("2025-11-25"), initialized, call(2, "wait", json!({}))];
+    for said in [in_session, vec![call(2, "wait", meta())]] {
+        for (takes, options, expected) in [
+            (minutes(60), Options::new(), minutes(5)),
+            (minutes(60), Options::new().answer_grace(minutes(1)), minutes(1)),
+            (minutes(2), Options::new(), minutes(2)),
+        ] {
+            let (wire, mut client) = raw();
+            let begun = Arc::new(Notify::new());
+            let begins = Arc::clone(&begun);
+            let wait = move |(), _, _: mcp_kit::Client| {
+                let begins = Arc::clone(&begins);
+                async move {
+                    begins.notify_one();
+                    tokio::time::sleep(takes).await;
+                    Ok("done")
+                }
+            };
+            let server = mcp_kit::Server::new("slow", "1", ()).tool_named("wait", "Waits", wait);
+            let serving = test_support::spawn(server.options(options).serve(wire));
+            for message in &said {
+                client.say(message).await;
+            }
+            begun.notified().await;
+            client.hush().await;
+            let before = Instant::now();
+            serving.await.unwrap().unwrap();
+            assert_eq!(before.elapsed().as_secs(), expected.as_secs(), "{said:?}");
+        }
+    }
 }
 
 #[tokio::test]
