@@ -176,7 +176,10 @@ impl fmt::Display for Report {
                 write!(formatter, "a message could not be delivered: {problem}")
             }
             Report::NotListening { problem } => {
-                write!(formatter, "what the server says unasked does not come, and is asked for again: {problem}")
+                write!(
+                    formatter,
+                    "what the server says unasked does not come, and is asked for again: {problem}"
+                )
             }
             Report::Reconnected => {
                 formatter.write_str("the peer had lost the session: reconnected to a new one")
