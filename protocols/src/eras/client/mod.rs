@@ -1,5 +1,6 @@
 //! The client's side: `connector.rs` finds out what a server speaks, `connected.rs` is the client that it makes, with the calls
-//! of `calls.rs` and `lists.rs`, for which `answerers.rs` says who answers what a server asks, and the changes of `listening.rs`, for which `watching.rs` has the subscriptions of a session. `user.rs` answers what a server of an older revision asks.
+//! of `calls.rs` and `lists.rs`, and the changes of `listening.rs`, for which `watching.rs` has the subscriptions of a session.
+//! `user.rs` answers what a server of an older revision asks, and `answerers.rs` has the users of single calls.
 
 mod answerers;
 mod calls;
