@@ -1,8 +1,8 @@
-//! Conditions as their authors write them.
+//! Conditions, and other places in payloads, as their authors write them.
 
 use std::fmt;
 
-use crate::protocol::{Condition, During, Gate, Text};
+use crate::protocol::{Condition, During, Gate, RequestVersion, Text};
 
 impl fmt::Display for Condition {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -17,6 +17,12 @@ impl fmt::Display for Gate {
             Some(During { condition: None, .. }) => formatter.write_str("during …"),
             Some(During { condition: Some(condition), .. }) => write!(formatter, "during … {condition}"),
         }
+    }
+}
+
+impl fmt::Display for RequestVersion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(&dotted(&self.path))
     }
 }
 

@@ -21,6 +21,7 @@ pub use self::reason::{DisconnectReason, ReconnectError};
 pub use self::reply::{InvalidReply, ReplyProblem};
 pub use self::variants::Error;
 pub use self::version::AnnouncedVersion;
+pub(crate) use self::version::either;
 pub use crate::jsonrpc::RpcError;
 pub use mcp_protocol_machine::shape::ShapeMismatch;
 pub use mcp_protocol_machine::{Violation, ViolationKind};

@@ -54,6 +54,12 @@ pub enum Report {
         /// Why.
         problem: String,
     },
+    /// Over HTTP, the stream of what the server says unasked cannot be opened; the server may be down. This side goes on asking for
+    /// it, and reports this once until a stream has been opened.
+    NotListening {
+        /// Why.
+        problem: String,
+    },
     /// The peer had lost the session, and this side has reconnected. What the peer had been asked to remember, such as
     /// subscriptions, is gone. Calls that were waiting for their replies have failed.
     Reconnected,
@@ -168,6 +174,12 @@ impl fmt::Display for Report {
             }
             Report::Undelivered { problem } => {
                 write!(formatter, "a message could not be delivered: {problem}")
+            }
+            Report::NotListening { problem } => {
+                write!(
+                    formatter,
+                    "what the server says unasked does not come, and is asked for again: {problem}"
+                )
             }
             Report::Reconnected => {
                 formatter.write_str("the peer had lost the session: reconnected to a new one")

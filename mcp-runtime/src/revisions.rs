@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use mcp_protocol_machine::ProtocolRef;
-use mcp_protocol_machine::protocol::{Protocol, Text};
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, Protocol, Role, Side, Text};
 
 /// A revision of the protocol that may come to govern the session.
 #[derive(Debug)]
@@ -25,6 +25,24 @@ impl Revision {
     /// The version, to be kept.
     pub(crate) fn named(&self) -> Option<Text> {
         self.protocol.version.clone()
+    }
+
+    /// The method of the request with which a client begins a session, if it begins with one.
+    pub(crate) fn begins_with(&self) -> Option<&str> {
+        let start = self.protocol.role(Side::Client)?.state(Role::START)?;
+        let mut steps = start
+            .edges
+            .iter()
+            .filter(|edge| edge.direction == Direction::Send && matches!(edge.action, Action::Step(_)));
+        steps.find_map(|step| {
+            let message = self.protocol.message(step.message)?;
+            (message.kind == Kind::Request).then_some(&*message.method)
+        })
+    }
+
+    /// Whether a message has this method.
+    pub(crate) fn has_method(&self, method: &str) -> bool {
+        self.protocol.by_method(method).next().is_some()
     }
 
     /// The tables of a protocol, governed by this revision.

@@ -8,7 +8,7 @@ use mcp_protocol_machine::protocol::{
 };
 use mcp_protocol_machine::{Checker, Derived, Late, Limits, ProtocolRef, TableError, Token};
 
-use crate::jsonrpc::{Dialect, RawPayload};
+use crate::jsonrpc::{Dialect, JsonReader, LookedUp, RawPayload};
 use crate::options::Options;
 use crate::report::Report;
 
@@ -145,6 +145,18 @@ impl Rules {
     /// The token that a request carries.
     pub(crate) fn token(&self, params: Option<impl RawPayload>) -> Option<Token> {
         self.names.token(&self.protocol, params)
+    }
+
+    /// The params of a request of one side, to be looked into. Where each request says what its sender can do, or its version,
+    /// several values are looked up in them, and they are read for that.
+    pub(crate) fn params<'p>(
+        &self,
+        sender: Side,
+        written: Option<&'p str>,
+        reader: &'p mut JsonReader,
+    ) -> Option<LookedUp<'p>> {
+        let says_more = self.protocol.announces_in_each_request(sender);
+        written.map(|text| if says_more { LookedUp::read(text, reader) } else { LookedUp::Text(text) })
     }
 
     /// Where a request has the token that reports on it carry.

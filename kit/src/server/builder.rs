@@ -204,7 +204,9 @@ impl<S: Send + Sync + 'static> Server<S> {
         self
     }
 
-    /// Serves one connection to its end: [`stdio`](crate::stdio()), or any other transport.
+    /// Serves one connection to its end: [`stdio`](crate::stdio()), or any other transport. Once the client has closed its
+    /// side, that is when the tools that run have returned, or [`Options::answer_grace`] has passed: five minutes, if the
+    /// program does not say otherwise.
     ///
     /// # Errors
     /// The first [`Problem`] of the server; and if a session breaks off.

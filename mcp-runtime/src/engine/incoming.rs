@@ -20,7 +20,7 @@ use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, Malformed, RpcError, batch, is_batch, parse};
+use crate::jsonrpc::{Envelope, JsonReader, Malformed, RpcError, batch, is_batch, parse};
 use crate::report::{DropReason, Report};
 use crate::rules::{alternatives, cancelling, judge, method, shapes, version};
 
@@ -131,23 +131,25 @@ impl Engine {
         if self.inbox.early().is_early_request(&self.rules, inbound, message, &id) {
             return self.hold_early(inbound, message, Some(id), method, params);
         }
-        if let Some(mismatch) = shapes::mismatch(&self.rules, message, params) {
+        let mut reader = JsonReader::default();
+        let said = self.rules.params(self.rules.side().other(), params, &mut reader);
+        if let Some(mismatch) = shapes::mismatch(&self.rules, message, said) {
             return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
-        let token = self.rules.token(params);
+        let token = self.rules.token(said);
         let step =
-            match judge::request(&mut self.rules, Direction::Receive, message, &id, token.clone(), params) {
+            match judge::request(&mut self.rules, Direction::Receive, message, &id, token.clone(), said) {
                 Ok(step) => step,
                 Err(violation) => return self.refused(inbound, Some(&id), violation),
             };
         if let StepKind::Late(late) = step.kind {
             return self.late_came(inbound, message, late, Some(&id), params);
         }
-        let Accepted { step, negotiation } = self.accepted(step, message, params, true);
+        let Accepted { step, negotiation } = self.accepted(step, message, said, true);
         if step.kind.is_dropped() {
             return Received::default();
         }
-        self.report_tolerated(message, params);
+        self.report_tolerated(message, said);
         self.owed.begin(id.clone(), AnsweredBy::of(&step), inbound.reply_to());
         let received = self.took_request(inbound);
         self.traces.asked(&self.rules, Direction::Receive, &id, message);

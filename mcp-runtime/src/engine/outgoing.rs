@@ -9,7 +9,7 @@ use super::owners::context::{Accepted, Caller};
 use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
-use crate::jsonrpc::{path, write};
+use crate::jsonrpc::{JsonReader, path, write};
 use crate::report::{DropReason, Report};
 use crate::rules::method::Opening;
 use crate::rules::names::{Names, applies, id_at};
@@ -64,7 +64,9 @@ impl Engine {
             token = Some(Token::Number(number));
         }
         alternatives::check(&self.rules, message, &opening)?;
-        let Opening { method, params } = opening;
+        let Opening { method, params: text } = opening;
+        let mut reader = JsonReader::default();
+        let params = self.rules.params(self.rules.side(), text, &mut reader);
         version::check_asked(&self.rules, message, params)?;
         shapes::check(&self.rules, message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;
@@ -78,7 +80,7 @@ impl Engine {
             return Err(self.lifecycle.closed(caller).unwrap_or(Error::Cancelled));
         }
         let Accepted { step, .. } = self.accepted(step, message, params, false);
-        write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, params);
+        write::request(self.outbox.composing(), self.rules.dialect(), &id, &method, text);
         if call {
             // A step is of this sub-session, and is lost with it.
             let is_bound = caller.is_bound() || matches!(meant, Meant::SubSession(_));

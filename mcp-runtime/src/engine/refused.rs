@@ -13,7 +13,6 @@ use crate::budget::Exhausted;
 use crate::driver::{MessageKind, Received};
 use crate::jsonrpc::{Malformed, RpcError, Seems, write};
 use crate::report::{DropReason, Report};
-use crate::rules::refusal::refusal;
 use crate::rules::{announcements, judge, refusal};
 
 impl Engine {
@@ -156,7 +155,9 @@ impl Engine {
         violation: Violation,
     ) -> Received {
         let received = match (id, &violation.kind) {
-            (Some(id), _) => self.write_error(inbound, Some(id), &refusal(&violation)),
+            (Some(id), _) => {
+                self.write_error(inbound, Some(id), &refusal::answer_to(&self.rules, &violation))
+            }
             (
                 None,
                 ViolationKind::NotPermitted

@@ -22,6 +22,7 @@ use crate::budget::{Budget, Holder};
 use crate::driver::{OutletNotice, Received, SharedLimits};
 use crate::epoch::Epoch;
 use crate::error::Error;
+use crate::jsonrpc::RawPayload;
 use crate::options::{Options, Resumed};
 use crate::report::Report;
 use crate::rules::Rules;
@@ -206,7 +207,7 @@ impl Engine {
         &mut self,
         mut step: Step,
         message: MessageIndex,
-        payload: Option<&str>,
+        payload: Option<impl RawPayload>,
         incoming: bool,
     ) -> Accepted {
         if let Some(advice) = step.advice.take()
@@ -232,7 +233,7 @@ impl Engine {
     }
 
     /// A message of the peer was accepted: reports it if that is only because what it needs is tolerated.
-    pub(super) fn report_tolerated(&mut self, message: MessageIndex, payload: Option<&str>) {
+    pub(super) fn report_tolerated(&mut self, message: MessageIndex, payload: Option<impl RawPayload>) {
         if let Some(violation) = self.rules.checker().tolerated(message, applies(payload)) {
             self.report(Report::Tolerated(violation));
         }

@@ -71,7 +71,7 @@ fn shown(json: &str) -> String {
 pub(super) const OTHERS: &str = ": list others with `Options::revisions`";
 
 /// Versions in a sentence.
-pub(super) fn either(versions: &[String]) -> String {
+pub(crate) fn either(versions: &[String]) -> String {
     match versions {
         [] => "none".to_owned(),
         versions => format!("`{}`", versions.join("` or `")),

@@ -26,6 +26,6 @@ pub(crate) use envelope::{Envelope, Fault, Malformed, Seems, parse, parse_value,
 pub use error::RpcError;
 pub(crate) use id::parse_id;
 pub(crate) use key::JsonKey;
-pub(crate) use payload::{RawPayload, said};
+pub(crate) use payload::{LookedUp, RawPayload, said};
 pub use raw::{JsonReader, JsonValue};
 pub(crate) use scan::{Scanner, Sketch};

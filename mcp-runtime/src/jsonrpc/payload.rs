@@ -50,6 +50,43 @@ impl RawPayload for JsonValue<'_> {
     }
 }
 
+/// A payload in which several values are looked up: a text, or the same once it was read.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum LookedUp<'j> {
+    Text(&'j str),
+    Read(JsonValue<'j>),
+}
+
+impl<'j> LookedUp<'j> {
+    /// A payload that is read, so that no value in it costs a pass over the text. What cannot be read stays a text.
+    pub(crate) fn read(text: &'j str, reader: &'j mut JsonReader) -> LookedUp<'j> {
+        reader.read(text).map_or(LookedUp::Text(text), LookedUp::Read)
+    }
+}
+
+impl RawPayload for LookedUp<'_> {
+    fn written(&self) -> &str {
+        match self {
+            LookedUp::Text(text) => text,
+            LookedUp::Read(value) => value.written(),
+        }
+    }
+
+    fn find(self, path: &[Text]) -> Option<Self> {
+        match self {
+            LookedUp::Text(text) => path::find(text, path).map(LookedUp::Text),
+            LookedUp::Read(value) => value.find(path).map(LookedUp::Read),
+        }
+    }
+
+    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {
+        match self {
+            LookedUp::Text(text) => text.mismatch(protocol, shape),
+            LookedUp::Read(value) => value.mismatch(protocol, shape),
+        }
+    }
+}
+
 /// What an announcement says of the capability at a path. One with nothing but `null` in it has nothing in it.
 pub(crate) fn said(json: impl RawPayload, path: &[Text]) -> Said {
     let Some(value) = json.find(path) else { return Said::Nothing };
@@ -81,6 +118,8 @@ mod tests {
             let path: Vec<Text> = key.split('/').map(|key| Text::Owned(key.to_owned())).collect();
             let found = said(json, &path);
             assert_eq!(said(read, &path), found, "{key}");
+            assert_eq!(said(LookedUp::Read(read), &path), found, "{key}");
+            assert_eq!(said(LookedUp::Text(json), &path), found, "{key}");
             found
         };
         assert_eq!(["a", "b", "e", "i", "j/k", "l"].map(of), [Said::Bare; 6]);

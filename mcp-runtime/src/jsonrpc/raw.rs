@@ -10,6 +10,8 @@ use super::recognise::{Nesting, read};
 
 /// How many values there is room for between two texts. A text with more of them gives its room back.
 const KEPT: usize = 64 * 1024;
+/// How many values the first text has room for without a second allocation.
+const FIRST: usize = 32;
 /// How many lists and objects may be inside one another.
 const DEEPEST: u32 = 128;
 
@@ -66,6 +68,7 @@ impl JsonReader {
             self.values = Vec::new();
         }
         self.values.clear();
+        self.values.reserve(FIRST);
         let mut spans = Spans { values: &mut self.values, innermost: None, depth: 0, reached: 0, deepest };
         read(text, &mut spans)?;
         let depth = spans.reached;

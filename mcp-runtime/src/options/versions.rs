@@ -55,6 +55,15 @@ impl Options {
         revision.map(|revision| revision.governing(protocol))
     }
 
+    /// How a session of other revisions begins: with the request of this method, in these versions. Those of the revisions
+    /// that are meant count.
+    pub(crate) fn other_sessions(&self, is_meant: impl Fn(&Revision) -> bool) -> Option<(&str, Vec<String>)> {
+        let mut meant = self.revisions.iter().filter(|revision| is_meant(revision));
+        let begins_with = meant.clone().find_map(Revision::begins_with)?;
+        let versions = meant.by_ref().filter(|revision| revision.begins_with() == Some(begins_with));
+        Some((begins_with, versions.filter_map(|revision| revision.version().map(str::to_owned)).collect()))
+    }
+
     /// Accepts every version that the peer announces, and lets this side announce any version.
     #[must_use]
     pub fn accept_any_version(mut self) -> Options {

@@ -9,14 +9,14 @@ use super::names::{announced, applies};
 use super::{Rules, version};
 use crate::error::Error;
 use crate::jsonrpc::RawPayload;
-use crate::jsonrpc::path::{find, holds, texts};
+use crate::jsonrpc::path::{holds, texts};
 
 /// A message was accepted: notes the version and the capabilities that it announces, if it does. Returns why the
 /// program cannot work with that, if so. What this side announces goes to `own`, too.
 pub(crate) fn note(
     rules: &mut Rules,
     message: MessageIndex,
-    payload: Option<&str>,
+    payload: Option<impl RawPayload>,
     incoming: bool,
     mut own: impl FnMut(&Rules),
 ) -> Vec<Error> {
@@ -34,7 +34,7 @@ pub(crate) fn note(
 fn note_announcement(
     rules: &mut Rules,
     message: MessageIndex,
-    payload: Option<&str>,
+    payload: Option<impl RawPayload>,
     incoming: bool,
     own: &mut impl FnMut(&Rules),
     failed: &mut Vec<Error>,
@@ -74,19 +74,20 @@ pub(crate) fn note_capabilities(rules: &mut Rules, message: MessageIndex, payloa
 pub(crate) fn missing(
     rules: &Rules,
     announcement: &Announcement,
-    payload: Option<&str>,
+    payload: Option<impl RawPayload>,
     granted: &Capabilities,
 ) -> Option<Error> {
     if rules.options.required().is_empty() {
         return None;
     }
-    let announced = payload.and_then(|payload| find(payload, &announcement.path));
+    let announced = payload.and_then(|payload| payload.find(&announcement.path));
     // What is a gate is granted or not; anything else is there or not, by its parts.
     let there = |written: &str| match gate(rules, written) {
         Some(gate) => granted.grants(gate),
         None => {
             let path: Vec<Text> = written.split('.').map(|part| Text::Owned(part.to_owned())).collect();
-            announced.is_some_and(|announced| holds(find(announced, &path)))
+            let part = announced.and_then(|announced| announced.find(&path));
+            holds(part.as_ref().map(RawPayload::written))
         }
     };
     let required = rules.options.required().iter().filter(|required| !there(required));
@@ -102,7 +103,7 @@ pub(crate) fn missing(
 pub(crate) fn missing_in_request(
     rules: &Rules,
     message: MessageIndex,
-    params: Option<&str>,
+    params: Option<impl RawPayload>,
 ) -> Option<Error> {
     if rules.options.required().is_empty() {
         return None;

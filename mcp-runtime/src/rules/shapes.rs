@@ -33,7 +33,11 @@ pub(crate) fn mismatch(
 }
 
 /// Whether a payload of this side has its shape.
-pub(crate) fn check(rules: &Rules, message: MessageIndex, payload: Option<&str>) -> Result<(), Error> {
+pub(crate) fn check(
+    rules: &Rules,
+    message: MessageIndex,
+    payload: Option<impl RawPayload>,
+) -> Result<(), Error> {
     match mismatch(rules, message, payload) {
         Some(mismatch) => {
             Err(Error::Mismatch { message: rules.name(message), problem: MismatchError::Shape(mismatch) })

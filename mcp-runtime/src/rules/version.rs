@@ -156,7 +156,11 @@ pub(crate) fn check_reply(rules: &Rules, id: &RequestId, written: &str) -> Resul
 }
 
 /// Whether a request may ask for the version that it asks for: the peer may agree to it.
-pub(crate) fn check_asked(rules: &Rules, message: MessageIndex, params: Option<&str>) -> Result<(), Error> {
+pub(crate) fn check_asked(
+    rules: &Rules,
+    message: MessageIndex,
+    params: Option<impl RawPayload>,
+) -> Result<(), Error> {
     if let Some(version) = of_request(rules, message, params) {
         let accepted = rules.options.accepted_versions(&rules.protocol).unwrap_or_default();
         let accepted = accepted.iter().map(ToString::to_string).collect();

@@ -20,9 +20,10 @@ use super::unread::Unread;
 use super::within::Within;
 use crate::budget::Permit;
 use crate::engine::{Arrived, DispatcherKey, Engine, Link, Scope, Waiter};
-use crate::jsonrpc::{RpcError, undecodable};
+use crate::jsonrpc::RpcError;
 use crate::panics::contained;
 use crate::report::{DropReason, Report};
+use crate::rules::refusal::unreadable;
 
 /// Makes the handler of a message. It is boxed so that what drives handlers is compiled once, not for each handler.
 pub(super) type Dispatch = Box<dyn Fn(Arrival) -> Handling + Send>;
@@ -332,7 +333,7 @@ impl Arrival {
                 let context = Context { link: self.link.clone(), id: None, token, within, extension };
                 Ok((params, Responder::new(context, message, id, permit)))
             }
-            Err(error) => Err(unread(&self.link, message, Some(&id), None, &error)),
+            Err(error) => Err(unread(&self.link, message, payload.as_deref(), Some(&id), None, &error)),
         }
     }
 
@@ -345,7 +346,7 @@ impl Arrival {
             return Err(Unread::skipped());
         };
         read(&self.link, message, payload.as_deref())
-            .map_err(|error| unread(&self.link, message, None, None, &error))
+            .map_err(|error| unread(&self.link, message, payload.as_deref(), None, None, &error))
     }
 
     /// Reads the first message of a sub-session, and gives the value that stands for it.
@@ -366,7 +367,10 @@ impl Arrival {
                     Session::of_sub_session(self.link.clone(), self.within.clone(), sub_session, state, open),
                 ))
             }
-            Err(error) => Err(unread(&self.link, message, id.as_ref(), Some(sub_session), &error)),
+            Err(error) => {
+                let payload = payload.as_deref();
+                Err(unread(&self.link, message, payload, id.as_ref(), Some(sub_session), &error))
+            }
         }
     }
 
@@ -439,11 +443,12 @@ impl Arrival {
 fn unread(
     link: &Link,
     message: MessageIndex,
+    payload: Option<&str>,
     request: Option<&RequestId>,
     opened: Option<SubSessionNumber>,
     error: &serde_json::Error,
 ) -> Unread {
-    let answer = link.with(|engine| undecodable(&engine.rules().method(message), error));
+    let answer = link.with(|engine| unreadable(engine.rules(), message, payload, error));
     link.speak(|engine, caller| {
         if let Some(id) = request {
             // If the session has ended, the error cannot be sent.

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::future::BoxFuture;
+use mcp_runtime::RpcError;
 use mcp_runtime::driver::PeerIdentity;
 
 use super::era::Era;
@@ -16,7 +17,7 @@ use crate::mcp_2026_07_28::types::{
     InputRequest, InputResponse, ListRootsInput, ListRootsResult, LoggingLevel, LoggingMessageParams,
     ProgressParams, RequestMeta,
 };
-use crate::rounds::{Answers, AskError, asks};
+use crate::rounds::{Answers, AskError, User, asks};
 
 /// What a handler knows of the request that it answers, and what it says about it.
 #[derive(Clone)]
@@ -180,6 +181,21 @@ impl Asker {
         questions: impl IntoIterator<Item = (String, InputRequest)> + Send,
     ) -> Result<Answers, AskError> {
         self.0.ask(questions.into_iter().collect()).await
+    }
+}
+
+/// A proxy has its client answer what another server asks: it calls that server with `answered_by(asker)`.
+impl User for Asker {
+    async fn elicit(&self, params: ElicitParams) -> Result<ElicitResult, RpcError> {
+        Ok(Asker::elicit(self, params).await?)
+    }
+
+    async fn create_message(&self, params: CreateMessageParams) -> Result<CreateMessageResult, RpcError> {
+        Ok(Asker::create_message(self, params).await?)
+    }
+
+    async fn list_roots(&self) -> Result<ListRootsResult, RpcError> {
+        Ok(Asker::list_roots(self).await?)
     }
 }
 

@@ -24,7 +24,7 @@ mod server;
 mod session;
 
 pub use changes::{Change, Changes};
-pub use client::{Call, Client, ConnectError, Connector, Listening, Request};
+pub use client::{Call, Client, ConnectError, Connector, Listening, MayAsk, Request};
 pub use context::{Asker, Context};
 pub use era::Era;
 pub use handler::{Handler, Offer};

@@ -100,7 +100,7 @@ impl<H: Handler> Server<H> {
     /// which era it is in: `initialize` begins a session, anything else is a request by itself. Over HTTP the transport knows.
     ///
     /// # Errors
-    /// If a session ends before its handshake is over, or breaks off.
+    /// If a session breaks off. A client may leave at any time, which is not an error.
     pub async fn serve(&self, transport: impl Transport) -> Result<(), McpError> {
         if transport.is_for_one_request() {
             // How the client has left, the transport knows.

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join_all};
-use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
+use mcp_runtime::{DisconnectReason, Error, RpcError, Transport, negotiate_version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -71,7 +71,11 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
         Ok(())
     };
     let ((), ended) = tokio::join!(handlers, steps);
-    ended
+    match ended {
+        // The client has left, which it may do at any time: before it has initialized the session, for instance.
+        Err(McpError::Disconnected { reason: DisconnectReason::PeerClosed }) => Ok(()),
+        ended => ended,
+    }
 }
 
 fn welcome(version: &str, offer: Offer) -> InitializeResult {

@@ -91,6 +91,12 @@ impl<U: User> Answering<U> {
         Answering { user, most_rounds: MOST_ROUNDS }
     }
 
+    /// The same settings with another user.
+    #[cfg(feature = "eras")]
+    pub(crate) fn with_user<V: User>(&self, user: V) -> Answering<V> {
+        Answering { user, most_rounds: self.most_rounds }
+    }
+
     /// How many times a call may be sent: a server that asks for more is one that never stops asking.
     #[must_use]
     pub fn most_rounds(mut self, most: usize) -> Self {

@@ -204,7 +204,8 @@ fn refusal(error: KeepError) -> RpcError {
 
 fn unknown_state() -> RpcError {
     RpcError::invalid_params(
-        "no call waits for this `requestState`: it is over, or belongs to another request",
+        "no call waits for this `requestState`: it is over, belongs to another request, or was begun in another process of \
+         the server: send the request without it",
     )
 }
 

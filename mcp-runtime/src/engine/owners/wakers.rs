@@ -120,6 +120,10 @@ impl Waiting {
 
     /// Hands all of them over to be woken.
     pub(crate) fn wake(&mut self, effects: &mut Effects) {
+        if self.slots.is_empty() {
+            // A session that ends wakes all of its lists, and most are empty.
+            return;
+        }
         for slot in self.slots.drain(..).filter_map(|slot| slot.upgrade()) {
             let mut waits = slot.lock();
             if let Some(number) = self.number {

@@ -9,8 +9,8 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_runtime::Error;
 
+use super::answerers::Answerer;
 use super::connected::{Client, Way};
-use super::watching::Session;
 use crate::mcp_2026_07_28::types::{
     CallToolParams, CallToolResult, CompleteParams, CompleteResult, GetPromptParams, GetPromptResult,
     ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult, PaginatedParams,
@@ -31,6 +31,7 @@ pub struct Call<'a, U, R> {
 pub struct CallSettings {
     timeout: Option<Duration>,
     on_progress: Option<OnProgress>,
+    answerer: Option<Answerer>,
 }
 
 type OnProgress = Arc<Mutex<dyn FnMut(ProgressParams) + Send>>;
@@ -47,6 +48,18 @@ impl<U, R> Call<'_, U, R> {
     /// Asks for progress, and hears of it while the call is awaited.
     pub fn on_progress(mut self, on_progress: impl FnMut(ProgressParams) + Send + 'static) -> Self {
         self.settings.on_progress = Some(Arc::new(Mutex::new(on_progress)));
+        self
+    }
+}
+
+impl<U, R: MayAsk> Call<'_, U, R> {
+    /// Has this user answer what the server asks for in this call, in place of the client's own. A proxy has its own client
+    /// answer, with the [`Asker`](crate::eras::Asker) of the request that it works on. The client has to declare what is answered.
+    ///
+    /// In a session a question does not say to which call it belongs. It goes to this user if no other such call runs, and to
+    /// the client's own otherwise: open a client for each of those who may be asked.
+    pub fn answered_by(mut self, user: impl User + 'static) -> Self {
+        self.settings.answerer = Some(Answerer::new(user));
         self
     }
 }
@@ -81,6 +94,9 @@ pub trait Request: private::Sealed + Send + Sized + 'static {
         settings: CallSettings,
     ) -> BoxFuture<'_, Result<Self::Result, Self::Error>>;
 }
+
+/// The params of a request in which the server may ask for something.
+pub trait MayAsk: Request {}
 
 mod private {
     pub trait Sealed {}
@@ -129,7 +145,7 @@ macro_rules! request {
                 async move {
                     match &$client.way {
                         Way::Requests($requests) => $send,
-                        Way::Session(Session { client: $session, .. }) => $call,
+                        Way::Session($session) => $call,
                     }
                 }
                 .boxed()
@@ -154,7 +170,7 @@ macro_rules! lists {
             |client, params, settings|
                 requests => set!(requests.$method(params), settings).await,
                 session => {
-                    set!(session.$method(Some(params.into())), settings).await.map(Into::into)
+                    set!(session.client.$method(Some(params.into())), settings).await.map(Into::into)
                 }
         }
     )* };
@@ -163,16 +179,22 @@ macro_rules! lists {
 /// Requests that may take several rounds.
 macro_rules! rounds {
     ($($(#[$documentation:meta])* $kind:ident: $method:ident($params:ident) -> $result:ident;)*) => { $(
+        impl MayAsk for $kind {}
+
         request! {
             $(#[$documentation])*
             $kind: $method($params) -> $result or RoundsError,
             |client, params, settings|
                 requests => {
                     let call = |params| set!(requests.$method(params), settings);
-                    client.answering.call(params, call).await
+                    match settings.answerer.clone() {
+                        Some(answerer) => client.answering.with_user(answerer).call(params, call).await,
+                        None => client.answering.call(params, call).await,
+                    }
                 },
                 session => {
-                    let call = set!(session.$method(params.into()), settings);
+                    let _running = session.calls.begin(settings.answerer.clone());
+                    let call = set!(session.client.$method(params.into()), settings);
                     call.await.map(Into::into).map_err(RoundsError::Call)
                 }
         }
@@ -204,5 +226,5 @@ request! {
     Complete: complete(CompleteParams) -> CompleteResult or Error,
     |client, params, settings|
         requests => set!(requests.complete(params), settings).await,
-        session => set!(session.complete(params.into()), settings).await.map(Into::into)
+        session => set!(session.client.complete(params.into()), settings).await.map(Into::into)
 }

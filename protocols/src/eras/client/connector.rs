@@ -18,6 +18,7 @@ use super::super::changes::BEHIND;
 use super::super::era::{Era, VERSION};
 use super::super::handler::Offer;
 use super::super::older;
+use super::answerers::RunningCalls;
 use super::connected::{Client, Way};
 use super::user::{Log, OnLog, SessionUser};
 use super::watching::Session;
@@ -286,7 +287,9 @@ impl<U: User + 'static> Connector<U> {
         let client = handshake::McpClient::with_options(transport, options);
         let changes = broadcast::Sender::new(BEHIND);
         let unasked = changes.downgrade();
-        let handler = SessionUser { user: Arc::clone(&self.user), on_log: self.on_log_of(), changes };
+        let calls: Arc<RunningCalls> = Arc::default();
+        let (user, on_log) = (Arc::clone(&self.user), self.on_log_of());
+        let handler = SessionUser { user, calls: Arc::clone(&calls), on_log, changes };
         tokio::spawn(client.incoming().serve(handler));
         let latest = VERSIONS.last().copied().unwrap_or_default();
         let can = older::client_capabilities(&self.capabilities).map_err(ConnectError::Capabilities)?;
@@ -302,7 +305,7 @@ impl<U: User + 'static> Connector<U> {
         let capabilities = older::recast(&found.capabilities).unwrap_or_default();
         let offer = Offer { instructions: found.instructions, ..Offer::new(found.server_info, capabilities) };
         Ok(Client {
-            way: Way::Session(Session::new(client, unasked)),
+            way: Way::Session(Session::new(client, calls, unasked)),
             answering: self.answering(),
             meta,
             offer,

@@ -7,6 +7,7 @@ use tokio::sync::broadcast;
 
 use super::super::changes::Change;
 use super::super::older::recast;
+use super::answerers::RunningCalls;
 use crate::mcp_2025_11_25::client as handshake;
 use crate::mcp_2025_11_25::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, ListRootsResult,
@@ -33,6 +34,8 @@ impl requests::Handler for Log {
 /// Takes what a server sends in a session.
 pub(super) struct SessionUser<U> {
     pub(super) user: Arc<U>,
+    /// The calls that run, one of which may have a user of its own.
+    pub(super) calls: Arc<RunningCalls>,
     pub(super) on_log: Option<OnLog>,
     pub(super) changes: broadcast::Sender<Change>,
 }
@@ -58,6 +61,16 @@ async fn wanted<T>(
     answered.unwrap_or_else(|| Err(context.cancelled_error()))
 }
 
+/// What the user of the only call that runs answers, or the client's own.
+macro_rules! answered {
+    ($self:ident, $context:ident, $method:ident($($asked:ident)?)) => {
+        match $self.calls.answerer() {
+            Some(answerer) => wanted($context, answerer.$method($($asked)?)).await?,
+            None => wanted($context, $self.user.$method($($asked)?)).await?,
+        }
+    };
+}
+
 impl<U: User + 'static> handshake::Handler for SessionUser<U> {
     async fn log_message(&self, _: handshake::Context, params: LoggingMessageParams) {
         if let Some(on_log) = &self.on_log {
@@ -71,7 +84,7 @@ impl<U: User + 'static> handshake::Handler for SessionUser<U> {
         params: ElicitParams,
     ) -> Result<ElicitResult, RpcError> {
         let asked = recast(&params).map_err(unsayable)?;
-        recast(&wanted(context, self.user.elicit(asked)).await?).map_err(unsayable)
+        recast(&answered!(self, context, elicit(asked))).map_err(unsayable)
     }
 
     async fn create_message(
@@ -80,7 +93,7 @@ impl<U: User + 'static> handshake::Handler for SessionUser<U> {
         params: CreateMessageParams,
     ) -> Result<CreateMessageResult, RpcError> {
         let asked = recast(&params).map_err(unsayable)?;
-        recast(&wanted(context, self.user.create_message(asked)).await?).map_err(unsayable)
+        recast(&answered!(self, context, create_message(asked))).map_err(unsayable)
     }
 
     async fn list_roots(
@@ -88,7 +101,7 @@ impl<U: User + 'static> handshake::Handler for SessionUser<U> {
         context: handshake::Context,
         _: Option<RequestParams>,
     ) -> Result<ListRootsResult, RpcError> {
-        recast(&wanted(context, self.user.list_roots()).await?).map_err(unsayable)
+        recast(&answered!(self, context, list_roots())).map_err(unsayable)
     }
 
     async fn tools_list_changed(&self, _: handshake::Context) {

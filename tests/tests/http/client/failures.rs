@@ -1,6 +1,7 @@
 //! Failures between a client and its server, at exact moments.
 
 use std::pin::Pin;
+use std::sync::Mutex;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use mcp_runtime::{DisconnectReason, Error};
 use serde_json::{Value, json};
 
 use super::calling::cause;
-use super::fake::{self, Asked, Fake};
+use super::fake::{self, Asked, Fake, until};
 use super::notes::Writer;
 use super::test_server::{TestServer, guarded};
 use super::wire::Ask;
@@ -160,6 +161,61 @@ async fn the_stream_for_what_is_said_unasked_is_taken_up_where_it_was() {
             .map(|asked| asked.header("last-event-id"))
             .collect();
         assert_eq!(named[..3], ["", "five", ""]);
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_stream_is_opened_at_once_in_the_session_that_follows_a_lost_one() {
+    guarded(async {
+        let (_say, stream) = fake::open("text/event-stream");
+        let stream = Mutex::new(Some(stream));
+        let (server, mut seen) = Fake::holding(move |asked, before| {
+            Some(match (asked.what(), before) {
+                ("initialize", before) => {
+                    fake::hello(asked, "2025-03-26", tools(), if before == 0 { "s0" } else { "s1" })
+                }
+                ("tools/call", _) if asked.header("mcp-session-id") == "s0" => fake::status(404),
+                ("tools/call", _) => fine(asked),
+                // The server is left in peace for an hour.
+                ("GET", 0) => fake::text(200, "text/event-stream", "retry: 3600000\n\n"),
+                ("GET", 1) => stream.lock().unwrap().take().unwrap(),
+                _ => greeting(asked).unwrap_or_else(|| fake::status(405)),
+            })
+        })
+        .await;
+        let (session, _) = ready(transport(&server.url())).await.unwrap();
+        until(&mut seen, "GET").await;
+        session.call_tool(call("x")).await.unwrap();
+        until(&mut seen, "GET").await;
+        let asked = server.seen.lock().unwrap();
+        assert_eq!(asked.last().unwrap().header("mcp-session-id"), "s1");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_stream_that_cannot_be_opened_is_reported_once() {
+    guarded(async {
+        let (_say, last) = fake::open("text/event-stream");
+        let last = Mutex::new(Some(last));
+        let (server, mut seen) = Fake::holding(move |asked, before| {
+            Some(match (asked.what(), before) {
+                ("initialize", _) => fake::hello(asked, "2025-03-26", tools(), "s1"),
+                ("GET", 0 | 1 | 2 | 4 | 5) => fake::status(503),
+                ("GET", 3) => fake::text(200, "text/event-stream", "retry: 1\n\n"),
+                ("GET", _) => last.lock().unwrap().take().unwrap(),
+                _ => greeting(asked).unwrap_or_else(|| fake::status(405)),
+            })
+        })
+        .await;
+        let (_session, reports) = ready(transport(&server.url())).await.unwrap();
+        for _ in 0..7 {
+            until(&mut seen, "GET").await;
+        }
+        let expected = "what the server says unasked does not come, and is asked for again: the server answers with \
+                        status 503 Service Unavailable";
+        assert_eq!(*reports.lock().unwrap(), [expected, expected], "once for each time that it is down");
     })
     .await;
 }

@@ -1,8 +1,14 @@
 //! How a client begins decides in which era it is served.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use mcp_runtime::Options;
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use test_support::script::guarded;
+use tokio::sync::Notify;
+use tokio::time::Instant;
 
 use super::server;
 
@@ -144,6 +150,98 @@ async fn a_ping_is_of_an_older_client() {
         session(&mut client, "2025-11-25").await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn a_call_before_the_handshake_is_told_how_to_begin() {
+    guarded(async {
+        let list = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/list" });
+        for early in [call(2, "greet", json!({})), list, call(2, "greet", Value::Null)] {
+            let refused = client().ask(&early).await;
+            let method = early["method"].as_str().unwrap();
+            let expected = format!(
+                "`{method}` does not say its version: write `2026-07-28` into \
+                 `_meta.\"io.modelcontextprotocol/protocolVersion\"`, or begin a connection with `initialize`, as in version \
+                 `2024-11-05` or `2025-03-26` or `2025-06-18` or `2025-11-25`"
+            );
+            assert_eq!(refused["error"], json!({ "code": -32602, "message": expected }));
+        }
+        // What the newer era does not have.
+        let level = json!({ "jsonrpc": "2.0", "id": 2, "method": "logging/setLevel", "params": { "level": "info" } });
+        let refused = client().ask(level).await;
+        let expected = "`logging/setLevel` is not a method that the client sends in `Mcp` 2026-07-28; it is one in version \
+                        `2024-11-05` or `2025-03-26` or `2025-06-18` or `2025-11-25`, whose sessions begin with `initialize`";
+        assert_eq!(refused["error"]["message"], expected);
+        // What no revision has, and params that are wrong in another way.
+        let refused = client().ask(json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/sell" })).await;
+        let expected = "`tools/sell` is not a method that the client sends in `Mcp` 2026-07-28";
+        assert_eq!(refused["error"]["message"], expected);
+        let mut wrong = call(2, "greet", meta());
+        wrong["params"]["arguments"] = json!(7);
+        let refused = client().ask(wrong).await;
+        let message = refused["error"]["message"].as_str().unwrap();
+        assert!(message.starts_with("the params of `tools/call` are invalid: arguments: "), "{message}");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_client_may_leave_at_any_time() {
+    guarded(async {
+        let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+        let ping = json!({ "jsonrpc": "2.0", "id": 1, "method": "ping" });
+        let hello = initialize("2025-11-25");
+        for said in [vec![], vec![ping], vec![hello.clone()], vec![hello, initialized], vec![discover()]] {
+            let (wire, mut client) = raw();
+            let serving = test_support::spawn(async move { server::server().unwrap().serve(wire).await });
+            for message in &said {
+                client.say(message).await;
+                if message.get("id").is_some() {
+                    client.hear().await.unwrap();
+                }
+            }
+            client.hush().await;
+            assert!(serving.await.unwrap().is_ok(), "{said:?}");
+        }
+    })
+    .await;
+}
+
+/// What `docs/server.md` says of the end of the standard input.
+#[tokio::test(start_paused = true)]
+async fn a_tool_has_a_limited_time_once_its_client_has_closed_its_side() {
+    let minutes = |minutes: u64| Duration::from_secs(60 * minutes);
+    let initialized = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+    let in_session = vec![initialize("2025-11-25"), initialized, call(2, "wait", json!({}))];
+    for said in [in_session, vec![call(2, "wait", meta())]] {
+        for (takes, options, expected) in [
+            (minutes(60), Options::new(), minutes(5)),
+            (minutes(60), Options::new().answer_grace(minutes(1)), minutes(1)),
+            (minutes(2), Options::new(), minutes(2)),
+        ] {
+            let (wire, mut client) = raw();
+            let begun = Arc::new(Notify::new());
+            let begins = Arc::clone(&begun);
+            let wait = move |(), _, _: mcp_kit::Client| {
+                let begins = Arc::clone(&begins);
+                async move {
+                    begins.notify_one();
+                    tokio::time::sleep(takes).await;
+                    Ok("done")
+                }
+            };
+            let server = mcp_kit::Server::new("slow", "1", ()).tool_named("wait", "Waits", wait);
+            let serving = test_support::spawn(server.options(options).serve(wire));
+            for message in &said {
+                client.say(message).await;
+            }
+            begun.notified().await;
+            client.hush().await;
+            let before = Instant::now();
+            serving.await.unwrap().unwrap();
+            assert_eq!(before.elapsed().as_secs(), expected.as_secs(), "{said:?}");
+        }
+    }
 }
 
 #[tokio::test]

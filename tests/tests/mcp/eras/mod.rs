@@ -2,6 +2,7 @@
 
 mod clients;
 mod connecting;
+mod proxies;
 mod sessions;
 
 #[path = "../../../../examples/eras/client.rs"]

@@ -211,7 +211,7 @@ async fn a_handler_that_never_stops_asking_is_stopped() {
         assert!(call(&client, "forever").await.contains("still asks after 16 rounds"));
         // Its state is not sealed, and it has not said that it opens any.
         let (client, _) = connected(Era::Requests, Setting::default()).await;
-        assert!(call(&client, "forever").await.contains("no call waits for this `requestState`"));
+        assert!(call(&client, "forever").await.contains("no call waits for this `requestState`: it is over"));
     })
     .await;
 }

@@ -330,7 +330,12 @@ impl Conversation {
 
     /// Reports what could not be delivered, and does not end the session.
     pub(super) fn undelivered(&self, problem: String) {
-        self.endpoint.notify(TransportEvent::Noticed(Report::Undelivered { problem }));
+        self.note(Report::Undelivered { problem });
+    }
+
+    /// Reports something that does not end the session.
+    pub(super) fn note(&self, report: Report) {
+        self.endpoint.notify(TransportEvent::Noticed(report));
     }
 
     /// The session is lost, and reconnecting failed.

@@ -11,6 +11,7 @@ use super::events::EventReader;
 use super::reconnect::reconnect;
 use crate::driver::Epoch;
 use crate::error::Error;
+use crate::report::Report;
 use crate::transport::http::headers::{EVENT_STREAM, LAST_EVENT_ID};
 
 /// Keeps the stream open.
@@ -23,6 +24,8 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
     let mut opened = false;
     // A stream was refused in a session in which a call has succeeded.
     let mut refused = false;
+    // That no stream can be opened was reported.
+    let mut reported = false;
     loop {
         // Who waits for a call to go through must not miss one that does so before the stream is refused.
         let went = conversation.went_through.notified();
@@ -54,7 +57,7 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 if !has_form(&response, EVENT_STREAM) {
                     return;
                 }
-                (opened, refused) = (true, false);
+                (opened, refused, reported) = (true, false, false);
                 let mut events = EventReader::new(conversation.options.max_message_bytes);
                 let came = read(conversation, &mut response, &mut events, identity.epoch).await;
                 last = events.last_id.or(last);
@@ -99,9 +102,23 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
                 }
                 failures = failures.saturating_add(1);
             }
-            Ok(_) | Err(_) => failures = failures.saturating_add(1),
+            failed => {
+                failures = failures.saturating_add(1);
+                if !std::mem::replace(&mut reported, true) {
+                    let problem = match failed {
+                        Ok(response) => format!("the server answers with status {}", response.status()),
+                        Err(error) => error.to_string(),
+                    };
+                    conversation.note(Report::NotListening { problem });
+                }
+            }
         }
-        tokio::time::sleep(conversation.pause(retry, failures.saturating_sub(1))).await;
+        let pause = conversation.pause(retry, failures.saturating_sub(1));
+        let another = epochs.wait_for(|now| *now > identity.epoch);
+        if tokio::time::timeout(pause, another).await.is_ok() {
+            // A server that has begun another session is there, however long it was not.
+            failures = 0;
+        }
     }
 }
 
