@@ -101,9 +101,9 @@ pub(crate) struct Lsp {
 /// The output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingFormat {
-    /// Text, with the source lines of each finding
+    /// Text for people
     Text,
-    /// One JSON object per line: code, severity, message, file, line, column, help
+    /// One JSON object per line, for programs
     Json,
     /// One SARIF 2.1.0 log, for code scanning and editors
     Sarif,

@@ -24,10 +24,6 @@ fn meta() -> RequestMeta {
     RequestMeta::new(VERSION, ClientCapabilities::new().elicitation(form))
 }
 
-fn complete() -> EmptyResult {
-    EmptyResult::new().result_type(ResultType::Complete)
-}
-
 fn about(id: RequestId) -> NotificationParams {
     NotificationParams::new().meta(NotificationMeta::new().subscription_id(id))
 }
@@ -102,10 +98,10 @@ impl server::Handler for Desk {
         let Err(Error::NotPermitted(violation)) = prompts else { panic!("{prompts:?}") };
         assert!(violation.to_string().contains("notifications.promptsListChanged"), "{violation}");
         // The server has not announced changes of resources.
-        let resources = subscription.send_resources_list_changed(about(id)).await;
+        let resources = subscription.send_resources_list_changed(about(id.clone())).await;
         let Err(Error::NotPermitted(violation)) = resources else { panic!("{resources:?}") };
         assert!(violation.to_string().contains("the capability `resources.listChanged`"), "{violation}");
-        subscription.send_subscription_closed(complete()).await.unwrap();
+        subscription.send_subscription_closed(SubscriptionClosedResult::of(id)).await.unwrap();
     }
 }
 
@@ -203,6 +199,7 @@ async fn a_subscription_is_one_long_request() {
     };
     let SubscribedNext::SubscriptionClosed(closed) = subscription.next().await.unwrap() else { panic!() };
     assert_eq!(closed.result_type, Some(ResultType::Complete));
+    assert_eq!(Some(closed.meta.subscription_id), told.meta.unwrap().subscription_id);
     client.close().await.unwrap();
 }
 
