@@ -28,9 +28,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         return Err(io::Error::other("it is UTF-16, and a log has to be UTF-8: convert it first"));
     }
     if let Some((name, command)) = compressed(beginning) {
-        let problem = format!(
-            "it is compressed by {name}: write `{command} FILE | sessionc trace …`, and `-` for the log"
-        );
+        let problem = format!("it is compressed by {name}: pipe `{command} FILE` into `sessionc trace … -`");
         return Err(io::Error::other(problem));
     }
     let format = recognise(beginning);
@@ -200,7 +198,7 @@ mod tests {
     #[test]
     fn a_log_that_is_compressed_is_called_so() {
         let said = |begins: &[u8]| read(begins, &mut Notes::default()).unwrap_err().to_string();
-        assert!(said(b"\x1f\x8b\x08\0").contains("compressed by gzip: write `gzip -dc FILE |"));
+        assert!(said(b"\x1f\x8b\x08\0").contains("compressed by gzip: pipe `gzip -dc FILE` into"));
         assert!(said(b"\x28\xb5\x2f\xfd").contains("zstd"));
         assert!(said(b"PK\x03\x04").contains("zip"));
     }

@@ -102,12 +102,16 @@ const PEER: &[&str] = &["receiv", "recv", "read", "incoming", "<--", "<<", "←"
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::notes;
+    use super::super::record::tests::{Notes, notes};
     use super::*;
+
+    fn look(place: Place, line: &[u8], reader: &mut Notes) -> Result<(), String> {
+        read(place, line, reader).map(drop)
+    }
 
     fn is(line: &str) -> Vec<Sender> {
         let log = format!("a log\n{line}\n");
-        notes(&log, read).messages.into_iter().map(|(_, sender, _)| sender).collect()
+        notes(&log, look).messages.into_iter().map(|(_, sender, _)| sender).collect()
     }
 
     #[test]
@@ -132,7 +136,7 @@ mod tests {
     #[test]
     fn text_without_a_message_is_passed_over_and_half_a_message_is_not() {
         assert_eq!(is("listening on {\"port\":3000}"), []);
-        let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", read).broken;
+        let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", look).broken;
         assert!(broken[0].1.contains("cannot be read"), "{broken:?}");
     }
 }
