@@ -329,6 +329,11 @@ fn exit_codes_are_passed_on() {
     assert_eq!(missing.status.code(), Some(2));
     let reported = String::from_utf8(missing.stderr).unwrap();
     assert!(reported.starts_with("sessionc: the server cannot be started: `"), "{reported}");
+    // An address is not left aside because there is a command.
+    let both = feed(guard(&["--protocol", "mcp", "--to", "http://127.0.0.1:1/mcp", "--", "cat"]), b"");
+    let reported = String::from_utf8(both.stderr).unwrap();
+    assert_eq!(both.status.code(), Some(2), "{reported}");
+    assert!(reported.contains("'--to <URL>' cannot be used with '[COMMAND]...'"), "{reported}");
 }
 
 fn signals_are_passed_on() {
