@@ -13,7 +13,7 @@ use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::{alternatives, announcements, judge, resume, shapes, version};
+use crate::rules::{alternatives, announcements, cancelling, judge, resume, shapes, version};
 
 mod ended;
 mod message_text;
@@ -348,7 +348,9 @@ impl Observer {
                     observed.step = Some(StepKind::Swallowed);
                     return observed;
                 }
-                let ends = cancelled.zip(self.ends_request(sender, message, cancelled));
+                let ends = cancelled.and_then(|id| {
+                    Some((id, cancelling::ended_by_receiver(&self.rules, direction, message, id)?))
+                });
                 self.fitting(&mut observed, direction, message, params).and_then(|()| match ends {
                     Some((id, request)) => self.end_request(sender, request, id),
                     None => judge::notification(&mut self.rules, direction, message, &named, params),

@@ -41,27 +41,6 @@ impl EndedRequests {
 }
 
 impl Observer {
-    /// The request that a notification cancels, if it is one of the other side that stays open until its receiver ends it. The
-    /// other side may have cancelled it, too.
-    pub(super) fn ends_request(
-        &self,
-        sender: Side,
-        message: MessageIndex,
-        cancelled: Option<&RequestId>,
-    ) -> Option<MessageIndex> {
-        let id = cancelled.filter(|_| self.is_cancel(message))?;
-        let (checker, own) = (self.rules.checker(), direction(sender));
-        if matches!(checker.awaiting(own.flip(), id), Awaiting::Request(_)) {
-            return None;
-        }
-        let request = match checker.awaiting(own, id) {
-            Awaiting::Request(request) => Some(request),
-            _ => checker.retired(own, id),
-        }?;
-        let is_cancellable = self.rules.message(request).is_some_and(|table| table.cancellable);
-        (is_cancellable && self.stays_open(sender.other(), request)).then_some(request)
-    }
-
     /// Whether a notification cancels a request that its sender has ended with the reply: peers may do both.
     pub(super) fn ends_again(
         &mut self,

@@ -7,7 +7,7 @@ use mcp_protocol_machine::protocol::{
 
 use super::{JsonReader, JsonValue, MessageText, Observer, direction};
 use crate::jsonrpc::{Envelope, Malformed, RawPayload, parse, parse_value};
-use crate::rules::{alternatives, shapes};
+use crate::rules::{alternatives, cancelling, shapes};
 
 /// A step that the session waits for: nothing else leads on from its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -148,17 +148,7 @@ impl Observer {
 
     /// Whether the receiver of a request may say more than its reply in what it opens.
     pub(super) fn stays_open(&self, asker: Side, request: MessageIndex) -> bool {
-        let own = direction(asker);
-        let Some(role) = self.rules.role() else { return false };
-        let spawned = role.states.iter().filter_map(|state| match state.edge(own, request)?.action {
-            Action::Spawn(body) => role.state(body),
-            Action::Step(_) => None,
-        });
-        let says_more = |edge: &Edge| {
-            let kind = self.rules.message(edge.message).map(|table| table.kind);
-            edge.direction == own.flip() && matches!(kind, Some(Kind::Request | Kind::Notification))
-        };
-        spawned.into_iter().any(|body| body.edges.iter().any(says_more))
+        cancelling::stays_open(&self.rules, direction(asker), request)
     }
 
     /// Whether a message says in itself what its sender can do, as each request does in a protocol without a handshake.

@@ -204,6 +204,28 @@ async fn a_subscription_is_one_long_request() {
 }
 
 #[tokio::test]
+async fn a_server_may_end_a_subscription_with_a_cancel() {
+    let (wire, mut raw) = raw();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&reports);
+    let options = Options::new().on_report(move |report| heard.lock().unwrap().push(report.to_string()));
+    let client = McpClient::with_options(wire, options);
+    let params = SubscriptionsListenParams::new(SubscriptionFilter::new(), meta());
+    let subscription = client.send_subscriptions_listen(params).await.unwrap();
+    let id = raw.hear().await.unwrap()["id"].take();
+    let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
+    let method = "notifications/subscriptions/acknowledged";
+    raw.say(json!({ "jsonrpc": "2.0", "method": method, "params": { "notifications": {}, "_meta": meta } }))
+        .await;
+    let (_, subscription) = subscription.recv_subscriptions_acknowledged().await.unwrap();
+    let params = json!({ "requestId": id });
+    raw.say(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
+    let Err(Error::Refused(refusal)) = subscription.next().await else { panic!() };
+    assert_eq!(refusal.message, "the request was cancelled");
+    assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
+}
+
+#[tokio::test]
 async fn a_request_of_another_revision_does_not_reach_a_handler() {
     let (wire, mut raw) = raw();
     test_support::spawn(async move { McpServer::new(wire).incoming().serve(Desk).await });
