@@ -175,6 +175,11 @@ impl Capabilities {
                 && self.words.iter().zip(&other.words).all(|(one, two)| one & !two == 0))
     }
 
+    /// How many gates are open one by one.
+    pub(crate) fn count(&self) -> usize {
+        self.words.iter().map(|word| word.count_ones() as usize).sum()
+    }
+
     /// The gates that are open one by one; none where every gate is.
     pub(crate) fn each(&self) -> impl Iterator<Item = GateIndex> {
         self.gates(self.words.len() * 64)

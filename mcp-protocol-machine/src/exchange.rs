@@ -291,6 +291,11 @@ impl Exchanges {
         self.grants.all()
     }
 
+    /// Whether those that are not over announce exactly this.
+    pub(crate) fn grant_exactly(&self, capabilities: &Capabilities) -> bool {
+        self.grants.are(capabilities)
+    }
+
     /// Whether one of those that are not over grants a gate.
     pub(crate) fn has_granted(&self, gate: GateIndex) -> bool {
         self.grants.has(gate)

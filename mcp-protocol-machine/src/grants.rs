@@ -97,6 +97,14 @@ impl Grants {
         self.counts.get(usize::from(gate.0)).is_some_and(|count| *count > 0)
     }
 
+    /// Whether all of them grant exactly this. It is asked after every message, and takes no allocation.
+    #[inline]
+    pub(crate) fn are(&self, granted: &Capabilities) -> bool {
+        !granted.is_unknown()
+            && self.open.len() == granted.count()
+            && self.open.iter().all(|gate| granted.grants(*gate))
+    }
+
     /// What all of them grant.
     pub(crate) fn all(&self) -> Capabilities {
         Capabilities::from_gates(self.open.iter().copied())
@@ -117,6 +125,9 @@ mod tests {
         grants.add(&gates(&[1, 70]));
         grants.add(&gates(&[70]));
         assert_eq!(grants.all(), gates(&[1, 70]));
+        assert!(grants.are(&gates(&[1, 70])));
+        assert!([gates(&[1]), gates(&[1, 2]), gates(&[1, 2, 70])].iter().all(|other| !grants.are(other)));
+        assert!(!grants.are(&Capabilities::unknown()) && !Grants::default().are(&Capabilities::unknown()));
         grants.remove(&gates(&[1, 70]));
         assert_eq!(grants.all(), gates(&[70]));
         assert_eq!(grants.take_released(), Some(Released { gates: gates(&[1, 70]), crossed: None }));

@@ -13,8 +13,9 @@ use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::{alternatives, announcements, judge, resume, shapes, version};
+use crate::rules::{alternatives, announcements, cancelling, judge, resume, shapes, version};
 
+mod ended;
 mod message_text;
 mod observed;
 mod owed;
@@ -24,10 +25,12 @@ mod tests;
 mod withdraw;
 
 pub use crate::jsonrpc::{JsonReader, JsonValue};
+use ended::{EndedBy, EndedRequests};
 pub use message_text::MessageText;
 pub use observed::{Observed, ObservedKind, Unanswered};
 pub use owed::Owed;
-use rounds::AskedRounds;
+use rounds::KnownRounds;
+pub use rounds::SharedRounds;
 
 /// Follows one session from the middle. It is given the messages of both sides in the order in which they pass, and
 /// says of each whether the protocol permits it. It follows the machine of the server's role.
@@ -62,7 +65,8 @@ pub struct Observer {
     /// that has none.
     nameless: [usize; 2],
     /// What replies have asked for, where the request is to be sent again.
-    rounds: AskedRounds,
+    rounds: KnownRounds,
+    ended: EndedRequests,
 }
 
 /// A state that a protocol does not have.
@@ -109,7 +113,8 @@ impl Observer {
             refuses_misshapen: false,
             in_the_middle: false,
             nameless: [0; 2],
-            rounds: AskedRounds::default(),
+            rounds: KnownRounds::default(),
+            ended: EndedRequests::default(),
         })
     }
 
@@ -118,6 +123,15 @@ impl Observer {
     #[must_use]
     pub fn refuse_misshapen(mut self) -> Observer {
         self.refuses_misshapen = true;
+        self
+    }
+
+    /// Keeps what replies ask for where other observers keep it, too. So where each request stands for itself and is followed
+    /// by an observer of its own, the request that answers a reply is still judged by it. Because others may have asked
+    /// without having been observed, only a request is judged that has the state of a reply which is remembered.
+    #[must_use]
+    pub fn share_rounds(mut self, rounds: &SharedRounds) -> Observer {
+        self.rounds = KnownRounds::Shared(rounds.clone());
         self
     }
 
@@ -329,8 +343,18 @@ impl Observer {
                 let reported = reported.and_then(|token| self.rules.checker().reported(direction, token));
                 observed.about = named.cancelled.as_ref().or(reported).cloned();
                 observed.token.clone_from(&named.token);
-                self.fitting(&mut observed, direction, message, params)
-                    .and_then(|()| judge::notification(&mut self.rules, direction, message, &named, params))
+                let cancelled = named.cancelled.as_ref();
+                if self.ends_again(sender, message, cancelled) {
+                    observed.step = Some(StepKind::Swallowed);
+                    return observed;
+                }
+                let ends = cancelled.and_then(|id| {
+                    Some((id, cancelling::ended_by_receiver(&self.rules, direction, message, id)?))
+                });
+                self.fitting(&mut observed, direction, message, params).and_then(|()| match ends {
+                    Some((id, request)) => self.end_request(sender, request, id),
+                    None => judge::notification(&mut self.rules, direction, message, &named, params),
+                })
             }
         };
         self.judged(observed, judged, params)
@@ -343,6 +367,10 @@ impl Observer {
         observed.about = Some(id.clone());
         let result = outcome.ok();
         let Awaiting::Request(request) = self.rules.checker().awaiting(direction, &id) else {
+            if self.ended.take(sender.other(), &id, EndedBy::Cancel) {
+                observed.step = Some(StepKind::Swallowed);
+                return observed;
+            }
             let judged = judge::stray_reply(&mut self.rules, direction, &id, result);
             return self.judged(observed, judged, result);
         };
@@ -358,6 +386,11 @@ impl Observer {
             (None, Some(any)) => self.rules.checker_mut().fits_none(direction, any, Some(&id)),
             (None, None) => judge::stray_reply(&mut self.rules, direction, &id, result),
         };
+        // Few replies end a sub-session.
+        let ends = judged.as_ref().is_ok_and(|step| step.sub_session.is_some());
+        if ends && self.stays_open(sender.other(), request) {
+            self.ended.note(sender.other(), &id, EndedBy::Reply);
+        }
         self.judged(observed, judged, result)
     }
 

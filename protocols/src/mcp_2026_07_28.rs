@@ -311,7 +311,9 @@ impl client::Subscription<Subscribed> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    pub fn recv_subscription_closed(self) -> typed::Step<types::EmptyResult, McpError> {
+    pub fn recv_subscription_closed(
+        self,
+    ) -> typed::Step<types::SubscriptionClosedResult, McpError> {
         self.session.receive_last(messages::SUBSCRIPTION_CLOSED)
     }
 
@@ -623,7 +625,7 @@ pub mod client {
         /// The notification `notifications/resources/updated`; the sub-session goes on as [`Subscribed`](super::Subscribed).
         ResourceUpdated(types::ResourceUpdatedParams, Subscription<super::Subscribed>),
         /// `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
-        SubscriptionClosed(types::EmptyResult),
+        SubscriptionClosed(types::SubscriptionClosedResult),
     }
 
     impl SubscribedNext {
@@ -824,7 +826,7 @@ impl server::Subscription<Subscribed> {
     /// `!SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
     pub fn send_subscription_closed(
         self,
-        result: types::EmptyResult,
+        result: types::SubscriptionClosedResult,
     ) -> typed::Step<(), typed::StepError<Self>> {
         self.session.send_on(messages::SUBSCRIPTION_CLOSED, &result)
     }
@@ -1289,7 +1291,13 @@ pub mod messages {
             .cancellable()
             .keys(const { &[MessageKey::id(keys::SUBSCRIPTION)] });
         SUBSCRIPTION_CLOSED = Message::reply("SubscriptionClosed", SUBSCRIPTIONS_LISTEN)
-            .shape(shapes::EMPTY_RESULT);
+            .shape(shapes::SUBSCRIPTION_CLOSED_RESULT)
+            .keys(const { &[
+                MessageKey::at(keys::SUBSCRIPTION, path![
+                    "_meta",
+                    "io.modelcontextprotocol/subscriptionId",
+                ]),
+            ] });
         SUBSCRIPTIONS_LISTEN_ERROR = Message::refusal(
             "SubscriptionsListenError",
             SUBSCRIPTIONS_LISTEN,
@@ -2545,7 +2553,6 @@ mod tables {
                 "ResultMeta",
                 Shape::record_with_rest(const { &[
                     optional("io.modelcontextprotocol/serverInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("io.modelcontextprotocol/subscriptionId", Shape::Named(REQUEST_ID)),
                 ] }),
             );
             RESULT_TYPE = NamedShape::named(
@@ -2659,6 +2666,20 @@ mod tables {
                 Shape::record(const { &[
                     required("notifications", Shape::Named(SUBSCRIPTION_FILTER)),
                     optional("_meta", Shape::Named(NOTIFICATION_META)),
+                ] }),
+            );
+            SUBSCRIPTION_CLOSED_RESULT = NamedShape::named(
+                "SubscriptionClosedResult",
+                Shape::record_with_rest(const { &[
+                    required("_meta", Shape::Named(SUBSCRIPTION_CLOSED_META)),
+                    optional("resultType", Shape::Named(RESULT_TYPE)),
+                ] }),
+            );
+            SUBSCRIPTION_CLOSED_META = NamedShape::named(
+                "SubscriptionClosedMeta",
+                Shape::record_with_rest(const { &[
+                    optional("io.modelcontextprotocol/serverInfo", Shape::Named(IMPLEMENTATION)),
+                    required("io.modelcontextprotocol/subscriptionId", Shape::Named(REQUEST_ID)),
                 ] }),
             );
             MISSING_CAPABILITY_DATA = NamedShape::named(
@@ -3889,9 +3910,6 @@ pub mod types {
             optional {
                 /// The name and version of the server.
                 server_info: Implementation, "io.modelcontextprotocol/serverInfo", impl Into<Implementation>;
-
-                /// The subscription that the result closes: the id of its `subscriptions/listen`.
-                subscription_id: RequestId, "io.modelcontextprotocol/subscriptionId", impl Into<RequestId>;
             };
             rest rest;
         };
@@ -4146,6 +4164,40 @@ pub mod types {
                 /// Metadata of the notification.
                 meta: NotificationMeta, "_meta", impl Into<NotificationMeta>;
             };
+        };
+    }
+
+    shapes::record! {
+        /// The result with which the server ends a subscription.
+        ///
+        /// `type SubscriptionClosedResult`
+        SubscriptionClosedResult {
+            required {
+                /// Metadata of the result.
+                meta: SubscriptionClosedMeta, "_meta", impl Into<SubscriptionClosedMeta>;
+            };
+            optional {
+                /// What the result is: this one is complete. Peers of older revisions leave it out, which means `complete`.
+                result_type: ResultType, "resultType", impl Into<ResultType>;
+            };
+            rest rest;
+        };
+    }
+
+    shapes::record! {
+        /// The metadata of the result with which the server ends a subscription.
+        ///
+        /// `type SubscriptionClosedMeta`
+        SubscriptionClosedMeta {
+            required {
+                /// The subscription that the result closes: the id of its `subscriptions/listen`.
+                subscription_id: RequestId, "io.modelcontextprotocol/subscriptionId", impl Into<RequestId>;
+            };
+            optional {
+                /// The name and version of the server.
+                server_info: Implementation, "io.modelcontextprotocol/serverInfo", impl Into<Implementation>;
+            };
+            rest rest;
         };
     }
 

@@ -361,7 +361,9 @@ impl client::Subscription<Subscribed> {
     /// If the peer refuses, the sub-session is over, too.
     ///
     /// `?SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
-    pub fn recv_subscription_closed(self) -> typed::Step<types::EmptyResult, McpError> {
+    pub fn recv_subscription_closed(
+        self,
+    ) -> typed::Step<types::SubscriptionClosedResult, McpError> {
         self.session.receive_last(messages::SUBSCRIPTION_CLOSED)
     }
 
@@ -704,7 +706,7 @@ pub mod client {
         /// The notification `notifications/tasks`; the sub-session goes on as [`Subscribed`](super::Subscribed).
         TaskChanged(types::TaskNotificationParams, Subscription<super::Subscribed>),
         /// `SubscriptionClosed`, the reply to `subscriptions/listen`; the sub-session is over.
-        SubscriptionClosed(types::EmptyResult),
+        SubscriptionClosed(types::SubscriptionClosedResult),
     }
 
     impl SubscribedNext {
@@ -929,7 +931,7 @@ impl server::Subscription<Subscribed> {
     /// `!SubscriptionClosed . End`, `mcp-2026-07-28.session`; in [`Subscribed`].
     pub fn send_subscription_closed(
         self,
-        result: types::EmptyResult,
+        result: types::SubscriptionClosedResult,
     ) -> typed::Step<(), typed::StepError<Self>> {
         self.session.send_on(messages::SUBSCRIPTION_CLOSED, &result)
     }
@@ -1444,7 +1446,13 @@ pub mod messages {
             .cancellable()
             .keys(const { &[MessageKey::id(keys::SUBSCRIPTION)] });
         SUBSCRIPTION_CLOSED = Message::reply("SubscriptionClosed", SUBSCRIPTIONS_LISTEN)
-            .shape(shapes::EMPTY_RESULT);
+            .shape(shapes::SUBSCRIPTION_CLOSED_RESULT)
+            .keys(const { &[
+                MessageKey::at(keys::SUBSCRIPTION, path![
+                    "_meta",
+                    "io.modelcontextprotocol/subscriptionId",
+                ]),
+            ] });
         SUBSCRIPTIONS_LISTEN_ERROR = Message::refusal(
             "SubscriptionsListenError",
             SUBSCRIPTIONS_LISTEN,
@@ -2755,7 +2763,6 @@ mod tables {
                 "ResultMeta",
                 Shape::record_with_rest(const { &[
                     optional("io.modelcontextprotocol/serverInfo", Shape::Named(IMPLEMENTATION)),
-                    optional("io.modelcontextprotocol/subscriptionId", Shape::Named(REQUEST_ID)),
                 ] }),
             );
             RESULT_TYPE = NamedShape::named(
@@ -2870,6 +2877,20 @@ mod tables {
                 Shape::record(const { &[
                     required("notifications", Shape::Named(SUBSCRIPTION_FILTER)),
                     optional("_meta", Shape::Named(NOTIFICATION_META)),
+                ] }),
+            );
+            SUBSCRIPTION_CLOSED_RESULT = NamedShape::named(
+                "SubscriptionClosedResult",
+                Shape::record_with_rest(const { &[
+                    required("_meta", Shape::Named(SUBSCRIPTION_CLOSED_META)),
+                    optional("resultType", Shape::Named(RESULT_TYPE)),
+                ] }),
+            );
+            SUBSCRIPTION_CLOSED_META = NamedShape::named(
+                "SubscriptionClosedMeta",
+                Shape::record_with_rest(const { &[
+                    optional("io.modelcontextprotocol/serverInfo", Shape::Named(IMPLEMENTATION)),
+                    required("io.modelcontextprotocol/subscriptionId", Shape::Named(REQUEST_ID)),
                 ] }),
             );
             MISSING_CAPABILITY_DATA = NamedShape::named(
@@ -3209,12 +3230,12 @@ pub mod types {
         SamplingCapability, SamplingContent, SamplingContentBlock, SamplingMessage,
         SamplingTaskRequests, ServerCapabilities, ServerTaskRequests,
         ServerTasksCapability, SetLevelParams, StopReason, StringFormat, StringSchema,
-        Task, TaskMetadata, TaskParams, TaskPayload, TaskRequestParams, TaskResult,
-        TaskStatus, TaskStatusParams, TaskSupport, TasksCapability, TextContent,
-        TextResourceContents, TitledChoice, TitledEnumItems, TitledEnumSchema, Tool,
-        ToolAnnotations, ToolChoice, ToolChoiceMode, ToolExecution, ToolResultContent,
-        ToolUseContent, ToolsCapability, ToolsTaskRequests, UnsupportedVersionData,
-        UntitledEnumItems,
+        SubscriptionClosedMeta, SubscriptionClosedResult, Task, TaskMetadata, TaskParams,
+        TaskPayload, TaskRequestParams, TaskResult, TaskStatus, TaskStatusParams,
+        TaskSupport, TasksCapability, TextContent, TextResourceContents, TitledChoice,
+        TitledEnumItems, TitledEnumSchema, Tool, ToolAnnotations, ToolChoice,
+        ToolChoiceMode, ToolExecution, ToolResultContent, ToolUseContent,
+        ToolsCapability, ToolsTaskRequests, UnsupportedVersionData, UntitledEnumItems,
     };
 
     shapes::record! {

@@ -1,6 +1,6 @@
-//! What ties a notification of revision 2026-07-28 to its subscription.
+//! What ties the messages of a server in revision 2026-07-28 to their subscription.
 
-use crate::mcp_2026_07_28::types::RequestId;
+use crate::mcp_2026_07_28::types::{RequestId, ResultType, SubscriptionClosedMeta, SubscriptionClosedResult};
 
 /// The id of a subscription, as its notifications carry it:
 /// `NotificationMeta::new().subscription_id(subscription.request_id()?)`.
@@ -10,5 +10,13 @@ impl From<mcp_runtime::RequestId> for RequestId {
             mcp_runtime::RequestId::Number(number) => RequestId::Int(number),
             mcp_runtime::RequestId::Text(text) => RequestId::Text(text.into()),
         }
+    }
+}
+
+impl SubscriptionClosedResult {
+    /// The result with which a server ends the subscription with this id:
+    /// `SubscriptionClosedResult::of(subscription.request_id()?)`.
+    pub fn of(id: impl Into<RequestId>) -> SubscriptionClosedResult {
+        SubscriptionClosedResult::new(SubscriptionClosedMeta::new(id)).result_type(ResultType::Complete)
     }
 }

@@ -101,9 +101,9 @@ pub(crate) struct Lsp {
 /// The output format of findings.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum FindingFormat {
-    /// Text, with the source lines of each finding
+    /// Text for people
     Text,
-    /// One JSON object per line: code, severity, message, file, line, column, help
+    /// One JSON object per line, for programs
     Json,
     /// One SARIF 2.1.0 log, for code scanning and editors
     Sarif,
@@ -450,7 +450,7 @@ pub(crate) struct Guard {
     #[arg(long, value_name = "ADDRESS:PORT", conflicts_with = "command", requires = "to", value_parser = listen)]
     pub(crate) listen: Option<SocketAddr>,
     /// The address of the server over HTTP; with a path, only messages to this path are judged
-    #[arg(long, value_name = "URL", requires = "listen")]
+    #[arg(long, value_name = "URL", conflicts_with = "command", requires = "listen")]
     pub(crate) to: Option<String>,
     /// Stop what breaks a rule of this level or of a worse one, and answer its sender with an error
     #[arg(long, value_enum, value_name = "LEVEL", num_args = 0..=1, default_missing_value = "must")]

@@ -1,7 +1,7 @@
 //! Which revision the messages of one connection belong to: one with a handshake, or one whose requests stand for themselves.
 
 use mcp_protocol_machine::StepKind;
-use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
+use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer, Unanswered};
 use mcp_runtime::protocol::{RequestId, Side};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -76,8 +76,13 @@ impl Eras {
 
     /// Whether the request that opens the session with a handshake has its reply.
     pub(crate) fn has_opened(&self) -> bool {
-        let opens = |message| self.handshake.begins_session(message);
-        !self.handshake.unanswered().iter().any(|request| opens(request.message))
+        self.opening().is_none()
+    }
+
+    /// The request that opens the session with a handshake, while it has no reply.
+    pub(crate) fn opening(&self) -> Option<Unanswered> {
+        let unanswered = self.handshake.unanswered();
+        unanswered.into_iter().find(|request| self.handshake.begins_session(request.message))
     }
 
     /// Whether a message of the revision without a handshake has come.

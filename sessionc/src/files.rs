@@ -173,7 +173,7 @@ impl fmt::Display for Failure {
             }
             Failure::NoMessages(path) => write!(
                 formatter,
-                "`{}` has no message: a log has one on each line, as JSON, or is an HTTP archive",
+                "`{}` has no message: a log has messages as JSON, alone or behind text on a line, or is an HTTP archive",
                 shown(path).display()
             ),
             Failure::NoServer => formatter.write_str(

@@ -5,17 +5,22 @@ use mcp_protocol_machine::protocol::{GateIndex, MessageIndex, Protocol};
 
 use crate::event::Event;
 
-/// Whether a message may be sent while these requests of its receiver run.
+/// Whether a message may be sent while these requests of its receiver run. `around` are those that it is part of, the
+/// innermost first: of these the first that is named counts, whatever else runs.
 pub(crate) fn permits<'e>(
     resolution: &Resolution,
     message: MessageIndex,
     running: impl Iterator<Item = &'e Event> + Clone,
+    around: &[&Event],
 ) -> bool {
     let declared = resolution.declarations.message(message).map(|message| &message.during);
     declared.into_iter().flatten().all(|during| {
         let is_named = |request: MessageIndex| during.names.iter().any(|(_, all)| all.contains(&request));
         let counts = |request: &Event| request.logs || during.table.condition.is_none();
-        running.clone().any(|request| is_named(request.message) && counts(request))
+        match around.iter().find(|request| is_named(request.message)) {
+            Some(own) => counts(own),
+            None => running.clone().any(|request| is_named(request.message) && counts(request)),
+        }
     })
 }
 

@@ -58,9 +58,8 @@ impl Checker {
             if self.is_open(direction, holder, requirement.gate, &self.tolerated, during) {
                 continue;
             }
-            // What is part of one request needs what that announces.
-            let each = self.protocol.announces_in_each_request(holder) && !self.is_during(requirement.gate);
-            if each && self.exchange_of(holder, during).is_some() {
+            // What is part of one request needs what that grants.
+            if self.granting(holder, requirement.gate, during).is_some() {
                 return Err(self.not_negotiated(holder, requirement.gate));
             }
             // A side knows of what it has closed itself.
@@ -180,10 +179,13 @@ impl Checker {
         if direction == Direction::Receive && tolerated.grants(gate) {
             return true;
         }
+        let granting = self.granting(holder, gate, during);
+        let grants =
+            |exchange: &Exchange| exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate));
         if self.is_during(gate) {
-            // It does not matter what the message is part of, nor what else is granted.
+            // It does not matter what else is granted.
             let asked = self.asked(self.sent_by(holder));
-            return asked.has_granted(gate) || asked.may_grant(gate);
+            return granting.map_or_else(|| asked.has_granted(gate) || asked.may_grant(gate), grants);
         }
         if !self.protocol.announces_in_each_request(holder) {
             return self.capabilities(holder).grants(gate);
@@ -197,41 +199,43 @@ impl Checker {
                 own.is_none_or(|own| own.grants(gate))
             }
             During::SubSession(_, Some(own)) if holder == self.sender(direction) => own.grants(gate),
-            During::Any | During::Opening(_) | During::SubSession(..) | During::Report(..) => {
-                match self.exchange_of(holder, during) {
-                    Some(exchange) => exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate)),
-                    None => {
+            During::Any | During::Opening(_) | During::SubSession(..) | During::Report(..) => granting
+                .map_or_else(
+                    || {
                         self.capabilities(holder).grants(gate)
                             || self.asked(self.sent_by(holder)).may_grant(gate)
-                    }
-                }
-            }
+                    },
+                    grants,
+                ),
         }
     }
 
-    /// The request of a side that a message is part of.
-    fn exchange_of(&self, holder: Side, during: During<'_>) -> Option<&Exchange> {
+    /// The request of a side that a message is part of, if it is this one that has to grant a gate: where each request says
+    /// what its side can do, any; and where requests permit messages `during` them, one of these.
+    fn granting(&self, holder: Side, gate: GateIndex, during: During<'_>) -> Option<&Exchange> {
+        let permits = self.protocol.gate(gate)?.during.as_ref();
+        if permits.is_none() && !self.protocol.announces_in_each_request(holder) {
+            return None;
+        }
         let by = self.sent_by(holder);
-        let id = match during {
-            During::SubSession(sub_session, _) => self.opener_of(sub_session, by),
-            During::Report(asker, id) => Some(id).filter(|_| asker == by),
-            During::Any | During::Opening(_) | During::Over => None,
-        };
-        self.asked(by).running_under(id?)
+        let is_it =
+            |exchange: &&Exchange| permits.is_none_or(|permits| permits.requests.contains(&exchange.message));
+        match during {
+            During::SubSession(sub_session, _) => self.openers_of(sub_session, by).find(is_it),
+            During::Report(asker, id) if asker == by => self.asked(by).running_under(id).filter(is_it),
+            During::Report(..) | During::Any | During::Opening(_) | During::Over => None,
+        }
     }
 
-    /// The request of a side that opened a sub-session, or one around it.
-    fn opener_of(&self, sub_session: SubSessionNumber, by: Direction) -> Option<&RequestId> {
-        let mut next = Some(sub_session);
-        while let Some(running) = next.and_then(|number| self.sub_sessions.get(number)) {
-            if let Some((direction, id)) = &running.opener
-                && *direction == by
-            {
-                return Some(id);
-            }
-            next = running.space().outer;
-        }
-        None
+    /// The requests of a side that opened a sub-session, or those around it, the innermost first.
+    fn openers_of(&self, sub_session: SubSessionNumber, by: Direction) -> impl Iterator<Item = &Exchange> {
+        let innermost = self.sub_sessions.get(sub_session);
+        let around = std::iter::successors(innermost, |running| {
+            running.space().outer.and_then(|outer| self.sub_sessions.get(outer))
+        });
+        let openers = around.filter_map(|running| running.opener.as_ref());
+        let of_side = openers.filter(move |(direction, _)| *direction == by);
+        of_side.filter_map(move |(_, id)| self.asked(by).running_under(id))
     }
 
     fn holder(&self, direction: Direction, holder: Holder) -> Side {
@@ -267,13 +271,13 @@ impl Checker {
             if !self.protocol.announces_in_each_request(side) {
                 continue;
             }
-            let after = self.asked(by).grants();
             if let Some((released, Some(fence))) = ended {
                 self.announce(side, released);
                 let before = self.capabilities(side).clone();
                 self.note_closing((side, side), before, Some(message), fence);
             }
-            if after != *self.announced_by(side) {
+            if !self.asked(by).grant_exactly(self.announced_by(side)) {
+                let after = self.asked(by).grants();
                 self.announce(side, after);
             }
         }

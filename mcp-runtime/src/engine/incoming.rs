@@ -199,6 +199,12 @@ impl Engine {
         if let Some(mismatch) = shapes::mismatch(&self.rules, message, params) {
             return self.misshapen_came(inbound, message, None, mismatch);
         }
+        if let Some(id) = &named.cancelled
+            && cancelling::ended_by_receiver(&self.rules, Direction::Receive, message, id).is_some()
+        {
+            // The peer ends what a request of this side has opened: that is over as after an error.
+            return self.reply_came(inbound, id, Err(cancelling::error(&self.rules)));
+        }
         let checker = self.rules.checker();
         let token = named.token.as_ref();
         let reported = token.and_then(|token| checker.reported(Direction::Receive, token)).cloned();

@@ -5,9 +5,9 @@ use mcp_protocol_machine::protocol::{
     Action, Direction, Edge, Kind, MessageIndex, Origin, Path, Payload, Role, Side, State, StateIndex,
 };
 
-use super::{MessageText, Observer, direction};
+use super::{JsonReader, JsonValue, MessageText, Observer, direction};
 use crate::jsonrpc::{Envelope, Malformed, RawPayload, parse, parse_value};
-use crate::rules::{alternatives, shapes};
+use crate::rules::{alternatives, cancelling, shapes};
 
 /// A step that the session waits for: nothing else leads on from its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -98,6 +98,15 @@ impl Observer {
         is_request && steps.any(|(edge, to)| edge.message == message && to != StateIndex(0))
     }
 
+    /// Whether a message of a side leads from one state of a session to another one, if it is permitted.
+    pub fn leads_on(&self, sender: Side, message: MessageIndex) -> bool {
+        let states = self.rules.role().map(|role| &*role.states).unwrap_or_default();
+        let own = direction(sender);
+        (0..).map(StateIndex).zip(states).any(|(place, state)| {
+            linear(state).any(|(edge, to)| (edge.direction, edge.message) == (own, message) && to != place)
+        })
+    }
+
     /// Which request one message is, by its method and its params, and under which id. Nothing else of it is judged.
     pub fn request_of<'a>(
         &self,
@@ -139,49 +148,31 @@ impl Observer {
 
     /// Whether the receiver of a request may say more than its reply in what it opens.
     pub(super) fn stays_open(&self, asker: Side, request: MessageIndex) -> bool {
-        let own = direction(asker);
-        let Some(role) = self.rules.role() else { return false };
-        let spawned = role.states.iter().filter_map(|state| match state.edge(own, request)?.action {
-            Action::Spawn(body) => role.state(body),
-            Action::Step(_) => None,
-        });
-        let says_more = |edge: &Edge| {
-            let kind = self.rules.message(edge.message).map(|table| table.kind);
-            edge.direction == own.flip() && matches!(kind, Some(Kind::Request | Kind::Notification))
-        };
-        spawned.into_iter().any(|body| body.edges.iter().any(says_more))
+        cancelling::stays_open(&self.rules, direction(asker), request)
     }
 
     /// Whether a message says in itself what its sender can do, as each request does in a protocol without a handshake.
     pub fn announces_itself<'a>(&self, sender: Side, message: impl Into<MessageText<'a>>) -> bool {
         let Some(place) = self.rules.protocol().announcement_of_each_request(sender) else { return false };
         let message = message.into();
-        let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
         if let Some(value) = message.value() {
-            // Hardly any other message has something there.
-            let announced = value.member("params").and_then(|params| params.find(&place.path));
-            if announced.is_none() {
-                return false;
-            }
-            if let Some(read) = parse_value(value, depth, dialect) {
-                return announces(read, &place.path);
-            }
+            return announces(value, &place.path);
         }
+        // Hardly any other message has something there, and most need not be read for that.
         let Some(last) = place.path.last() else { return false };
-        let text = message.bytes();
-        if memchr::memmem::find(text, last.rsplit('/').next().unwrap_or(last).as_bytes()).is_none() {
-            return false;
-        }
-        announces(parse(text.trim_ascii(), depth, dialect), &place.path)
+        let name = last.rsplit('/').next().unwrap_or(last);
+        memchr::memmem::find(message.bytes(), name.as_bytes()).is_some()
+            && str::from_utf8(message.bytes()).is_ok_and(|text| {
+                JsonReader::default().read(text).is_some_and(|value| announces(value, &place.path))
+            })
     }
 }
 
-/// Whether a message is a request with something at a path.
-fn announces<P: RawPayload>(message: Result<Envelope<'_, P>, Malformed>, path: &Path) -> bool {
-    match message {
-        Ok(Envelope::Request { params: Some(params), .. }) => params.find(path).is_some(),
-        _ => false,
-    }
+/// Whether a message is a request with something at a path. What else is wrong with it is judged when it is observed.
+fn announces(message: JsonValue<'_>, path: &Path) -> bool {
+    message.member("params").and_then(|params| params.find(path)).is_some()
+        && message.member("method").is_some()
+        && message.member("id").is_some()
 }
 
 /// The steps of a linear channel, and where they lead.

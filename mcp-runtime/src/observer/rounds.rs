@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex, Path, Protocol, Rounds};
 use mcp_protocol_machine::{RequestId, RoundFault};
@@ -15,10 +16,68 @@ const REMEMBERED: usize = 256;
 const MOST_QUESTIONS: usize = 64;
 const LONGEST_NAMES: usize = 4_096;
 
+/// What replies have asked for, in one place for several [observers](super::Observer::share_rounds). A clone is the same place.
+#[derive(Clone, Debug, Default)]
+pub struct SharedRounds(Arc<Mutex<AskedRounds>>);
+
+/// What an observer knows of rounds.
+#[derive(Clone, Debug)]
+pub(super) enum KnownRounds {
+    /// Of its own session.
+    Own(AskedRounds),
+    /// Of whatever others observe, too. There may be replies that none of them has observed.
+    Shared(SharedRounds),
+}
+
+impl Default for KnownRounds {
+    fn default() -> Self {
+        KnownRounds::Own(AskedRounds::default())
+    }
+}
+
+impl KnownRounds {
+    /// What is wrong with a reply that asks for another round, or with a request that is one. `known` says that the observer
+    /// has seen all replies before it.
+    pub(super) fn fault(
+        &self,
+        protocol: &Protocol,
+        message: (MessageIndex, Option<&RequestId>),
+        payload: Option<impl RawPayload>,
+        known: bool,
+    ) -> Option<RoundFault> {
+        match self {
+            KnownRounds::Own(asked) => asked.fault(protocol, message, payload, known),
+            // Most messages have no rounds, and wait for no other observer.
+            KnownRounds::Shared(_) if !AskedRounds::concern(protocol, message.0) => None,
+            KnownRounds::Shared(shared) => shared.lock().fault(protocol, message, payload, false),
+        }
+    }
+
+    /// Remembers what an accepted reply asks for.
+    pub(super) fn note(
+        &mut self,
+        protocol: &Protocol,
+        reply: (MessageIndex, &RequestId),
+        result: Option<impl RawPayload>,
+    ) {
+        match self {
+            KnownRounds::Own(asked) => asked.note(protocol, reply, result),
+            KnownRounds::Shared(_) if !AskedRounds::concern(protocol, reply.0) => {}
+            KnownRounds::Shared(shared) => shared.lock().note(protocol, reply, result),
+        }
+    }
+}
+
+impl SharedRounds {
+    fn lock(&self) -> MutexGuard<'_, AskedRounds> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 /// What replies have asked for.
 ///
 /// A client may repeat a request at any later time, more than once, or never. So a reply is remembered until others take its
-/// room. Where it is not known what was asked, a round is not judged.
+/// room. Where it is not known what was asked, only a round is judged that has the state of a reply which is remembered.
 #[derive(Clone, Debug, Default)]
 pub(super) struct AskedRounds {
     asked: VecDeque<Asked>,
@@ -43,6 +102,12 @@ struct Wants {
 }
 
 impl AskedRounds {
+    /// Whether a message may be a round, or ask for one.
+    fn concern(protocol: &Protocol, message: MessageIndex) -> bool {
+        let Some(table) = protocol.message(message) else { return false };
+        table.rounds.is_some() || asking(protocol, message, table).is_some()
+    }
+
     /// What is wrong with a reply that asks for another round, or with a request that is one. `known` says that all replies
     /// before it were seen.
     pub(super) fn fault(
@@ -61,22 +126,22 @@ impl AskedRounds {
                 state: rounds.given.join("."),
             });
         }
-        if !known || self.has_forgotten || self.asked.is_empty() {
+        if self.asked.is_empty() {
             return None;
         }
-        self.fault_of_repeated(rounds?, message, id?, payload)
+        self.fault_of_repeated(rounds?, (message, id?), payload, known && !self.has_forgotten)
     }
 
     /// What is wrong with a request that is another round.
     fn fault_of_repeated(
         &self,
         rounds: &Rounds,
-        message: MessageIndex,
-        id: &RequestId,
+        (message, id): (MessageIndex, &RequestId),
         payload: impl RawPayload,
+        known: bool,
     ) -> Option<RoundFault> {
         let carried = self.wants(payload, &rounds.state, &rounds.answers)?;
-        if carried.is_nothing() {
+        if carried.is_nothing() || !known && carried.state.is_none() {
             return None;
         }
         let asked = || self.asked.iter().rev().filter(|asked| asked.request == message);
@@ -97,6 +162,9 @@ impl AskedRounds {
                 true => Some(RoundFault::NoState { path: path() }),
                 false => compare(&meant.wants.names, &carried.names, &rounds.answers),
             };
+        }
+        if !known {
+            return None;
         }
         let meant = asked().find(has_same_names).or_else(|| asked().next())?;
         Some(match (carried.state, meant.wants.state) {
@@ -219,6 +287,14 @@ mod tests {
         note(&mut asked, 0, r#"{"state":"a"}"#);
         assert_eq!(fault(&asked, other), Some(RoundFault::OtherState { path: "state".to_owned() }));
         assert_eq!(asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(other), false), None);
+        // What has the state of a reply that was seen answers that one.
+        let same = r#"{"state":"a","answers":{"x":1}}"#;
+        let question = ("answers".to_owned(), "x".to_owned());
+        let fault_unknown = |text| asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(text), false);
+        let not_asked = RoundFault::NotAsked { path: question.0, question: question.1 };
+        assert_eq!(fault_unknown(same), Some(not_asked));
+        assert_eq!(fault_unknown(r#"{"answers":{"x":1}}"#), None);
+        assert_eq!(fault_unknown(r#"{"state":"a"}"#), None);
         for number in 1..=300 {
             note(&mut asked, number, &format!(r#"{{"state":"{number}"}}"#));
         }

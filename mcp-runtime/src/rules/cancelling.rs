@@ -1,6 +1,6 @@
 //! Which requests may be cancelled, and how that is said.
 
-use mcp_protocol_machine::protocol::{Direction, MessageIndex};
+use mcp_protocol_machine::protocol::{Action, Direction, Edge, Kind, MessageIndex};
 use mcp_protocol_machine::{Awaiting, RequestId, SubSessionNumber};
 
 use super::Rules;
@@ -40,6 +40,39 @@ pub(crate) fn is_running(rules: &Rules, id: i64) -> bool {
 /// Whether a request of the peer, cancelled or not, still gets its reply.
 pub(crate) fn is_reply_awaited(rules: &Rules, id: &RequestId) -> bool {
     matches!(rules.checker.awaiting(Direction::Send, id), Awaiting::Request(_))
+}
+
+/// Whether the receiver of a request, which goes in this direction, may say more than its reply in what the request opens.
+pub(crate) fn stays_open(rules: &Rules, asks: Direction, request: MessageIndex) -> bool {
+    let Some(role) = rules.role() else { return false };
+    let spawned = role.states.iter().filter_map(|state| match state.edge(asks, request)?.action {
+        Action::Spawn(body) => role.state(body),
+        Action::Step(_) => None,
+    });
+    let says_more = |edge: &Edge| {
+        let kind = rules.message(edge.message).map(|table| table.kind);
+        edge.direction == asks.flip() && matches!(kind, Some(Kind::Request | Kind::Notification))
+    };
+    spawned.into_iter().any(|body| body.edges.iter().any(says_more))
+}
+
+/// The request that a notification in this direction cancels, if it is one of the other side that stays open until its
+/// receiver ends it, such as a subscription. The other side may have cancelled it, too.
+pub(crate) fn ended_by_receiver(
+    rules: &Rules,
+    direction: Direction,
+    message: MessageIndex,
+    id: &RequestId,
+) -> Option<MessageIndex> {
+    rules.message(message)?.cancels.as_ref()?;
+    if matches!(rules.checker.awaiting(direction.flip(), id), Awaiting::Request(_)) {
+        return None;
+    }
+    let request = match rules.checker.awaiting(direction, id) {
+        Awaiting::Request(request) => Some(request),
+        _ => rules.checker.retired(direction, id),
+    }?;
+    (is_cancellable(rules, request) && stays_open(rules, direction.flip(), request)).then_some(request)
 }
 
 /// The error that says that a request was given up because the peer has cancelled it.

@@ -15,10 +15,10 @@ use crate::mcp_2026_07_28::server::{
     self, PromptsGetReply, ResourcesReadReply, Subscription, ToolsCallReply,
 };
 use crate::mcp_2026_07_28::types::{
-    CacheScope, CallToolParams, CompleteParams, CompleteResult, DiscoverResult, EmptyResult, GetPromptParams,
+    CacheScope, CallToolParams, CompleteParams, CompleteResult, DiscoverResult, GetPromptParams,
     InputRequest, ListPromptsResult, ListResourceTemplatesResult, ListResourcesResult, ListToolsResult,
     NotificationMeta, NotificationParams, PaginatedParams, ReadResourceParams, RequestMeta, RequestParams,
-    ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionsAcknowledgedParams,
+    ResourceUpdatedParams, ResultMeta, ResultType, SubscriptionClosedResult, SubscriptionsAcknowledgedParams,
     SubscriptionsListenParams,
 };
 use crate::mcp_2026_07_28::{McpError, Subscribing};
@@ -179,7 +179,7 @@ impl<H: Handler> Requests<H> {
         subscription: Subscription<Subscribing>,
     ) -> Result<(), McpError> {
         let Some(id) = subscription.request_id() else { return Ok(()) };
-        let meta = NotificationMeta::new().subscription_id(id);
+        let meta = NotificationMeta::new().subscription_id(id.clone());
         let mut heard = offered(params.notifications, &self.0.handler.offer().capabilities);
         for uri in heard.resource_subscriptions.take().into_iter().flatten() {
             let watching = Context::of_request(context.clone(), params.meta.clone());
@@ -199,8 +199,7 @@ impl<H: Handler> Requests<H> {
                 changed = changes.next() => changed,
             };
             let Some(changed) = changed else {
-                let result = EmptyResult::new();
-                subscription.send_subscription_closed(complete!(result)).await?;
+                subscription.send_subscription_closed(SubscriptionClosedResult::of(id)).await?;
                 return Ok(());
             };
             for change in changed {

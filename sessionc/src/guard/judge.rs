@@ -1,7 +1,7 @@
 //! Judges the messages of one session, and decides which of them are passed on.
 
 use mcp_protocol_machine::protocol::{Side, Strictness};
-use mcp_runtime::observer::{Observed, ObservedKind, Observer};
+use mcp_runtime::observer::{Observed, ObservedKind, Observer, SharedRounds};
 use mcp_runtime::{Options, Report, RequestId, RpcError};
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
@@ -99,17 +99,27 @@ pub(crate) struct Judge {
 }
 
 impl Judge {
-    /// A judge of a session from its first message on.
+    /// A judge of a session from its first message on. Where each request that stands for itself has a judge of its own, they
+    /// share what replies have asked for.
     ///
     /// # Errors
     /// If the tables of the protocol cannot be followed.
-    pub(crate) fn new(chosen: &Chosen, policy: Policy, payloads: bool) -> Result<Judge, Failure> {
+    pub(crate) fn new(
+        chosen: &Chosen,
+        policy: Policy,
+        payloads: bool,
+        rounds: Option<&SharedRounds>,
+    ) -> Result<Judge, Failure> {
         let options = Options::new().judge_payloads(payloads);
         let refusing = |observer: Observer| match policy {
             Policy::Observe => observer,
             Policy::Enforce(_) => observer.refuse_misshapen(),
         };
         let stateless = chosen.stateless_observer(options.clone())?.map(refusing);
+        let stateless = stateless.map(|observer| match rounds {
+            Some(rounds) => observer.share_rounds(rounds),
+            None => observer,
+        });
         Ok(Judge { policy, eras: Eras::new(refusing(chosen.observer(options)?), stateless) })
     }
 

@@ -106,9 +106,11 @@ impl Requests {
         }
     }
 
-    /// A side has cancelled its request: what is under way may still come.
+    /// A side has cancelled its request, and what is under way may still come; or one of the other side, which it ends so.
     pub(crate) fn cancel(&mut self, by: Side, id: &RequestId) {
-        self.running.remove(&(by, id.clone()));
+        if self.running.remove(&(by, id.clone())).is_none() {
+            self.running.remove(&(by.other(), id.clone()));
+        }
     }
 
     /// Progress of a request.

@@ -22,6 +22,8 @@ use crate::unknown_revision;
 /// How often a session may go on in another state because of a line that cannot be read: where something needs what the line
 /// may have announced, and where it may have been a step.
 const JUMPS: u8 = 2;
+/// How many findings wait for the reply that opens a session.
+const BEFORE_OPENING: usize = 16;
 
 /// Follows one session. A protocol may have a revision with a handshake and one without; each message is judged by the
 /// tables of the one that it belongs to.
@@ -41,6 +43,8 @@ pub(crate) struct JudgedSession {
     /// Empty between messages; it keeps its room.
     observed: Vec<Observed>,
     recent: RecentMessages,
+    /// What a side has not announced, while the reply that may announce it has not come. If it never comes, that is the cause.
+    before_opening: Vec<Finding>,
     summary: Summary,
 }
 
@@ -97,6 +101,7 @@ impl JudgedSession {
             heard: [false; 2],
             observed: Vec::new(),
             recent: RecentMessages::default(),
+            before_opening: Vec::new(),
             summary: Summary { sessions: 1, ..Summary::default() },
         }
     }
@@ -138,6 +143,9 @@ impl JudgedSession {
             && self.begins_another(one)
         {
             return Taken::Begins;
+        }
+        if era == Era::Handshake && self.jumps == 0 && self.goes_on_without_reply(&observed) {
+            self.assume_reply(place, found);
         }
         if era == Era::Handshake && self.jumps > 0 && self.is_out_of_order(&observed) {
             self.find_again(place, sender, message, &mut observed);
@@ -212,6 +220,36 @@ impl JudgedSession {
             matches!(kind, Some(ViolationKind::NotPermitted | ViolationKind::NotNegotiated { .. }))
         };
         observed.iter().any(|one| is_of_state(one) && !begins(one))
+    }
+
+    /// Whether the client takes a step that has to wait for the reply to the request which opens the session.
+    fn goes_on_without_reply(&self, observed: &[Observed]) -> bool {
+        let [one] = observed else { return false };
+        let is_early = one.violation().is_some_and(|violation| violation.kind == ViolationKind::NotPermitted);
+        let is_step = |message| self.eras.handshake().leads_on(Side::Client, message);
+        (one.sender, one.kind) == (Side::Client, ObservedKind::Notification)
+            && is_early
+            && one.message.is_some_and(is_step)
+            && !self.eras.has_opened()
+    }
+
+    /// The client has the reply to the request which opens the session, and the log does not. That is the finding; the session
+    /// goes on as if the reply had come, whatever it announces.
+    fn assume_reply(&mut self, place: Place, found: &mut Vec<Finding>) {
+        let Some(request) = self.eras.opening() else { return };
+        let asked = self.requests.place(Side::Client, &request.id).unwrap_or(place);
+        let handshake = self.eras.handshake();
+        let method = handshake.protocol().message(request.message).map(|table| table.method.to_string());
+        let method = method.unwrap_or_default();
+        let finding = wording::unanswered_step(asked, handshake.state(), (&method, &request.id), place);
+        self.before_opening.clear();
+        self.emit(Some(finding), found);
+        self.eras.missed_messages();
+        self.jumps = JUMPS;
+        self.summary.not_observed(format!(
+            "what the reply to `{method}` in line {} announces: judged with any capability from line {} on",
+            asked.line, place.line
+        ));
     }
 
     /// Goes on in a state that permits a message, if there is one.
@@ -308,7 +346,7 @@ impl JudgedSession {
                 let table =
                     observed.message.and_then(|index| self.eras.observer(era).protocol().message(index));
                 let Some(table) = table else { return };
-                if let (Some(_), Some(id)) = (&table.cancels, &observed.about) {
+                if let (Some(_), Some(id), false) = (&table.cancels, &observed.about, step.is_dropped()) {
                     self.requests.cancel(sender, id);
                 } else if table.reports.is_some() {
                     let finding = self.progress(place, observed, step, message, era);
@@ -369,7 +407,10 @@ impl JudgedSession {
                     self.unclear.note(place, violation, protocol);
                     let finding = Finding::of_violation(place, violation, protocol);
                     let finding = self.causes.distinct(finding, Some(violation));
-                    self.emit(finding, found);
+                    match self.is_before_opening(violation, era) {
+                        true => self.before_opening.extend(finding),
+                        false => self.emit(finding, found),
+                    }
                     self.note_unclear(observed, violation, era);
                 }
                 Report::Malformed { error, id } => {
@@ -403,6 +444,13 @@ impl JudgedSession {
         self.note_step(place, observed, era, found);
     }
 
+    /// Whether a server says something that needs what it may announce in the reply which has not come.
+    fn is_before_opening(&self, violation: &Violation, era: Era) -> bool {
+        let is_capability = matches!(violation.kind, ViolationKind::NotNegotiated { .. });
+        let is_of_server = violation.sender == Side::Server && era == Era::Handshake;
+        is_capability && is_of_server && self.before_opening.len() < BEFORE_OPENING && !self.eras.has_opened()
+    }
+
     /// Notes what was not taken of a message: a reply that does not end its request, and capabilities.
     fn note_unclear(&mut self, observed: &Observed, violation: &Violation, era: Era) {
         if let (ObservedKind::Result, None, Some(id)) = (observed.kind, observed.step, &observed.id) {
@@ -430,6 +478,8 @@ impl JudgedSession {
         if let Some(StepKind::Linear { from, to }) = observed.step
             && from != to
         {
+            let before = std::mem::take(&mut self.before_opening);
+            before.into_iter().for_each(|finding| self.emit(Some(finding), found));
             let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
             self.emit(early, found);
             return;
@@ -473,6 +523,8 @@ impl JudgedSession {
 
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
+        let before = std::mem::take(&mut self.before_opening);
+        before.into_iter().for_each(|finding| self.emit(Some(finding), found));
         if let Some(missing) = self.causes.missing()
             && !self.unclear.explain_missing(missing.owed.side)
         {

@@ -121,6 +121,23 @@ pub(super) fn unanswered(place: Place, blame: Side, state: String, method: &str,
     }
 }
 
+/// A request of the client, with its method and id, which has no reply where the client takes a step that follows the reply.
+pub(super) fn unanswered_step(
+    place: Place,
+    state: String,
+    (method, id): (&str, &RequestId),
+    step: Place,
+) -> Finding {
+    Finding {
+        message: format!(
+            "`{method}` with the id {id} has no reply, and the client goes on in line {} as if it had one",
+            step.line
+        ),
+        hint: "answer the request first; if the reply was sent, record it, too".to_owned(),
+        ..unanswered(place, Side::Server, state, method, id)
+    }
+}
+
 /// A step that never came; `table` is its message.
 pub(super) fn missing(missing: &Missing, table: Option<&Message>) -> Finding {
     let Missing { owed, place } = missing;

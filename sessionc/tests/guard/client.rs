@@ -10,6 +10,27 @@ pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initial
 pub(crate) const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
 pub(crate) const CALL: &str = r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"x"}}"#;
 
+/// A call of revision 2026-07-28, by a client that answers questions, with more members of its params.
+pub(crate) fn call_alone(id: u8, more: &Value) -> Value {
+    let mut params = json!({
+        "_meta": {
+            "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+            "io.modelcontextprotocol/clientCapabilities": { "elicitation": {} },
+        },
+        "name": "greet",
+    });
+    for (key, value) in more.as_object().unwrap() {
+        params[key] = value.clone();
+    }
+    json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params })
+}
+
+/// What answers the question of the server whose manner is to ask in rounds; with another state or another answer it does not.
+pub(crate) fn round(state: &str, question: &str) -> Value {
+    let answer = json!({ "action": "accept", "content": { "name": "Ada" } });
+    json!({ "requestState": state, "inputResponses": { question: answer } })
+}
+
 /// The guard as a command, in the folder of the repository.
 pub(crate) fn guard(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sessionc"));

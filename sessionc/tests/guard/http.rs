@@ -7,10 +7,10 @@ use reqwest::{Client, RequestBuilder, Response};
 use serde_json::{Value, json};
 
 use super::Test;
-use super::client::{CALL, INITIALIZE, INITIALIZED, guard, record, recorded, traced};
+use super::client::{CALL, INITIALIZE, INITIALIZED, call_alone, guard, record, recorded, round, traced};
 use super::http_server::Server;
 
-pub(crate) const TESTS: [Test; 15] = [
+pub(crate) const TESTS: [Test; 16] = [
     ("a_session_over_http_passes_as_it_is", || run(a_session_over_http_passes_as_it_is())),
     ("events_pass_as_they_come", || run(events_pass_as_they_come())),
     ("a_tool_call_without_a_session_is_stopped", || run(a_tool_call_without_a_session_is_stopped())),
@@ -18,6 +18,7 @@ pub(crate) const TESTS: [Test; 15] = [
     ("what_a_server_sends_over_http_is_stopped", || run(what_a_server_sends_over_http_is_stopped())),
     ("sixty_four_sessions_run_at_once", || run(sixty_four_sessions_run_at_once())),
     ("requests_over_http_stand_for_themselves", || run(requests_over_http_stand_for_themselves())),
+    ("rounds_over_http_are_what_was_asked_for", || run(rounds_over_http_are_what_was_asked_for())),
     ("a_server_may_have_no_sessions", || run(a_server_may_have_no_sessions())),
     ("a_server_may_be_gone", || run(a_server_may_be_gone())),
     ("what_a_status_rejects_can_be_sent_again", || run(what_a_status_rejects_can_be_sent_again())),
@@ -299,6 +300,25 @@ async fn requests_over_http_stand_for_themselves() {
     assert_eq!((status, &refused["error"]["code"]), (404, &json!(-32601)));
     assert_eq!(server.seen().len(), 3);
     assert_eq!(guard.stop().lines().count(), 1);
+}
+
+async fn rounds_over_http_are_what_was_asked_for() {
+    let server = Server::start("rounds").await;
+    let guard = Guard::start(&server.url, &["--enforce"]);
+    let ask = async |id, more: Value| guard.ask(None, &call_alone(id, &more).to_string()).await.1;
+    assert_eq!(ask(1, json!({})).await["result"]["requestState"], "s1");
+    for (id, more, says) in [
+        (2, round("s1", "why"), "has no `who` in `inputResponses`"),
+        (1, round("s1", "who"), "that it repeats"),
+    ] {
+        let refused = ask(id, more).await;
+        assert!(refused["error"]["message"].as_str().unwrap().contains(says), "{refused}");
+    }
+    assert_eq!(ask(4, round("s1", "who")).await["result"]["content"][0]["text"], "Hello Ada");
+    // Another guard, or one before this one, may have passed on what has asked for this.
+    assert_eq!(ask(5, round("s0", "why")).await["result"]["content"][0]["text"], "Hello ");
+    assert_eq!(server.seen().len(), 3);
+    assert_eq!(guard.stop().lines().count(), 2);
 }
 
 async fn a_server_may_have_no_sessions() {

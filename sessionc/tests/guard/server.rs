@@ -38,6 +38,7 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
         Some("ping") => vec![result(json!({}))],
         Some("tools/list") if manner == "misshapen" => vec![result(json!({ "tools": "none" }))],
         Some("tools/list") => vec![result(json!({ "tools": [] }))],
+        Some("tools/call") if manner.starts_with("rounds") => vec![result(round(manner, &message["params"]))],
         Some("tools/call") => match manner {
             // The call is answered when the answer to this request has come.
             "asks" => vec![json!({ "jsonrpc": "2.0", "id": "from the server", "method": "tools/list" })],
@@ -60,5 +61,26 @@ pub(crate) fn answers(manner: &str, message: &Value) -> Vec<Value> {
             vec![json!({ "jsonrpc": "2.0", "id": 2, "result": { "content": content } })]
         }
         _ => Vec::new(),
+    }
+}
+
+/// The result of a call that asks the client for a name before it says something.
+fn round(manner: &str, params: &Value) -> Value {
+    match (&params["requestState"], manner) {
+        (Value::Null, "rounds without a question") => json!({ "resultType": "input_required" }),
+        (Value::Null, _) => {
+            let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+            let asked = json!({ "mode": "form", "message": "Who?", "requestedSchema": schema });
+            json!({
+                "resultType": "input_required",
+                "requestState": "s1",
+                "inputRequests": { "who": { "method": "elicitation/create", "params": asked } },
+            })
+        }
+        _ => {
+            let name = params["inputResponses"]["who"]["content"]["name"].as_str().unwrap_or_default();
+            let content = json!([{ "type": "text", "text": format!("Hello {name}") }]);
+            json!({ "resultType": "complete", "content": content })
+        }
     }
 }

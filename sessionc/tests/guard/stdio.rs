@@ -5,9 +5,11 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use super::Test;
-use super::client::{CALL, Client, INITIALIZE, feed, guard, guard_of, record, recorded, traced};
+use super::client::{
+    CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
+};
 
-pub(crate) const TESTS: [Test; 21] = [
+pub(crate) const TESTS: [Test; 22] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -22,6 +24,7 @@ pub(crate) const TESTS: [Test; 21] = [
     ("a_request_that_passes_out_of_order_is_followed", a_request_that_passes_out_of_order_is_followed),
     ("what_is_permitted_of_a_batch_passes", what_is_permitted_of_a_batch_passes),
     ("requests_that_stand_for_themselves_are_judged", requests_that_stand_for_themselves_are_judged),
+    ("rounds_are_what_was_asked_for", rounds_are_what_was_asked_for),
     ("long_messages_go_by_or_are_refused", long_messages_go_by_or_are_refused),
     ("exit_codes_are_passed_on", exit_codes_are_passed_on),
     ("signals_are_passed_on", signals_are_passed_on),
@@ -268,6 +271,35 @@ fn requests_that_stand_for_themselves_are_judged() {
     assert!(reports.starts_with("guard: client: refused: `resources/subscribe`"), "{reports}");
 }
 
+fn rounds_are_what_was_asked_for() {
+    let ask = |client: &mut Client, id, more: &Value| client.ask(&call_alone(id, more).to_string());
+    let refused = |answer: &Value, says: &str| {
+        let message = answer["error"]["message"].as_str().unwrap_or_else(|| panic!("{answer}"));
+        assert!(message.contains(says), "{message}");
+    };
+    let mut client = Client::start(guard_of("rounds", &["--enforce"]));
+    assert_eq!(ask(&mut client, 1, &json!({}))["result"]["requestState"], "s1");
+    refused(&ask(&mut client, 2, &round("s2", "who")), "carries another `requestState`");
+    refused(&ask(&mut client, 3, &round("s1", "why")), "has no `who` in `inputResponses`");
+    refused(&ask(&mut client, 1, &round("s1", "who")), "of the request that it repeats");
+    // The server has seen none of these.
+    let greeted = ask(&mut client, 4, &round("s1", "who"));
+    assert_eq!(greeted["result"]["content"][0]["text"], "Hello Ada", "{greeted}");
+    let (_, _, reports) = client.close();
+    assert_eq!(reports.matches("guard: client: refused: ").count(), 3, "{reports}");
+    assert_eq!(reports.lines().count(), 3, "{reports}");
+
+    // A server that asks for another round, and for nothing.
+    let mut client = Client::start(guard_of("rounds without a question", &["--enforce"]));
+    refused(&ask(&mut client, 1, &json!({})), "has neither `inputRequests` nor `requestState`");
+    let (_, _, reports) = client.close();
+    assert!(reports.starts_with("guard: server: replaced: "), "{reports}");
+    assert_eq!(reports.lines().count(), 1, "{reports}");
+    let mut client = Client::start(guard_of("rounds without a question", &[]));
+    assert_eq!(ask(&mut client, 1, &json!({}))["result"]["resultType"], "input_required");
+    assert_eq!(client.close().2.lines().count(), 1);
+}
+
 fn long_messages_go_by_or_are_refused() {
     let long = |id: &str| {
         format!(
@@ -297,6 +329,11 @@ fn exit_codes_are_passed_on() {
     assert_eq!(missing.status.code(), Some(2));
     let reported = String::from_utf8(missing.stderr).unwrap();
     assert!(reported.starts_with("sessionc: the server cannot be started: `"), "{reported}");
+    // An address is not left aside because there is a command.
+    let both = feed(guard(&["--protocol", "mcp", "--to", "http://127.0.0.1:1/mcp", "--", "cat"]), b"");
+    let reported = String::from_utf8(both.stderr).unwrap();
+    assert_eq!(both.status.code(), Some(2), "{reported}");
+    assert!(reported.contains("'--to <URL>' cannot be used with '[COMMAND]...'"), "{reported}");
 }
 
 fn signals_are_passed_on() {

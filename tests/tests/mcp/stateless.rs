@@ -24,10 +24,6 @@ fn meta() -> RequestMeta {
     RequestMeta::new(VERSION, ClientCapabilities::new().elicitation(form))
 }
 
-fn complete() -> EmptyResult {
-    EmptyResult::new().result_type(ResultType::Complete)
-}
-
 fn about(id: RequestId) -> NotificationParams {
     NotificationParams::new().meta(NotificationMeta::new().subscription_id(id))
 }
@@ -102,10 +98,10 @@ impl server::Handler for Desk {
         let Err(Error::NotPermitted(violation)) = prompts else { panic!("{prompts:?}") };
         assert!(violation.to_string().contains("notifications.promptsListChanged"), "{violation}");
         // The server has not announced changes of resources.
-        let resources = subscription.send_resources_list_changed(about(id)).await;
+        let resources = subscription.send_resources_list_changed(about(id.clone())).await;
         let Err(Error::NotPermitted(violation)) = resources else { panic!("{resources:?}") };
         assert!(violation.to_string().contains("the capability `resources.listChanged`"), "{violation}");
-        subscription.send_subscription_closed(complete()).await.unwrap();
+        subscription.send_subscription_closed(SubscriptionClosedResult::of(id)).await.unwrap();
     }
 }
 
@@ -203,7 +199,30 @@ async fn a_subscription_is_one_long_request() {
     };
     let SubscribedNext::SubscriptionClosed(closed) = subscription.next().await.unwrap() else { panic!() };
     assert_eq!(closed.result_type, Some(ResultType::Complete));
+    assert_eq!(Some(closed.meta.subscription_id), told.meta.unwrap().subscription_id);
     client.close().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_may_end_a_subscription_with_a_cancel() {
+    let (wire, mut raw) = raw();
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&reports);
+    let options = Options::new().on_report(move |report| heard.lock().unwrap().push(report.to_string()));
+    let client = McpClient::with_options(wire, options);
+    let params = SubscriptionsListenParams::new(SubscriptionFilter::new(), meta());
+    let subscription = client.send_subscriptions_listen(params).await.unwrap();
+    let id = raw.hear().await.unwrap()["id"].take();
+    let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
+    let method = "notifications/subscriptions/acknowledged";
+    raw.say(json!({ "jsonrpc": "2.0", "method": method, "params": { "notifications": {}, "_meta": meta } }))
+        .await;
+    let (_, subscription) = subscription.recv_subscriptions_acknowledged().await.unwrap();
+    let params = json!({ "requestId": id });
+    raw.say(json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": params })).await;
+    let Err(Error::Refused(refusal)) = subscription.next().await else { panic!() };
+    assert_eq!(refusal.message, "the request was cancelled");
+    assert_eq!(*reports.lock().unwrap(), Vec::<String>::new());
 }
 
 #[tokio::test]

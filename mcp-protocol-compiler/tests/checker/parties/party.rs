@@ -31,7 +31,11 @@ impl Party<'_> {
         let mut requires = protocol.message(message).unwrap().requires.iter().filter(is_announced);
         let running = self.running().filter_map(|id| self.announced.get(&id));
         let running: Vec<&Event> = running.collect();
-        permits(self.reading.resolution(), message, running.into_iter())
+        let around: Vec<&Event> = match reported {
+            Some(id) => self.announced.get(id).into_iter().collect(),
+            None => self.openers_around(within).collect(),
+        };
+        permits(self.reading.resolution(), message, running.into_iter(), &around)
             && requires.all(|required| {
                 let holder = match required.holder {
                     Holder::Side(side) => side,
@@ -66,18 +70,19 @@ impl Party<'_> {
 
     /// Whether the request announces a gate that opened a sub-session, or else one that goes on.
     fn is_announced(&self, gate: GateIndex, within: Option<usize>) -> bool {
-        let theirs = |copied: &Copied| {
-            let opener = copied.opener.as_ref().filter(|(side, ..)| *side != self.side);
-            opener.map(|(_, id, _)| id.clone())
-        };
-        let around = std::iter::successors(within, |number| self.sub_sessions[number].outer);
-        let opener = around.filter_map(|number| theirs(&self.sub_sessions[&number])).next();
-        let announces =
-            |id: &RequestId| self.announced.get(id).is_some_and(|asked| asked.grants.contains(&gate));
-        match opener {
-            Some(id) => announces(&id),
-            None => self.running().any(|id| announces(&id)),
+        let announces = |asked: &Event| asked.grants.contains(&gate);
+        match self.openers_around(within).next() {
+            Some(asked) => announces(asked),
+            None => self.running().any(|id| self.announced.get(&id).is_some_and(announces)),
         }
+    }
+
+    /// The requests of the other side that opened a sub-session and those around it, the innermost first.
+    fn openers_around(&self, within: Option<usize>) -> impl Iterator<Item = &Event> {
+        let around = std::iter::successors(within, |number| self.sub_sessions[number].outer);
+        let openers = around.filter_map(|number| self.sub_sessions[&number].opener.as_ref());
+        let theirs = openers.filter(|(side, ..)| *side != self.side);
+        theirs.filter_map(|(_, id, _)| self.announced.get(id))
     }
 
     /// Remembers which body each message opens here.

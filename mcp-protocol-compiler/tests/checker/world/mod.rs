@@ -328,25 +328,35 @@ impl<'a> World<'a> {
         if !needed.all(|(holder, gate)| self.may_take_for_granted(event, holder, gate, part, false)) {
             return Err("NotNegotiated");
         }
-        if self.is_during(event, false) { Ok(()) } else { Err("NotDuring") }
+        if self.is_during(event, part, false) { Ok(()) } else { Err("NotDuring") }
     }
 
     /// Whether a message came through a gate that has closed behind it.
     fn is_behind_gate(&self, event: &Event, part: Part<'_>) -> bool {
         self.needed(event).any(|(holder, gate)| !self.may_take_for_granted(event, holder, gate, part, true))
-            || !self.is_during(event, true)
+            || !self.is_during(event, part, true)
     }
 
     /// Whether the sender of a message may take requests of the other side to be running that permit it; `now` looks at
     /// what was said last.
-    fn is_during(&self, event: &Event, now: bool) -> bool {
+    fn is_during(&self, event: &Event, part: Part<'_>, now: bool) -> bool {
         let by = event.direction(self.side).flip();
         let goes_on = |exchange: &Exchange| self.may_take_to_go_on(exchange, by, by.flip(), now);
         let exchanges =
             self.exchanges.iter().filter(|((direction, _), exchange)| *direction == by && goes_on(exchange));
         let perhaps = self.perhaps.iter().filter(|(place, _)| place.0 == by);
         let running = exchanges.map(|(_, exchange)| &exchange.asked).chain(perhaps.map(|(_, asked)| asked));
-        permits(self.reading.resolution(), event.message, running)
+        let around: Vec<&Event> = match part {
+            Part::SubSession(number) => {
+                let openers = self.with_those_around(number).filter_map(|number| {
+                    self.sub_sessions[number].opener.as_ref().filter(|(direction, _)| *direction == by)
+                });
+                openers.map(|opener| &self.exchanges[opener].asked).collect()
+            }
+            Part::Request(asker, id) if asker == by => vec![&self.exchanges[&(asker, id.clone())].asked],
+            Part::Request(..) | Part::Session | Part::Over => Vec::new(),
+        };
+        permits(self.reading.resolution(), event.message, running, &around)
     }
 
     /// What a message needs, and of whom.

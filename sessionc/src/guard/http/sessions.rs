@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use mcp_protocol_machine::protocol::Side;
+use mcp_runtime::observer::SharedRounds;
 use serde_json::Value;
 
 use crate::files::Failure;
@@ -25,6 +26,8 @@ pub(super) struct Sessions {
     policy: Policy,
     payloads: bool,
     outputs: Outputs,
+    /// What requests that stand for themselves are asked for, and answer with another one.
+    rounds: SharedRounds,
     state: Mutex<State>,
 }
 
@@ -99,7 +102,8 @@ impl Judged {
 
 impl Sessions {
     pub(super) fn new(chosen: Chosen, policy: Policy, payloads: bool, outputs: Outputs) -> Sessions {
-        Sessions { chosen, policy, payloads, outputs, state: Mutex::default() }
+        let (rounds, state) = (SharedRounds::default(), Mutex::default());
+        Sessions { chosen, policy, payloads, outputs, rounds, state }
     }
 
     pub(super) fn policy(&self) -> Policy {
@@ -139,7 +143,7 @@ impl Sessions {
     /// # Errors
     /// If the tables of the protocol cannot be followed.
     pub(super) fn begin(&self, message: &[u8]) -> Result<Belongs, Failure> {
-        let mut judge = Judge::new(&self.chosen, self.policy, self.payloads)?;
+        let mut judge = Judge::new(&self.chosen, self.policy, self.payloads, Some(&self.rounds))?;
         let mut state = self.lock();
         state.count += 1;
         let stands_alone = judge.stands_alone(message);

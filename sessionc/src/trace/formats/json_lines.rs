@@ -12,6 +12,7 @@ use super::record::{LogReader, Place, Record, RecordKind, Sender};
 
 /// What stands around a message. Programs that record traffic have different names for the same members.
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object")]
 struct Envelope<'a> {
     #[serde(borrow, default, alias = "direction", alias = "from", alias = "sender")]
     dir: Option<&'a RawValue>,
@@ -188,17 +189,21 @@ fn read_object(
 fn has_envelopes(list: &[u8]) -> bool {
     let inside = list.get(1..).unwrap_or_default();
     let mut elements = serde_json::Deserializer::from_slice(inside).into_iter::<&RawValue>();
-    elements.next().and_then(Result::ok).is_some_and(|first| is_envelope(first.get()))
+    elements.next().and_then(Result::ok).is_some_and(|first| is_envelope(first.get().as_bytes()))
 }
 
 /// Whether a value is an envelope.
-fn is_envelope(value: &str) -> bool {
-    let parts = value.starts_with('{').then(|| EnvelopeParts::of_line(value).ok()).flatten();
+pub(super) fn is_envelope(value: &[u8]) -> bool {
+    let value = str::from_utf8(value).ok().filter(|value| value.starts_with('{'));
+    let parts = value.and_then(|value| EnvelopeParts::of_line(value).ok());
     parts.is_some_and(|parts| parts.direction.is_some() && parts.message.is_some())
 }
 
+/// What is wrong with a line. Its number is said elsewhere.
 fn problem(error: &serde_json::Error) -> String {
-    format!("the line is not a JSON object: {error}")
+    let (whole, line) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
+    let what = whole.strip_suffix(&line).unwrap_or(&whole);
+    format!("the line is not a JSON object: {what} in column {}", error.column())
 }
 
 /// The sender that a direction names.

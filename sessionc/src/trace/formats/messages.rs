@@ -43,10 +43,19 @@ impl<R: LogReader> Messages<'_, R> {
         let text = text.trim_ascii();
         // A list of messages has its brackets in lines of their own, and commas between its elements.
         let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
-        match self.format {
+        // A program may write other lines between those of the format that the log begins with.
+        match (self.format, text.first()) {
             _ if matches!(text, b"" | b"[" | b"]") => Ok(()),
-            Format::Text => text::read(place, text, self.reader),
-            Format::JsonLines | Format::Har => json_lines::read(place, text, &mut self.json, self.reader),
+            (Format::Text, _) if !json_lines::is_envelope(text) => {
+                text::read(place, text, self.reader).map(drop)
+            }
+            (Format::JsonLines, Some(b'{' | b'[')) | (Format::Text | Format::Har, _) => {
+                json_lines::read(place, text, &mut self.json, self.reader)
+            }
+            (Format::JsonLines, _) => match text::read(place, text, self.reader)? {
+                true => Ok(()),
+                false => Err("the line is neither a JSON object nor a message behind some text".to_owned()),
+            },
         }
     }
 

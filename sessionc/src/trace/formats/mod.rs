@@ -27,6 +27,10 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     if beginning.starts_with(b"\xff\xfe") || beginning.starts_with(b"\xfe\xff") {
         return Err(io::Error::other("it is UTF-16, and a log has to be UTF-8: convert it first"));
     }
+    if let Some((name, command)) = compressed(beginning) {
+        let problem = format!("it is compressed by {name}: pipe `{command} FILE` into `sessionc trace … -`");
+        return Err(io::Error::other(problem));
+    }
     let format = recognise(beginning);
     let marks = if beginning.starts_with(BOM) { BOM.len() } else { 0 };
     lines.pass(marks);
@@ -73,6 +77,19 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
 
 /// What some programs write at the beginning of a file in UTF-8.
 const BOM: &[u8] = b"\xef\xbb\xbf";
+
+/// What a file is compressed by, and what prints its content.
+fn compressed(beginning: &[u8]) -> Option<(&'static str, &'static str)> {
+    const KINDS: [(&[u8], &str, &str); 5] = [
+        (b"\x1f\x8b", "gzip", "gzip -dc"),
+        (b"\x28\xb5\x2f\xfd", "zstd", "zstd -dc"),
+        (b"BZh", "bzip2", "bzip2 -dc"),
+        (b"\xfd7zXZ\0", "xz", "xz -dc"),
+        (b"PK\x03\x04", "zip", "unzip -p"),
+    ];
+    let kind = KINDS.into_iter().find(|(begins, ..)| beginning.starts_with(begins));
+    kind.map(|(_, name, command)| (name, command))
+}
 
 fn recognise(beginning: &[u8]) -> Format {
     let beginning = beginning.strip_prefix(BOM).unwrap_or(beginning).trim_ascii_start();
@@ -164,6 +181,26 @@ mod tests {
         assert_eq!(ids(log), [(1, 1), (2, 2), (3, 3)]);
         let broken = notes("{'jsonrpc': '2.0', 'id': <object>}\n").broken;
         assert_eq!(broken.len(), 1, "{broken:?}");
+    }
+
+    #[test]
+    fn a_log_may_have_lines_of_both_kinds() {
+        let (one, two) = (r#"{"jsonrpc":"2.0","id":1}"#, r#"{"jsonrpc":"2.0","id":2}"#);
+        let envelope = format!(r#"{{"dir":"s2c","msg":{two}}}"#);
+        // Messages, and between them what a program writes for people.
+        assert_eq!(ids(&format!("{one}\n12:00 DEBUG read: {two}\n")), [(1, 1), (2, 2)]);
+        assert_eq!(ids(&format!("listening\n{envelope}\n12:00 DEBUG read: {one}\n")), [(2, 2), (3, 1)]);
+        let notes = notes(&format!("{one}\nlistening\n"));
+        assert_eq!((notes.messages.len(), notes.broken.len()), (1, 1));
+        assert!(notes.broken[0].1.starts_with("the line is neither a JSON object nor"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_log_that_is_compressed_is_called_so() {
+        let said = |begins: &[u8]| read(begins, &mut Notes::default()).unwrap_err().to_string();
+        assert!(said(b"\x1f\x8b\x08\0").contains("compressed by gzip: pipe `gzip -dc FILE` into"));
+        assert!(said(b"\x28\xb5\x2f\xfd").contains("zstd"));
+        assert!(said(b"PK\x03\x04").contains("zip"));
     }
 
     #[test]

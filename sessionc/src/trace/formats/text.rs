@@ -11,11 +11,11 @@ const TRIED: usize = 8;
 /// How many bytes before a message may say who sends it.
 const PREFIX: usize = 200;
 
-/// Finds the message in a line, if there is one.
+/// Finds the message in a line, and returns whether there is one.
 ///
 /// # Errors
 /// If there seems to be one, and it cannot be read.
-pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Result<(), String> {
+pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Result<bool, String> {
     let seems = memchr::memmem::find(line, b"jsonrpc").is_some();
     let mut problem = None;
     let mut from = 0;
@@ -38,13 +38,13 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
                 found(value.get());
-                return Ok(());
+                return Ok(true);
             }
             Some(Err(error)) if seems && rest.starts_with(b"{") => {
                 let shown = str::from_utf8(rest).ok().and_then(python::dictionary);
                 if let Some(json) = shown.filter(|json| is_message(json)) {
                     found(&json);
-                    return Ok(());
+                    return Ok(true);
                 }
                 problem = problem.or(Some(error));
             }
@@ -53,7 +53,7 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
     }
     match problem {
         Some(error) => Err(format!("the message in the line cannot be read: {error}")),
-        None => Ok(()),
+        None => Ok(false),
     }
 }
 
@@ -102,12 +102,16 @@ const PEER: &[&str] = &["receiv", "recv", "read", "incoming", "<--", "<<", "←"
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::tests::notes;
+    use super::super::record::tests::{Notes, notes};
     use super::*;
+
+    fn look(place: Place, line: &[u8], reader: &mut Notes) -> Result<(), String> {
+        read(place, line, reader).map(drop)
+    }
 
     fn is(line: &str) -> Vec<Sender> {
         let log = format!("a log\n{line}\n");
-        notes(&log, read).messages.into_iter().map(|(_, sender, _)| sender).collect()
+        notes(&log, look).messages.into_iter().map(|(_, sender, _)| sender).collect()
     }
 
     #[test]
@@ -132,7 +136,7 @@ mod tests {
     #[test]
     fn text_without_a_message_is_passed_over_and_half_a_message_is_not() {
         assert_eq!(is("listening on {\"port\":3000}"), []);
-        let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", read).broken;
+        let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", look).broken;
         assert!(broken[0].1.contains("cannot be read"), "{broken:?}");
     }
 }

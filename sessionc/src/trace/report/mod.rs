@@ -57,6 +57,8 @@ impl TraceReport {
     /// If something could not be printed.
     pub(crate) fn end(mut self, all: &Summary) -> Result<(), Failure> {
         match self.format {
+            // Nothing was judged, and an error says why.
+            FindingFormat::Text if all.sessions == 0 => {}
             FindingFormat::Text => self.print(&text::end(all)),
             FindingFormat::Json => {}
             FindingFormat::Sarif => self.print(&sarif::log(&log::rules(), &self.findings)),

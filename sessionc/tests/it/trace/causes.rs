@@ -177,6 +177,42 @@ fn a_session_whose_beginning_was_not_understood_is_judged_all_the_same() {
 }
 
 #[test]
+fn a_reply_to_initialize_that_is_not_there_is_one_finding() {
+    for name in ["whole-2025-11-25", "everything-full", "real-py230-se"] {
+        let mut log = messages(name);
+        let asked = line_of(&log, is("initialize"));
+        let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+        let before = trace(written(&log)).places();
+        log.remove(welcome - 1);
+        let found = trace(written(&log));
+        assert_eq!(found.places()[0], (asked as u64, "unanswered".to_owned()), "{name}: {found:#?}");
+        assert!(found.places().len() <= before.len() + 1, "{name}: {before:#?} {found:#?}");
+        let says = format!("what the reply to `initialize` in line {asked} announces");
+        assert!(found.unobserved().iter().any(|what| what.starts_with(&says)), "{name}: {found:#?}");
+        // What is wrong afterwards is found all the same.
+        log.push((true, json!({ "jsonrpc": "2.0", "method": "notifications/nope" })));
+        assert_eq!(trace(written(&log)).places().len(), found.places().len() + 1, "{name}");
+    }
+}
+
+#[test]
+fn what_a_server_needs_before_it_has_announced_anything_is_found_once_it_has_not() {
+    let mut log = messages("whole-2025-11-25");
+    let welcome = line_of(&log, |message| message["result"]["protocolVersion"].is_string());
+    log[welcome - 1].1["result"]["capabilities"].as_object_mut().unwrap().remove("logging");
+    let early = (
+        false,
+        json!({ "jsonrpc": "2.0", "method": "notifications/message", "params": { "level": "info", "data": 1 } }),
+    );
+    log.insert(welcome - 1, early);
+    let found = trace(written(&log));
+    assert_eq!(found.places()[0], (welcome as u64, "capability".to_owned()), "{found:#?}");
+    // Where the log ends before the reply, too.
+    let found = trace(written(&log[..welcome]));
+    assert!(found.places().contains(&(welcome as u64, "capability".to_owned())), "{found:#?}");
+}
+
+#[test]
 fn a_step_that_was_not_understood_is_not_missing() {
     let log = messages("whole-2025-11-25");
     let line = line_of(&log, is("notifications/initialized"));

@@ -11,3 +11,4 @@ mod random;
 mod rival;
 mod rounds;
 mod sessions;
+mod subscriptions;

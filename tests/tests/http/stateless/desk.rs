@@ -168,7 +168,7 @@ impl server::Handler for Desk {
                 () = subscription.cancelled() => return signals.tell("unsubscribed"),
             };
             if !change {
-                let closed = EmptyResult::new().result_type(ResultType::Complete);
+                let closed = SubscriptionClosedResult::of(id);
                 subscription.send_subscription_closed(closed).await.unwrap();
                 return signals.tell("closed");
             }

@@ -267,7 +267,9 @@ async fn a_subscription_ends_with_what_the_client_says() {
         assert_eq!(acknowledged["params"]["notifications"], json!({ "toolsListChanged": true }));
         // It says nothing more, and reads on.
         client.hush().await;
-        let reply = json!({ "jsonrpc": "2.0", "id": "l", "result": { "resultType": "complete" } });
+        let meta = json!({ "io.modelcontextprotocol/subscriptionId": "l" });
+        let result = json!({ "resultType": "complete", "_meta": meta });
+        let reply = json!({ "jsonrpc": "2.0", "id": "l", "result": result });
         assert_eq!(client.hear().await, Some(reply));
         assert_eq!(client.hear().await, None);
         serving.await.unwrap().unwrap();
