@@ -237,6 +237,11 @@ impl<'a, 't> Placing<'a, 't> {
         if message && self.resolution.declarations.bare() {
             return Some(());
         }
+        let payload =
+            item.split(' ').nth(1).filter(|name| message && self.is_in_a_path(name)).map(|_| " (_)");
+        let (head, replies) = item.split_once(" ->").unwrap_or((item, ""));
+        let arrow = if replies.is_empty() { "" } else { " ->" };
+        let item = &format!("{head}{}{arrow}{replies}", payload.unwrap_or_default());
         let file = self.tree.files.iter().find(|file| !file.imported)?;
         let items = &file.tree.items;
         let session = |kind: &ItemKind| matches!(kind, ItemKind::Definition { .. } | ItemKind::Role { .. });

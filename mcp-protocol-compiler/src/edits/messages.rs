@@ -3,8 +3,8 @@
 use super::change::{Placing, replaced};
 use super::tree::{span, within};
 use crate::ast::{
-    GroupMember, Item, ItemKind, KeyField, KeyFieldPlace, Modifier, Name, Payload, Reply, Request, Sequence,
-    Shape, ShapeKind, Tail,
+    AnnouncedField, GroupMember, Item, ItemKind, KeyField, KeyFieldPlace, Modifier, Name, Payload, Reply,
+    Request, Sequence, Shape, ShapeKind, Tail,
 };
 use crate::declarations::{Field, Form, Meaning, PayloadType, Record, Shapes};
 use crate::diagnostic::Edit;
@@ -21,6 +21,22 @@ impl<'a> Placing<'a, '_> {
 
     fn items(&self) -> impl Iterator<Item = &'a Item> + use<'a> {
         self.tree.files.iter().flat_map(|file| &file.tree.items)
+    }
+
+    /// Whether a key, the version or capabilities stand in what a message of this name carries.
+    pub(super) fn is_in_a_path(&self, message: &str) -> bool {
+        let is_it = |field: &AnnouncedField| match field {
+            AnnouncedField::Message(field) => field.message.text == message,
+            AnnouncedField::EachRequest { .. } => false,
+        };
+        self.items().any(|item| match &item.kind {
+            ItemKind::Key { fields, .. } => fields.iter().any(|field| match &field.place {
+                KeyFieldPlace::Field(field) => field.message.text == message,
+                KeyFieldPlace::Id(_) => false,
+            }),
+            ItemKind::Capabilities { field, .. } | ItemKind::Version { field, .. } => is_it(field),
+            _ => false,
+        })
     }
 
     pub(super) fn key(&self, key: &str) -> Option<(&'a Item, &'a [KeyField])> {
