@@ -127,11 +127,11 @@ impl<'a> Placing<'a, '_> {
         for name in lacking {
             let bodies =
                 self.tree.files.iter().filter(|file| !file.imported).flat_map(|file| &file.tree.items);
-            let body = bodies.filter_map(|item| match &item.kind {
+            let mut body = bodies.filter_map(|item| match &item.kind {
                 ItemKind::Shape { name: own, body } if own.text == name => Some(body),
                 _ => None,
             });
-            let Some(Shape { kind: ShapeKind::Record(members), span }) = body.last() else { continue };
+            let Some(Shape { kind: ShapeKind::Record(members), span }) = body.next_back() else { continue };
             let brace = Span { end: span.start + 1, ..*span };
             let comma = if members.is_empty() { " " } else { "," };
             self.edits.push(Edit::after(brace, format!(" {field}: string{comma}")));

@@ -201,7 +201,8 @@ fn nested_unions() -> impl Strategy<Value = String> {
 fn leaves<'p>(protocol: &'p Protocol, shape: &'p Shape, depth: usize, into: &mut Vec<&'p Shape>) {
     match shape {
         Shape::Named(index) if depth > 0 => {
-            leaves(protocol, &protocol.shape(*index).unwrap().shape, depth - 1, into)
+            let named = protocol.shape(*index).into_iter();
+            named.for_each(|named| leaves(protocol, &named.shape, depth - 1, into));
         }
         Shape::Union(parts) => parts.iter().for_each(|part| leaves(protocol, part, depth, into)),
         Shape::List(_) | Shape::Map(_) | Shape::Record(_) => into.push(shape),
