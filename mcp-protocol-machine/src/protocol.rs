@@ -30,8 +30,15 @@ pub type Text = Cow<'static, str>;
 /// A list in the tables.
 pub type List<T> = Cow<'static, [T]>;
 
-/// A JSON path: the keys to follow from the top of a payload, one by one. Never empty.
+/// A JSON path: the keys to follow from the top of a payload, one by one. An empty one leads to the payload itself.
 pub type Path = List<Text>;
+
+/// The position in a list that a key of a path stands for, if it is a whole number: `0` is the first element. In an object
+/// the same key is the name of a member.
+pub fn position(key: &str) -> Option<usize> {
+    let is_plain = key == "0" || !key.starts_with('0') && key.bytes().all(|byte| byte.is_ascii_digit());
+    if is_plain { key.parse().ok() } else { None }
+}
 
 /// A whole protocol: its messages and the state machine of each role.
 #[derive(Clone, Debug, PartialEq, Eq)]

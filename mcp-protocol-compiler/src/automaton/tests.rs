@@ -172,7 +172,7 @@ fn self_loops_may_lie_between_a_request_and_its_refusal() {
 
 #[test]
 fn a_cancel_edge_stands_where_reply_and_refusal_meet() {
-    let text = "request A \"a\" -> R cancellable\nnotification Cancelled \"c\" cancels id\nclient C\n\
+    let text = "request A \"a\" -> R cancellable\nnotification Cancelled \"c\" (_) cancels id\nclient C\n\
                 C = rec x . ( !A . ?reply . x ⊕ End )";
     let text = client(text);
     assert!(text.contains("!Cancelled → Start (cancel)"), "{text}");
@@ -274,7 +274,7 @@ fn only_suspends_sub_sessions_in_one_direction() {
 #[test]
 fn what_the_language_does_not_allow() {
     let declarations = "request A \"a\" -> R\nrequest B \"b\" -> S cancellable\nnotification M \"m\"\n\
-                        notification N \"n\"\nnotification Cancelled \"c\" cancels id\nclient C\n";
+                        notification N \"n\"\nnotification Cancelled \"c\" (_) cancels id\nclient C\n";
     for (name, body) in [
         ("unbound", "C = !M . Nowhere"),
         ("unguarded", "C = rec x . x"),

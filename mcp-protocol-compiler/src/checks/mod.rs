@@ -5,6 +5,7 @@ pub mod alternatives;
 pub mod announcements;
 pub mod during;
 pub mod gates;
+mod hidden_inside;
 pub mod messages;
 pub mod names;
 mod not_running;

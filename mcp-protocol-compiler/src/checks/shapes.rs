@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use mcp_protocol_machine::protocol::{Protocol, Shape};
 use mcp_protocol_machine::shape::hides;
 
+use super::hidden_inside;
 use crate::components::components;
 use crate::declarations::{Alternative, Declarations, DeclaredShape, Form};
 use crate::diagnostic::Diagnostic;
@@ -29,17 +30,22 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
                 // The first one: others that hide it may be hidden themselves.
                 let hiding = earlier.iter().find(|earlier| hides(&tables, &earlier.form.table(), &form));
                 // A field that records take from another one is in all of them.
-                if let Some(earlier) = hiding.filter(|_| seen.insert(later.span)) {
-                    found.push(match later.form {
-                        Form::Null => {
-                            finding::null_again(later, with_null(&tables, &declarations.shapes, earlier))
-                        }
-                        _ if hides(&tables, &form, &earlier.form.table()) => {
-                            finding::never_chosen_anywhere(later, earlier)
-                        }
-                        _ => finding::never_chosen(later, earlier),
-                    });
+                if !seen.insert(later.span) {
+                    continue;
                 }
+                let Some(earlier) = hiding else {
+                    found.extend(hidden_inside::check(&tables, &declarations.shapes, earlier, later));
+                    continue;
+                };
+                found.push(match later.form {
+                    Form::Null => {
+                        finding::null_again(later, with_null(&tables, &declarations.shapes, earlier))
+                    }
+                    _ if hides(&tables, &form, &earlier.form.table()) => {
+                        finding::never_chosen_anywhere(later, earlier)
+                    }
+                    _ => finding::never_chosen(later, earlier),
+                });
             }
         }
     }

@@ -1,11 +1,12 @@
 //! What is declared and never said: messages, and shapes of payloads.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex};
 
 use crate::ast::Name;
 use crate::compiled::Compiled;
+use crate::components::components;
 use crate::declarations::{DeclaredShape, Form};
 use crate::diagnostic::{Change, Code, Diagnostic};
 use crate::source::{FileId, Span};
@@ -94,7 +95,34 @@ fn unused_shapes(compiled: &Compiled, first_file: FileId) -> Vec<Diagnostic> {
             && !shape.imported
             && name.span.file == first_file
     };
-    shapes.iter().enumerate().filter(is_unused).map(|(_, shape)| unused_shape(shape)).collect()
+    let unused: Vec<usize> = shapes.iter().enumerate().filter(is_unused).map(|(index, _)| index).collect();
+    if unused.is_empty() {
+        return Vec::new();
+    }
+    let by_name: HashMap<&str, usize> =
+        shapes.iter().enumerate().map(|(index, shape)| (shape.name.text.as_str(), index)).collect();
+    let named_by = |index: usize| {
+        let (mut named, mut spread) = (Vec::new(), HashSet::new());
+        if let Some(shape) = shapes.get(index) {
+            visit(&shape.form, &mut named, &mut spread);
+        }
+        named.extend(spread.iter().filter_map(|name| by_name.get(name)));
+        named
+    };
+    // What another unused shape names goes when that one has gone. Shapes that name one another go together.
+    let component = components(shapes.len(), named_by);
+    let of = |index: usize| component.get(index).copied();
+    let not_used = (0..shapes.len()).filter(|index| !used.contains(index));
+    let named: HashSet<Option<usize>> = not_used
+        .flat_map(|index| named_by(index).into_iter().map(move |next| (index, next)))
+        .filter(|(index, next)| of(*index) != of(*next))
+        .map(|(_, next)| of(next))
+        .collect();
+    let mut together: BTreeMap<Option<usize>, Vec<&DeclaredShape>> = BTreeMap::new();
+    for index in unused.into_iter().filter(|index| !named.contains(&of(*index))) {
+        together.entry(of(index)).or_default().extend(shapes.get(index));
+    }
+    together.values().filter_map(|shapes| Some(unused_shape(shapes.first()?, shapes))).collect()
 }
 
 /// The shapes that one names, and those whose fields it has by a spread.
@@ -114,12 +142,13 @@ fn visit<'a>(form: &'a Form, named: &mut Vec<usize>, spread: &mut HashSet<&'a st
     }
 }
 
-fn unused_shape(shape: &DeclaredShape) -> Diagnostic {
+/// A shape that no message carries; `all` are those that go with it.
+fn unused_shape(shape: &DeclaredShape, all: &[&DeclaredShape]) -> Diagnostic {
     let Name { text, span } = &shape.name;
     Diagnostic::warning(UNUSED_SHAPE, *span, format!("the shape `{text}` is never used"))
         .label("no message carries it")
         .changes(
             format!("remove the declaration, or write `({text})` behind the message that carries it"),
-            [Change::DeleteItem(*span)],
+            all.iter().map(|shape| Change::DeleteItem(shape.name.span)),
         )
 }

@@ -64,6 +64,14 @@ pub(crate) enum Change {
         /// The messages.
         messages: Vec<String>,
     },
+    /// A key that the message which opens a sub-session carries, or its reply, and later messages; `{key}` in the sentence
+    /// is the item.
+    DeclareKey {
+        /// What opens it.
+        opener: String,
+        /// The later messages.
+        later: Vec<String>,
+    },
     /// `open` before a key.
     OpenKey(String),
     /// Deletes the branch that is a bare `End` from the choice that begins with this.
@@ -74,6 +82,16 @@ pub(crate) enum Change {
     NameBody(Span, String),
     /// A text, in place of which the shape of that name is meant if there is one: then no other change is made.
     ShapeInQuotes(Span, String),
+    /// A payload of Rust types as it is written in Rust. It is meant, and no other change is made, if the file has a `types`
+    /// module and one of the names is not that of a shape.
+    OfTypes {
+        /// The payload.
+        at: Span,
+        /// The names in it.
+        names: Vec<String>,
+        /// What to write.
+        written: String,
+    },
     /// Another sign for the commas of these channels.
     Commas(Span, &'static str),
     /// Another operator in place of all of the choice that has this one.

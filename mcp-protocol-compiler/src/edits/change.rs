@@ -31,14 +31,22 @@ impl<'a, 't> Placing<'a, 't> {
                 let text = format!("write `({name})`: the name of a shape stands without quotes");
                 return Some((text, vec![Edit::replace(*at, name.as_str())]));
             }
+            if let Change::OfTypes { at, names, written } = change
+                && let Some(text) = self.of_types(*at, names, written)
+            {
+                return Some((text, vec![Edit::replace(*at, written.as_str())]));
+            }
         }
         for change in changes {
-            if let Change::Declare { name, .. } | Change::NameBody(_, name) = change
-                && !self.renamed.iter().any(|(taken, _)| taken == name)
-                && self.is_taken(name)
-            {
-                let free = (2..).map(|number| format!("{name}{number}")).find(|name| !self.is_taken(name))?;
-                self.renamed.push((name.clone(), free));
+            let declared = match change {
+                Change::Declare { name, .. } | Change::NameBody(_, name) => name.as_str(),
+                Change::DeclareKey { .. } => "shared",
+                _ => continue,
+            };
+            if !self.renamed.iter().any(|(taken, _)| taken == declared) && self.is_taken(declared) {
+                let free = (2..).map(|number| format!("{declared}{number}"));
+                let free = { free }.find(|name| !self.is_taken(name))?;
+                self.renamed.push((declared.to_owned(), free));
             }
         }
         for change in changes {
@@ -53,6 +61,21 @@ impl<'a, 't> Placing<'a, 't> {
         Some((self.text, self.edits))
     }
 
+    /// What to write in place of a payload that is made of types of Rust; nothing if it is made of shapes.
+    fn of_types(&self, at: Span, names: &[String], written: &str) -> Option<String> {
+        let file = self.tree.files.iter().find(|file| file.file == at.file)?;
+        let has_types = file.tree.items.iter().any(|item| matches!(item.kind, ItemKind::Types(_)));
+        let is_shape =
+            |name: &String| self.resolution.declarations.shapes.iter().any(|shape| shape.name.text == *name);
+        if !has_types || names.iter().all(is_shape) {
+            return None;
+        }
+        Some(match names {
+            [_] => format!("write `({written})` for a type of the `types` module, or `null`"),
+            _ => format!("write `({written})`, an enum in the `types` module with a variant for each"),
+        })
+    }
+
     pub(super) fn is_taken(&self, name: &str) -> bool {
         let resolution = self.resolution;
         resolution.names.contains_key(name)
@@ -64,7 +87,9 @@ impl<'a, 't> Placing<'a, 't> {
     fn change(&mut self, change: &Change) -> Option<()> {
         match change {
             Change::Edit(edit) => self.edits.push(edit.clone()),
+            Change::ShapeInQuotes(..) | Change::OfTypes { .. } => {}
             Change::Declare { item, .. } => self.declare(item)?,
+            Change::DeclareKey { opener, later } => self.declare_key(opener, later)?,
             Change::LeaveOut(at) => {
                 let spot = self.tree.spot(*at)?;
                 let begins = spot.action == 0 && spot.choice.branches.len() > 1;
@@ -114,7 +139,6 @@ impl<'a, 't> Placing<'a, 't> {
                 let edit = deleted(choice, choice.branches.iter().position(bare)?)?;
                 self.edits.push(edit);
             }
-            Change::ShapeInQuotes(..) => {}
             Change::NameBody(opener, name) => self.name_body(*opener, name)?,
             Change::NameLoop(dual, name) => self.name_loop(*dual, name)?,
             Change::DeleteModifier(name, word) => {
@@ -213,6 +237,11 @@ impl<'a, 't> Placing<'a, 't> {
         if message && self.resolution.declarations.bare() {
             return Some(());
         }
+        let payload =
+            item.split(' ').nth(1).filter(|name| message && self.is_in_a_path(name)).map(|_| " (_)");
+        let (head, replies) = item.split_once(" ->").unwrap_or((item, ""));
+        let arrow = if replies.is_empty() { "" } else { " ->" };
+        let item = &format!("{head}{}{arrow}{replies}", payload.unwrap_or_default());
         let file = self.tree.files.iter().find(|file| !file.imported)?;
         let items = &file.tree.items;
         let session = |kind: &ItemKind| matches!(kind, ItemKind::Definition { .. } | ItemKind::Role { .. });

@@ -3,10 +3,10 @@
 use super::change::{Placing, replaced};
 use super::tree::{span, within};
 use crate::ast::{
-    GroupMember, Item, ItemKind, KeyField, KeyFieldPlace, Modifier, Name, Payload, Reply, Request, Sequence,
-    Tail,
+    AnnouncedField, GroupMember, Item, ItemKind, KeyField, KeyFieldPlace, Modifier, Name, Payload, Reply,
+    Request, Sequence, Shape, ShapeKind, Tail,
 };
-use crate::declarations::Meaning;
+use crate::declarations::{Field, Form, Meaning, PayloadType, Record, Shapes};
 use crate::diagnostic::Edit;
 use crate::source::{SourceMap, Span};
 
@@ -21,6 +21,22 @@ impl<'a> Placing<'a, '_> {
 
     fn items(&self) -> impl Iterator<Item = &'a Item> + use<'a> {
         self.tree.files.iter().flat_map(|file| &file.tree.items)
+    }
+
+    /// Whether a key, the version or capabilities stand in what a message of this name carries.
+    pub(super) fn is_in_a_path(&self, message: &str) -> bool {
+        let is_it = |field: &AnnouncedField| match field {
+            AnnouncedField::Message(field) => field.message.text == message,
+            AnnouncedField::EachRequest { .. } => false,
+        };
+        self.items().any(|item| match &item.kind {
+            ItemKind::Key { fields, .. } => fields.iter().any(|field| match &field.place {
+                KeyFieldPlace::Field(field) => field.message.text == message,
+                KeyFieldPlace::Id(_) => false,
+            }),
+            ItemKind::Capabilities { field, .. } | ItemKind::Version { field, .. } => is_it(field),
+            _ => false,
+        })
     }
 
     pub(super) fn key(&self, key: &str) -> Option<(&'a Item, &'a [KeyField])> {
@@ -40,7 +56,87 @@ impl<'a> Placing<'a, '_> {
         let added: String = messages.iter().map(|message| format!(" | {message}.{path}")).collect();
         self.text = self.text.replace("{path}", path);
         self.edits.push(Edit::after(end(fields.last()?), added));
+        self.field_of_each(path, messages);
         Some(())
+    }
+
+    /// A key that the first step of a sub-session, or its reply, and later steps carry, by a field that all of them have.
+    pub(super) fn declare_key(&mut self, opener: &str, later: &[String]) -> Option<()> {
+        let mut first = vec![opener.to_owned()];
+        if let Some(Meaning::Message(index)) = self.resolution.names.get(opener) {
+            let replies = self.resolution.declarations.replies(*index);
+            let declared = replies.filter_map(|reply| self.resolution.declarations.message(reply));
+            first.extend(declared.map(|reply| reply.table.name.to_string()));
+        }
+        let known = |message: &String| self.values_of(message);
+        let later_fields: Vec<Vec<&str>> = later.iter().filter_map(known).collect();
+        let in_all = |field: &&str| later_fields.iter().all(|fields| fields.contains(field));
+        let best = |fields: Vec<&'_ str>| -> Option<String> {
+            let of_id = fields.iter().find(|field| field.ends_with("id") || field.ends_with("Id"));
+            of_id.or(fields.first()).map(|field| (*field).to_owned())
+        };
+        let shared = first.iter().find_map(|message| {
+            let fields = self.values_of(message)?;
+            Some((message.clone(), best(fields.into_iter().filter(in_all).collect())?))
+        });
+        let own = || Some((opener.to_owned(), best(self.values_of(&opener.to_owned())?)?));
+        let (first, field) = shared.or_else(own).unwrap_or_else(|| (opener.to_owned(), "id".to_owned()));
+        let places: Vec<String> =
+            std::iter::once(&first).chain(later).map(|message| format!("{message}.{field}")).collect();
+        let item = format!("key shared = {}", places.join(" | "));
+        self.text = self.text.replace("{key}", &item);
+        self.declare(&item)?;
+        let mut all = later.to_vec();
+        all.push(first);
+        self.field_of_each(&field, &all);
+        Some(())
+    }
+
+    /// The fields of a message that may be the value of a key; nothing if it is not known what it carries.
+    fn values_of(&self, message: &String) -> Option<Vec<&str>> {
+        let record = self.record_of(message)?.1;
+        let is_value = |field: &&Field| {
+            let form = Shapes(&self.resolution.declarations.shapes).behind(&field.form);
+            !field.optional && matches!(form, Form::String | Form::Int | Form::Uint)
+        };
+        Some(record.fields.iter().filter(is_value).map(|field| field.name.text.as_str()).collect())
+    }
+
+    /// The record that a message carries, and its name.
+    fn record_of(&self, message: &String) -> Option<(&str, &Record)> {
+        let Meaning::Message(index) = self.resolution.names.get(message)? else { return None };
+        let declarations = &self.resolution.declarations;
+        let PayloadType::Shape { index, name } = &declarations.message(*index)?.payload else { return None };
+        match &declarations.shapes.get(*index)?.form {
+            Form::Record(record) => Some((name.as_str(), record)),
+            _ => None,
+        }
+    }
+
+    /// Gives a field to the records of those messages that lack it.
+    fn field_of_each(&mut self, field: &str, messages: &[String]) {
+        let mut lacking: Vec<String> = Vec::new();
+        for message in messages {
+            if let Some((name, record)) = self.record_of(message)
+                && record.field(field).is_none()
+                && !lacking.iter().any(|known| known == name)
+            {
+                lacking.push(name.to_owned());
+            }
+        }
+        for name in lacking {
+            let bodies =
+                self.tree.files.iter().filter(|file| !file.imported).flat_map(|file| &file.tree.items);
+            let mut body = bodies.filter_map(|item| match &item.kind {
+                ItemKind::Shape { name: own, body } if own.text == name => Some(body),
+                _ => None,
+            });
+            let Some(Shape { kind: ShapeKind::Record(members), span }) = body.next_back() else { continue };
+            let brace = Span { end: span.start + 1, ..*span };
+            let comma = if members.is_empty() { " " } else { "," };
+            self.edits.push(Edit::after(brace, format!(" {field}: string{comma}")));
+            self.text.push_str(&format!(", and give `{name}` the field `{field}`"));
+        }
     }
 
     pub(super) fn member(&mut self, group: &str, member: &str) -> Option<()> {
@@ -107,8 +203,26 @@ impl<'a> Placing<'a, '_> {
         }
     }
 
+    /// A condition behind a reply. Where what the reply carries has not the field in it, another one is taken.
     pub(super) fn condition(&mut self, name: Span, text: &str) -> Option<()> {
         let reply = self.reply(name)?;
+        let mut text = text.to_owned();
+        if let Some((_, record)) = self.record_of(&reply.name.text)
+            && let Some((_, field)) = text.rsplit_once(' ')
+            && !record.rest
+            && record.field(field).is_none()
+        {
+            let messages = self.resolution.declarations.messages.iter();
+            let conditions = messages.filter_map(|message| message.table.condition.as_ref());
+            let taken: Vec<&str> =
+                conditions.filter_map(|condition| Some(&**condition.path.first()?)).collect();
+            let mut fields = record.fields.iter().map(|field| field.name.text.as_str());
+            let free = fields.find(|field| !taken.contains(field) && crate::lexer::is_word(field))?;
+            let instead = format!(" if {free}");
+            self.text = self.text.replace(text.trim_start(), instead.trim_start());
+            text = instead;
+        }
+        let text = text.as_str();
         self.edits.push(match &reply.condition {
             Some(condition) => Edit::replace(condition.span, text.trim_start()),
             None => Edit::after(whole(reply, self.tree.sources), text),

@@ -122,17 +122,15 @@ pub fn keyless_step(
     match held {
         [] => {
             let opener = first.map_or("First", |(opener, _)| opener);
-            let item = format!("key shared = {opener}.id | {}.id", names.join(".id | "));
-            let text = format!(
-                "declare a key that the first step and the later ones carry, each with the path of its field: `{item}`"
-            );
             let payloads = names.iter().chain([&opener]).map(|name| Change::Payload((*name).to_owned()));
-            let declare = Change::Declare { name: "shared".to_owned(), item: item.clone() };
+            let later = names.iter().map(|name| (*name).to_owned()).collect();
+            let declare = Change::DeclareKey { opener: opener.to_owned(), later };
             // The first step is a request wherever there is an id to use, and a key needs a field in all other messages.
             let found = found.with_note(format!(
                 "if `{opener}` is a request without such a field, its own id can be the value: write `id of {opener}` in \
-                 place of `{opener}.id`"
+                 its place"
             ));
+            let text = "declare a key that an early step and the later ones carry, each with the path of its field: `{key}`";
             found.changes(text, payloads.chain([declare]))
         }
         [first, ..] => {

@@ -1,6 +1,6 @@
 //! Findings about payload shapes.
 
-use crate::ast::{BUILT_IN, Name, built_in_meant};
+use crate::ast::{BUILT_IN, JsonPath, Name, built_in_meant};
 use crate::declarations::Alternative;
 use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
 use crate::source::Span;
@@ -80,6 +80,34 @@ pub fn never_chosen_anywhere(later: &Alternative, earlier: &Alternative) -> Diag
     finding.changes(help, [Change::DeleteAlternative(later.span, earlier.span)])
 }
 
+/// A list or an object in the union that `later` names, which `earlier` hides where both are alternatives. `mends` is
+/// whether the other order would tell them apart.
+pub fn never_chosen_inside(
+    later: &Alternative,
+    inner: &Alternative,
+    earlier: &Alternative,
+    mends: bool,
+) -> Diagnostic {
+    let (name, shown, first) = (shorten(&later.text), shorten(&inner.text), shorten(&earlier.text));
+    let finding = Diagnostic::warning(
+        NEVER_CHOSEN,
+        later.span,
+        format!("`{shown}` of `{name}` can never be chosen here"),
+    )
+    .label(format!("what fits `{shown}`"))
+    .also(inner.span, "which stands here")
+    .also(earlier.span, format!("is taken for `{first}`, which stands before `{name}`"));
+    match mends {
+        true => finding.changes(
+            format!("write `{name}` before `{first}`"),
+            [Change::AlternativeBefore(later.span, earlier.span)],
+        ),
+        false => finding.help(format!(
+            "let one shape take what `{first}` and `{shown}` say, and write it in both places"
+        )),
+    }
+}
+
 /// `null` next to an alternative that takes `null` itself.
 pub fn null_again(null: &Alternative, other: &Alternative) -> Diagnostic {
     Diagnostic::error(NEVER_CHOSEN, null.span, "`null` can never be chosen")
@@ -146,8 +174,53 @@ fn key_text(key: &str) -> String {
 
 /// A path through something that has no members.
 pub fn no_members(key: &Name, owner: &str, what: &str) -> Diagnostic {
-    Diagnostic::error(NO_SUCH_FIELD, key.span, format!("{owner} is {what}, and has no field `{}`", key.text))
-        .help("end the path before it")
+    let finding = Diagnostic::error(
+        NO_SUCH_FIELD,
+        key.span,
+        format!("{owner} is {what}, and has no field `{}`", key.text),
+    );
+    match what {
+        "a list" => finding
+            .help("write a number for one of its elements, `0` for the first, or end the path before it"),
+        _ => finding.help("end the path before it"),
+    }
+}
+
+/// A path into the payload of a message that has none.
+pub fn carries_nothing(message: &Name, path: &JsonPath) -> Diagnostic {
+    let name = &message.text;
+    let message = match path.segments.first() {
+        Some(key) => format!("`{name}` carries nothing, and has no field `{}`", shorten(&key.text)),
+        None => format!("`{name}` carries nothing"),
+    };
+    Diagnostic::error(NO_SUCH_FIELD, path.span, message).changes(
+        format!(
+            "declare what it carries: `(_)` for any JSON, or `(Type)`, behind the declaration of `{name}`"
+        ),
+        [Change::Payload(name.clone())],
+    )
+}
+
+/// A path to something that is neither a text nor a whole number, where such a value belongs. `inside` are the keys by
+/// which the path could go on to one.
+pub fn not_a_value(message: &Name, path: &JsonPath, what: &str, inside: &[&str]) -> Diagnostic {
+    let place = match path.segments.as_slice() {
+        [] => message.text.clone(),
+        _ => format!("{}.{}", message.text, crate::format::json_path(path)),
+    };
+    let text = format!("`{}` is never {what}, which is a text or a whole number", shorten(&place));
+    let finding = Diagnostic::error(NO_SUCH_FIELD, path.span, text);
+    match inside {
+        [] => finding.help("name a field that is a `string` or an `int`"),
+        [only] => {
+            let key = if *only == "0" { (*only).to_owned() } else { key_text(only) };
+            finding.suggest(format!("write `{place}.{key}`"), [Edit::after(path.span, format!(".{key}"))])
+        }
+        several => {
+            let several: Vec<String> = several.iter().map(|field| format!("`{field}`")).collect();
+            finding.help(format!("name one of its fields: {}", several.join(", ")))
+        }
+    }
 }
 
 /// A value in a condition that the field never has.

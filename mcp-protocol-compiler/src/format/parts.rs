@@ -1,5 +1,7 @@
 //! The parts of an item that stand in one line.
 
+use mcp_protocol_machine::protocol::position;
+
 use crate::ast::{
     AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier, Payload,
 };
@@ -91,7 +93,10 @@ pub(super) fn condition(condition: &Option<Condition>, word: &str) -> String {
 }
 
 pub(super) fn message_field(field: &MessageField) -> String {
-    format!("{}.{}", field.message.text, json_path(&field.path))
+    match field.path.segments.as_slice() {
+        [] => field.message.text.clone(),
+        _ => format!("{}.{}", field.message.text, json_path(&field.path)),
+    }
 }
 
 /// Where capabilities or the version are announced.
@@ -108,7 +113,8 @@ pub(super) fn with_error(code: Option<i64>) -> String {
 }
 
 pub(crate) fn json_path(path: &JsonPath) -> String {
-    path.segments.iter().map(|segment| json_key(&segment.text)).collect::<Vec<_>>().join(".")
+    let key = |key: &str| if position(key).is_some() { key.to_owned() } else { json_key(key) };
+    path.segments.iter().map(|segment| key(&segment.text)).collect::<Vec<_>>().join(".")
 }
 
 /// A key, in quotes unless it reads as one word.

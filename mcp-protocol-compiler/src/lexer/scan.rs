@@ -5,6 +5,7 @@ mod meant;
 mod shapes;
 
 use self::braces::Braces;
+use self::meant::InBraces;
 use self::shapes::ShapeBraces;
 use super::codes::{LONGEST_NAME, LONGEST_TEXT, MALFORMED_NUMBER, TOO_LONG, UNKNOWN_CHARACTER};
 use super::lookalike::{
@@ -346,7 +347,13 @@ impl<'s> Scanner<'s> {
             return;
         }
         if character == '{' || self.braces == 0 {
-            let help = self.payload_in_braces().unwrap_or_else(|| "write parentheses".to_owned());
+            // A record without its end is not declared: it is not known what belongs to it.
+            let help = match self.payload_in_braces() {
+                Some(InBraces::Type(help)) => help,
+                Some(InBraces::Record(_, true)) => "write `_` for any JSON".to_owned(),
+                Some(InBraces::Record(_, false)) => "write `(_)` for any JSON".to_owned(),
+                None => "write parentheses".to_owned(),
+            };
             let edits = self.parentheses_instead(character, &help);
             let diagnostic = self.unknown(character, 1).suggest(help, edits);
             self.report(diagnostic);
@@ -362,19 +369,27 @@ impl<'s> Scanner<'s> {
     /// here, or its end is missing.
     fn foreign_record(&mut self) -> bool {
         let is_all = self.lexed.tokens.is_empty();
-        let help = match self.payload_in_braces() {
-            Some(help) => help,
-            None if is_all => {
-                "a file of this language is not JSON: it declares messages, such as `request Name \"method\" \
-                               -> Reply`, and session types"
-                    .to_owned()
-            }
-            None => return false,
-        };
+        let meant = self.payload_in_braces();
+        if meant.is_none() && !is_all {
+            return false;
+        }
         let Some(close) = self.close_of_brace() else { return false };
-        let edits = if is_all { Vec::new() } else { self.parentheses_instead('{', &help) };
         let diagnostic = self.unknown('{', 1);
-        self.report(if is_all { diagnostic.help(help) } else { diagnostic.suggest(help, edits) });
+        let diagnostic = match meant {
+            Some(InBraces::Type(help)) => {
+                let edits = self.parentheses_instead('{', &help);
+                diagnostic.suggest(help, edits)
+            }
+            Some(InBraces::Record(name, opened)) => {
+                let record = self.text.get(self.at..=close).unwrap_or_default();
+                self.record_as_payload(diagnostic, (&name, opened), record)
+            }
+            None => diagnostic.help(
+                "a file of this language is not JSON: it declares messages, such as `request Name \"method\" -> Reply`, \
+                 and session types",
+            ),
+        };
+        self.report(diagnostic);
         let opened = is_all || self.lexed.tokens.last().is_some_and(|last| last.kind == Kind::Open);
         if !opened {
             self.token(Kind::Open, 1);

@@ -84,7 +84,7 @@ impl Parser<'_> {
             }
             return Some(KeyFieldPlace::Id(self.name("a message", "write `id of Message`")?));
         }
-        Some(KeyFieldPlace::Field(self.message_field("Message.path")?))
+        Some(KeyFieldPlace::Field(self.message_or_field("Message.path")?))
     }
 
     /// One or more, separated by `|`, which may also stand before the first.

@@ -8,8 +8,8 @@ use super::cursor::Parser;
 use super::cursor::is_short;
 use super::words;
 use crate::ast::{
-    AnnouncedField, Choice, Envelope, Item, ItemKind, JsonPath, LevelDirection, Name, OnlyMark, Revision,
-    RoleSide, Sequence, Tail,
+    AnnouncedField, Choice, Envelope, Item, ItemKind, JsonPath, LevelDirection, MessageField, Name, OnlyMark,
+    Revision, RoleSide, Sequence, Tail,
 };
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::findings::choices::in_place_of_comma;
@@ -190,6 +190,14 @@ impl Parser<'_> {
 
     /// Nothing that begins an item.
     fn no_item(&mut self) -> Option<ItemKind> {
+        if let Some(word) = self.message_by_another_word() {
+            let span = self.span();
+            let message = format!("expected an item, found {}", self.found());
+            let what = if word == "request" { "it has a reply" } else { "no reply follows" };
+            let finding = Diagnostic::error(EXPECTED_ITEM, span, message);
+            self.report(finding.label(what).suggest(format!("write `{word}`"), [Edit::replace(span, word)]));
+            return self.item_of_word(word);
+        }
         let found = self.found();
         let word = self.word();
         let span = self.span();
@@ -226,6 +234,23 @@ impl Parser<'_> {
         self.report(Diagnostic::error(code, span, message).help(help));
         self.bump();
         None
+    }
+
+    /// The word that was meant where another one stands before a name and a method: `event Opened "opened"`.
+    fn message_by_another_word(&self) -> Option<&'static str> {
+        let declares = self.token().starts_line
+            && self.kind() == Kind::Word
+            && !words::is_reserved(self.word())
+            && self.kind_at(1) == Kind::Word
+            && self.kind_at(2) == Kind::Text
+            && !self.token_at(1).starts_line
+            && !self.token_at(2).starts_line;
+        let behind = (3..).map(|ahead| (self.kind_at(ahead), self.token_at(ahead).starts_line));
+        let mut of_item = behind.take_while(|(kind, starts_line)| {
+            !starts_line && !matches!(kind, Kind::EndOfFile) || *kind == Kind::Arrow
+        });
+        let replies = of_item.any(|(kind, _)| kind == Kind::Arrow);
+        declares.then_some(if replies { "request" } else { "notification" })
     }
 
     /// `=`, or its report.
@@ -278,7 +303,7 @@ impl Parser<'_> {
     /// `Message.path`, or `each request.path with error -32000`
     fn version(&mut self) -> Option<ItemKind> {
         self.equals("write `version = Message.path`")?;
-        let field = self.announced_field("Reply.protocolVersion", "_meta.version")?;
+        let field = self.announced_field(Self::message_field, "Reply.protocolVersion", "_meta.version")?;
         let single = ("a version that one message announces", "no request is refused for its version");
         let error = self.refused_with(&field, single);
         Some(ItemKind::Version { field, error })
@@ -345,15 +370,21 @@ impl Parser<'_> {
             return Some(self.announced(role, AnnouncedField::Message(field)));
         }
         self.equals(example)?;
-        let field = self.announced_field("Message.capabilities", "_meta.capabilities")?;
+        let field =
+            self.announced_field(Self::message_or_field, "Message.capabilities", "_meta.capabilities")?;
         Some(self.announced(role, field))
     }
 
     /// `Message.a.b` or `each request.a.b`; the examples are for who writes neither.
-    fn announced_field(&mut self, example: &str, path: &str) -> Option<AnnouncedField> {
+    fn announced_field(
+        &mut self,
+        field: fn(&mut Self, &str) -> Option<MessageField>,
+        example: &str,
+        path: &str,
+    ) -> Option<AnnouncedField> {
         match self.word() == "each" && self.kind_at(1) == Kind::Word {
             true => self.each_request(path),
-            false => Some(AnnouncedField::Message(self.message_field(example)?)),
+            false => Some(AnnouncedField::Message(field(self, example)?)),
         }
     }
 

@@ -4,7 +4,7 @@ use super::codes::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{BUILT_IN, ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind};
-use crate::declarations::{is_primitive, pascal};
+use crate::declarations::{is_primitive, name_in_rust, pascal};
 use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 
@@ -267,9 +267,11 @@ impl Parser<'_> {
             Change::Declare { name: name.clone(), item: format!("type {name} = {written}") },
             Edit::replace(all, name.as_str()).into(),
         ];
+        let of_types =
+            type_of_rust(&shape, &name).map(|(names, written)| Change::OfTypes { at: all, names, written });
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, message).changes(
             format!("declare `type {name} = {}` and write `({name})`", shorten(written)),
-            quoted.into_iter().chain(declared),
+            quoted.into_iter().chain(of_types).chain(declared),
         );
         self.report_at(index, finding);
         Some(Payload::Any { optional: self.eat(Kind::Question).is_some(), span: all })
@@ -293,6 +295,39 @@ impl Parser<'_> {
             }
             ahead += 1;
         }
+    }
+
+    /// Whether `[T]` or `[]` stands here, and nothing else in the parentheses.
+    fn is_list_of_one_type(&self) -> bool {
+        let closes = if self.kind_at(1) == Kind::Word { 2 } else { 1 };
+        self.kind_at(closes) == Kind::CloseBracket
+            && matches!(self.kind_at(closes + 1), Kind::Close | Kind::Question)
+    }
+
+    /// A list with brackets, where a type of Rust is expected.
+    fn list_of_rust(&mut self) -> Payload {
+        let (index, start) = (self.index(), self.bump());
+        let element = (self.kind() == Kind::Word).then(|| self.take_word());
+        let all = start.to(self.bump());
+        let finding =
+            Diagnostic::error(MALFORMED_PAYLOAD, all, "a list of Rust is not written with brackets");
+        let element = element.as_ref().map(|element| element.text.as_str()).filter(|element| *element != "_");
+        let found = match element {
+            Some(element) => {
+                let written = format!("Vec<{}>", name_in_rust(element).unwrap_or(element));
+                finding.suggest(
+                    format!("write `({})` for a list", shorten(&written)),
+                    [Edit::replace(all, written)],
+                )
+            }
+            None => finding.suggest(
+                "write `(_)` for any JSON, or `(Vec<Type>)` for a list of one type",
+                [Edit::replace(all, "_")],
+            ),
+        };
+        self.report_at(index, found);
+        let optional = self.eat(Kind::Question).is_some();
+        Payload::Any { optional, span: all }
     }
 
     fn payload_type(&mut self) -> Option<Payload> {
@@ -328,6 +363,7 @@ impl Parser<'_> {
                 let optional = self.eat(Kind::Question).is_some();
                 Some(Payload::Any { optional, span: start.to(self.previous()) })
             }
+            _ if self.kind() == Kind::OpenBracket && self.is_list_of_one_type() => Some(self.list_of_rust()),
             _ => {
                 let list;
                 let help = match self.kind() {
@@ -359,6 +395,30 @@ impl Parser<'_> {
             }
         }
     }
+}
+
+/// The type of Rust that says the same as a shape if the names in it, which are returned first, are types of Rust.
+fn type_of_rust(shape: &Shape, name: &str) -> Option<(Vec<String>, String)> {
+    let named = |shape: &Shape| match &shape.kind {
+        ShapeKind::Named(name) => Some(name.text.clone()),
+        _ => None,
+    };
+    let ShapeKind::Union(parts) = &shape.kind else { return None };
+    let names: Vec<String> = parts.iter().filter_map(named).filter(|name| !is_built_in(name)).collect();
+    let nulls = parts.iter().filter(|part| named(part).as_deref() == Some("null")).count();
+    if names.is_empty() || names.len() + nulls != parts.len() {
+        return None;
+    }
+    let optional = if nulls > 0 { "?" } else { "" };
+    let written = match names.as_slice() {
+        [only] => format!("{only}{optional}"),
+        _ => format!("{}{optional}", name.trim_end_matches("OrNull")),
+    };
+    Some((names, written))
+}
+
+fn is_built_in(name: &str) -> bool {
+    BUILT_IN.contains(&name)
 }
 
 /// A name for a shape that has none.

@@ -1,5 +1,7 @@
 //! Paths, conditions and levels.
 
+use mcp_protocol_machine::protocol::position;
+
 use super::codes::{
     DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, MALFORMED_PAYLOAD, TOO_DEEP,
     UNKNOWN_MODIFIER,
@@ -125,6 +127,20 @@ impl Parser<'_> {
         }
     }
 
+    /// `Message.a.b`, or `Message` alone for all that it carries.
+    pub(super) fn message_or_field(&mut self, example: &str) -> Option<MessageField> {
+        let behind = self.kind_at(1);
+        let ends = self.token_at(1).starts_line
+            || matches!(behind, Kind::Bar | Kind::Comma | Kind::Ampersand | Kind::Internal | Kind::EndOfFile)
+            || matches!(self.word_at(1), "default" | "open" | "with");
+        if behind == Kind::Dot || !ends {
+            return self.message_field(example);
+        }
+        let message = self.name("a message", &format!("write `{example}`"))?;
+        let path = JsonPath { segments: Vec::new(), span: message.span };
+        Some(MessageField { message, path })
+    }
+
     /// `Message.a.b`
     pub(super) fn message_field(&mut self, example: &str) -> Option<MessageField> {
         let message = self.name("a message", &format!("write `{example}`"))?;
@@ -134,11 +150,12 @@ impl Parser<'_> {
             self.expected(MALFORMED_PATH, "`.` and a path", &format!("write `{shown}.{rest}`"));
             return None;
         }
-        let path = self.json_path(&format!("write `{example}`"))?;
+        let rest = example.split_once('.').map_or("", |(_, rest)| rest);
+        let path = self.json_path(&format!("write `{}.{rest}`", shorten(&message.text)))?;
         Some(MessageField { message, path })
     }
 
-    /// `a.b."c.d"`
+    /// `a.b."c.d"`, `a.0`
     pub(super) fn json_path(&mut self, help: &str) -> Option<JsonPath> {
         let mut segments = vec![self.json_key(help)?];
         let mut too_deep = false;
@@ -162,6 +179,10 @@ impl Parser<'_> {
         match self.kind() {
             Kind::Word if !self.begins_line_of_item() => Some(self.take_word()),
             Kind::Text => Some(self.take_text()),
+            Kind::Number if position(self.sources.slice(self.span())).is_some() => {
+                let text = self.sources.slice(self.span()).to_owned();
+                Some(Name { text, span: self.bump() })
+            }
             Kind::Number if !self.token().starts_line => {
                 let message = format!("the key {} in a JSON path starts with a digit", self.found());
                 let text = self.sources.slice(self.span()).to_owned();

@@ -166,7 +166,7 @@ impl Parser<'_> {
             if self.kind() != Kind::Dot {
                 break tail;
             }
-            self.nothing_follows(&tail);
+            self.nothing_follows(&tail, actions.is_empty() && !broken);
             self.bump();
             broken = true;
             if self.at_end_of_term() {
@@ -332,7 +332,8 @@ impl Parser<'_> {
         }
     }
 
-    fn nothing_follows(&mut self, tail: &Tail) {
+    /// Reports the `.` behind a tail, which is `first` if nothing stands before it in its sequence.
+    fn nothing_follows(&mut self, tail: &Tail, first: bool) {
         let span = self.span();
         let finding = match tail {
             Tail::Missing(_) => return self.keep_silent(),
@@ -371,20 +372,50 @@ impl Parser<'_> {
                 )
             }
             Tail::Replicated(..) => {
-                Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a replicated channel")
-                    .with_note("`*` takes what is directly behind it, and its instances never end as a whole")
-                    .help("write `*( … . … )` to copy all of it, `(*A, B)` for both side by side")
+                let finding =
+                    Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a replicated channel")
+                        .with_note(
+                            "`*` takes what is directly behind it, and its instances never end as a whole",
+                        );
+                let chooser = match self.kind_at(1) {
+                    Kind::Exclamation => Some("⊕"),
+                    Kind::Question => Some("&"),
+                    _ => None,
+                };
+                match chooser.filter(|_| first) {
+                    Some(sign) => finding.suggest(
+                        format!("write `{sign}` in place of `.`: instances may be opened until the step behind it is taken"),
+                        [Edit::replace(span, sign)],
+                    ),
+                    None => finding.help("write `*( … . … )` to copy all of it, `(*A, B)` for both side by side"),
+                }
             }
             Tail::Dual { .. } => Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a definition")
                 .with_note("nothing can follow a definition: it says itself how it goes on"),
             Tail::Group(..) | Tail::Parallel(..) | Tail::Recursion { .. } => {
-                Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a parenthesis")
-                    .with_note("a session type goes on at the end of each branch, not behind all of them")
-                    .help("give it a name, `Next = …`, and write `. Next` at the end of each branch")
+                let finding = Diagnostic::error(NOTHING_FOLLOWS, span, "something follows a parenthesis")
+                    .with_note("a session type goes on at the end of each branch, not behind all of them");
+                match only_steps(tail) {
+                    Some([before, behind]) => finding.suggest(
+                        "leave out the parentheses, and the `End` in them",
+                        [Edit::delete(before), Edit::delete(behind)],
+                    ),
+                    None => finding
+                        .help("give it a name, `Next = …`, and write `. Next` at the end of each branch"),
+                }
             }
         };
         self.report(finding);
     }
+}
+
+/// What stands before the steps in parentheses and behind them, where there is one branch, and that ends.
+fn only_steps(tail: &Tail) -> Option<[Span; 2]> {
+    let Tail::Group(body, whole) = tail else { return None };
+    let [Sequence { actions, tail: Tail::End(_), .. }] = body.branches.as_slice() else { return None };
+    let ([first, ..], [.., last]) = (actions.as_slice(), actions.as_slice()) else { return None };
+    let is_plain = body.operators.is_empty();
+    is_plain.then_some([Span { end: first.span.start, ..*whole }, Span { start: last.span.end, ..*whole }])
 }
 
 /// A word in a session type that means nothing there.

@@ -135,10 +135,27 @@ impl Parser<'_> {
                     ShapeKind::Named(name)
                 }
             }
+            Kind::Number => {
+                // Several numbers of a union are one shape.
+                self.bump();
+                while self.kind() == Kind::Bar && self.kind_at(1) == Kind::Number {
+                    self.bump();
+                    self.bump();
+                }
+                let numbers = start.to(self.previous());
+                let what =
+                    if numbers == start { "a number is not a shape" } else { "numbers are not shapes" };
+                self.findings.push(
+                    Diagnostic::error(MALFORMED_SHAPE, numbers, what)
+                        .label("only a text can be one value and no other")
+                        .suggest("write `int` for a whole number", [Edit::replace(numbers, "int")]),
+                );
+                ShapeKind::Named(Name { text: "int".to_owned(), span: numbers })
+            }
             _ => {
                 self.expected(MALFORMED_SHAPE, "a shape", SHAPE_HELP);
                 let is_word = self.kind() == Kind::Word && !self.at_item();
-                if is_word || matches!(self.kind(), Kind::Number | Kind::Unknown) {
+                if is_word || self.kind() == Kind::Unknown {
                     self.bump();
                 }
                 return self.missing_shape();

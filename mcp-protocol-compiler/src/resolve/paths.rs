@@ -2,7 +2,7 @@
 //!
 //! A payload without a shape is not looked into, and neither is what is `any`, an `object`, or the value of a `map`.
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex};
+use mcp_protocol_machine::protocol::{Kind, MessageIndex, position};
 
 use super::items::Sides;
 use super::placed::Placed;
@@ -25,7 +25,7 @@ pub(super) fn check(
 ) {
     // A path through a union that contains itself would never end.
     let is_endless = |found: &Diagnostic| found.code == finding::ENDLESS;
-    if resolution.declarations.shapes.is_empty() || diagnostics.iter().any(is_endless) {
+    if diagnostics.iter().any(is_endless) {
         return;
     }
     let mut paths = Paths { resolution, declarations: &resolution.declarations, diagnostics };
@@ -55,7 +55,7 @@ pub(super) fn check(
             ItemKind::Key { fields, .. } => {
                 for field in fields {
                     if let KeyFieldPlace::Field(field) = &field.place {
-                        paths.field(field);
+                        paths.value("the value of a key", &field.message, &field.path);
                     }
                 }
             }
@@ -105,7 +105,7 @@ fn required<'i>(
 enum Lists {
     /// It goes on in each of its elements.
     Through,
-    /// It can go no further.
+    /// It goes on in the element at its position, if it has one.
     End,
 }
 
@@ -152,7 +152,48 @@ impl<'a> Paths<'a, '_> {
     }
 
     fn field(&mut self, field: &MessageField) {
+        self.must_carry(&field.message, &field.path);
         self.of_message(&field.message, &field.path, Lists::End);
+    }
+
+    /// Reports a message that carries nothing, where something of what it carries is named.
+    fn must_carry(&mut self, message: &Name, path: &JsonPath) {
+        let Some(Meaning::Message(index)) = self.resolution.names.get(&message.text) else { return };
+        let payload = self.declarations.message(*index).map(|message| &message.payload);
+        if payload == Some(&PayloadType::None) && !self.declarations.bare() {
+            self.diagnostics.push(finding::carries_nothing(message, path));
+        }
+    }
+
+    /// A path to a text or a whole number.
+    fn value(&mut self, what: &str, message: &Name, path: &JsonPath) {
+        self.must_carry(message, path);
+        let Some(found) = self.of_message(message, path, Lists::End) else { return };
+        if found.is_empty() || found.iter().any(|form| self.may_be_value(form)) {
+            return;
+        }
+        let leaves: Vec<&Form> = found.into_iter().map(|form| self.shapes().behind(form)).collect();
+        let fields = leaves.iter().flat_map(|form| match form {
+            Form::Record(record) => record.fields.as_slice(),
+            _ => &[],
+        });
+        let fields = fields.filter(|field| self.may_be_value(&field.form));
+        let fields: Vec<&str> = fields.map(|field| field.name.text.as_str()).take(MOST_FIELDS).collect();
+        let is_list = |form: &&Form| matches!(form, Form::List(of) if self.may_be_value(of));
+        let inside = match fields.as_slice() {
+            [] if leaves.iter().any(is_list) => vec!["0"],
+            _ => fields,
+        };
+        self.diagnostics.push(finding::not_a_value(message, path, what, &inside));
+    }
+
+    /// Whether a form has texts or whole numbers among its values.
+    fn may_be_value(&self, form: &Form) -> bool {
+        match self.shapes().behind(form) {
+            Form::Any | Form::String | Form::Literal(_) | Form::Int | Form::Uint | Form::Number => true,
+            Form::Union(parts) => parts.iter().any(|part| self.may_be_value(&part.form)),
+            _ => false,
+        }
     }
 
     fn condition(&mut self, message: &Name, condition: Option<&Condition>) {
@@ -184,14 +225,16 @@ impl<'a> Paths<'a, '_> {
     fn modifier(&mut self, message: &Name, modifier: &Modifier) {
         match modifier {
             Modifier::Requires { condition, .. } => self.condition(message, condition.as_ref()),
-            Modifier::Cancels { id: path, .. } | Modifier::Pages { cursor: path, .. } => {
+            Modifier::Cancels { id, .. } => self.value("the id of a request", message, id),
+            Modifier::Pages { cursor: path, .. } => {
                 self.of_message(message, path, Lists::End);
             }
             Modifier::Reports { token, of, .. } => {
-                self.of_message(message, token, Lists::End);
+                self.value("a token", message, token);
                 of.iter().for_each(|path| self.of_some_request(path));
             }
             Modifier::Grants { path, .. } | Modifier::Revokes { path, .. } => {
+                self.must_carry(message, path);
                 self.of_message(message, path, Lists::Through);
             }
             Modifier::Rounds { reply, state, given, answers, questions, .. } => {
@@ -283,12 +326,13 @@ impl<'a> Paths<'a, '_> {
                 (owner, form, path)
             }
         };
-        let found = self.follow(owner, form, path, Lists::End).ok()?;
+        let found = self.follow(owner.clone(), form, path, Lists::End).ok()?;
         let [form] = found.as_slice() else { return None };
         let owner = match form {
             Form::Named(index) if !self.is_inner(*index) => {
                 self.declarations.shapes.get(*index)?.name.text.clone()
             }
+            _ if path.segments.is_empty() => return Some((owner, form)),
             _ => crate::format::json_path(path),
         };
         Some((format!("`{owner}`"), form))
@@ -334,6 +378,7 @@ impl<'a> Paths<'a, '_> {
                     Form::Any | Form::Object => open = true,
                     Form::Map(of) => next.push(of),
                     Form::List(of) if lists == Lists::Through => waiting.push(of),
+                    Form::List(of) if position(&key.text).is_some() => next.push(of),
                     Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
                     Form::List(_) => other = "a list",
                     Form::Null => {}

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use mcp_protocol_machine::protocol::Text;
+use mcp_protocol_machine::protocol::{Text, position};
 use memchr::{memchr, memmem};
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize};
@@ -17,10 +17,11 @@ const SHORT: usize = 512;
 
 /// The raw value at a path, if it is there.
 pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
-    let (last, _) = path.split_last()?;
+    let Some((last, _)) = path.split_last() else { return Some(json) };
     // A key is not there if its text is not; keys with escapes are rare enough to be looked for thoroughly. In a short text
     // all members are found in the time of that search.
     let may_be_there = json.len() <= SHORT
+        || position(last).is_some()
         || memmem::find(json.as_bytes(), last.as_bytes()).is_some()
         || memchr(b'\\', json.as_bytes()).is_some();
     if !may_be_there {
@@ -91,7 +92,7 @@ pub(crate) fn is_empty_object(json: &str) -> bool {
     inner.is_some_and(|inner| inner.trim_ascii().is_empty())
 }
 
-/// Finds the value of one key of an object; anything else has none.
+/// Finds the value of one key of an object, or of one position of a list; anything else has none.
 struct Seek<'k>(&'k str);
 
 impl<'de> DeserializeSeed<'de> for Seek<'_> {
@@ -122,8 +123,15 @@ impl<'de> Visitor<'de> for Seek<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Self::Value, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(None)
+        let (wanted, mut found) = (position(self.0), None);
+        for at in 0.. {
+            if Some(at) == wanted {
+                found = list.next_element()?;
+            } else if list.next_element::<IgnoredAny>()?.is_none() {
+                break;
+            }
+        }
+        Ok(found)
     }
 }
 
@@ -161,10 +169,20 @@ impl Serialize for Entries<'_> {
 }
 
 /// The payload with `value` at the path; objects on the way are made where they are missing, and an absent payload
-/// or a `null` on the way counts as an empty object. Fails where something else than an object is in the way.
+/// or a `null` on the way counts as an empty object. Fails where something is in the way that has no such member or
+/// element.
 pub(crate) fn set(json: Option<&str>, path: &[Text], value: &str) -> Result<String, serde_json::Error> {
     let Some((key, rest)) = path.split_first() else { return Ok(value.to_owned()) };
     let json = json.map(str::trim_ascii).filter(|json| !json.is_empty() && *json != "null").unwrap_or("{}");
+    if let Some(at) = position(key).filter(|_| json.starts_with('[')) {
+        let mut elements: Vec<Cow<'_, RawValue>> =
+            serde_json::from_str::<Vec<&RawValue>>(json)?.into_iter().map(Cow::Borrowed).collect();
+        if let Some(element) = elements.get_mut(at) {
+            let inner = set(Some(element.get()), rest, value)?;
+            *element = Cow::Owned(RawValue::from_string(inner)?);
+            return serde_json::to_string(&elements);
+        }
+    }
     let mut entries: Entries<'_> = serde_json::from_str(json)?;
     let present = entries.0.iter_mut().find(|(name, _)| name == &**key);
     let inner = set(present.as_ref().map(|(_, inner)| inner.get()), rest, value)?;
@@ -190,6 +208,15 @@ mod tests {
         assert_eq!(find(json, &path(&["_meta", "a"])), Some("1.50"));
         assert_eq!(find(json, &path(&["_meta", "io.x/y", "t"])), Some("\"v\""));
         assert_eq!(find(json, &path(&["b", "a"])), None, "a list has no keys");
+        assert_eq!(find(json, &path(&["b", "0"])), Some("1"), "a number is a position in a list");
+        assert_eq!(find(json, &path(&["b", "1", "a"])), Some("2"));
+        assert_eq!(find(json, &path(&["b", "2"])), None);
+        assert_eq!(find(json, &path(&["b", "01"])), None);
+        assert_eq!(find(r#"{"0":7}"#, &path(&["0"])), Some("7"), "and the name of a member in an object");
+        assert_eq!(find("[ 7 ]", &path(&["0"])), Some("7"));
+        assert_eq!(find("\"x\"", &[]), Some("\"x\""), "the payload itself");
+        let long = format!("[[{}],7]", vec!["1"; 400].join(","));
+        assert_eq!(find(&long, &path(&["1"])), Some("7"), "the text of a position is not searched for");
         assert_eq!(find(json, &path(&["a"])), None, "`a` is not at the top");
         assert_eq!(find(r#"{"\u0061":7}"#, &path(&["a"])), Some("7"), "escaped keys are keys");
         assert_eq!(find("7", &path(&["a"])), None);
@@ -240,5 +267,8 @@ mod tests {
             r#"{"a":{"b":1},"b":2}"#
         );
         assert!(set(Some("[1]"), &path(&["a"]), "1").is_err());
+        assert_eq!(set(Some("[1,{}]"), &path(&["1", "a"]), "2").unwrap(), r#"[1,{"a":2}]"#);
+        assert_eq!(set(Some("[1]"), &path(&["0"]), "2").unwrap(), "[2]");
+        assert!(set(Some("[1]"), &path(&["1"]), "2").is_err(), "a list is not made longer");
     }
 }

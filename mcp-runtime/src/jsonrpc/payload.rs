@@ -1,7 +1,7 @@
 //! Payloads: raw JSON in which values are found by their paths, and which is judged by its shape.
 
 use mcp_protocol_machine::Said;
-use mcp_protocol_machine::protocol::{Protocol, Shape, Text};
+use mcp_protocol_machine::protocol::{Protocol, Shape, Text, position};
 use mcp_protocol_machine::shape::{ShapeMismatch, judge};
 
 use super::path;
@@ -41,8 +41,7 @@ impl RawPayload for JsonValue<'_> {
     }
 
     fn find(self, path: &[Text]) -> Option<Self> {
-        let (first, rest) = path.split_first()?;
-        rest.iter().try_fold(self.member(first)?, |here, key| here.member(key))
+        path.iter().try_fold(self, |here, key| here.member(key).or_else(|| here.element(position(key)?)))
     }
 
     fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {

@@ -166,6 +166,12 @@ impl<'j> JsonValue<'j> {
         })
     }
 
+    /// The element at this position of a list, counted from 0.
+    pub(super) fn element(&self, at: usize) -> Option<JsonValue<'j>> {
+        let is_list = self.span().is_some_and(|span| span.kind == SpanKind::List);
+        if is_list { self.inside().nth(at) } else { None }
+    }
+
     /// Whether this is an object.
     pub fn is_object(&self) -> bool {
         self.span().is_some_and(|span| span.kind == SpanKind::Object)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{
     KeyIndex, KeyPlace, Kind, Message, MessageIndex, Path, Payload, Protocol, Record, Shape, ShapeIndex,
-    Side, Text,
+    Side, Text, position,
 };
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
@@ -121,7 +121,10 @@ impl Payloads {
     fn at_path(&self, table: &Message, path: &[Text]) -> Option<Value> {
         let mut shape = &self.protocol.shape(table.shape?)?.shape;
         for key in path {
-            shape = &record(&self.protocol, shape)?.field(key)?.shape;
+            shape = match (shape, position(key)) {
+                (Shape::List(of), Some(_)) => of,
+                _ => &record(&self.protocol, shape)?.field(key)?.shape,
+            };
         }
         serde_json::from_str(&sample(&self.protocol, shape)?).ok()
     }
@@ -197,7 +200,7 @@ fn wrong(protocol: &Protocol, shape: &Shape) -> Option<Value> {
 
 /// The value at a path.
 pub(crate) fn get<'v>(value: Option<&'v Value>, path: &[Text]) -> Option<&'v Value> {
-    path.iter().try_fold(value?, |value, key| value.get(&**key))
+    path.iter().try_fold(value?, |value, key| value.get(&**key).or_else(|| value.get(position(key)?)))
 }
 
 fn set_if_missing(params: &mut Option<Value>, path: &[Text], value: Value) {
@@ -206,11 +209,21 @@ fn set_if_missing(params: &mut Option<Value>, path: &[Text], value: Value) {
     }
 }
 
-/// Puts a value at a path; what is in the way becomes an object.
 /// Puts a value at a path, with the objects on the way.
 pub(crate) fn set(params: &mut Option<Value>, path: &[Text], value: Value) {
     let mut place = params.get_or_insert_with(|| Value::Object(Map::new()));
     for key in path {
+        // A list that is too short gets one element more.
+        if let Some(at) = position(key).filter(|_| place.is_array()) {
+            let Some(list) = place.as_array_mut() else { return };
+            let at = at.min(list.len());
+            if at == list.len() {
+                list.push(Value::Null);
+            }
+            let Some(element) = list.get_mut(at) else { return };
+            place = element;
+            continue;
+        }
         if !place.is_object() {
             *place = Value::Object(Map::new());
         }

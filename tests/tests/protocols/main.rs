@@ -20,6 +20,7 @@ mod shapes;
 mod star_branch;
 mod two_replies;
 mod versioned;
+mod whole_payloads;
 mod wire_order;
 
 use std::time::Duration;

@@ -1,13 +1,21 @@
 //! What was meant by a character that is not of the language, as far as what stands around it tells.
 
 use super::{Scanner, continues_word, starts_word};
-use crate::diagnostic::{Diagnostic, Edit, shorten};
+use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
 use crate::lexer::codes::UNKNOWN_CHARACTER;
 use crate::lexer::token::{Kind, Token};
 
+/// What a payload in braces was meant to be.
+pub(super) enum InBraces {
+    /// A type; what to write.
+    Type(String),
+    /// A record, for which this is a name; whether it stands in parentheses.
+    Record(String, bool),
+}
+
 impl Scanner<'_> {
-    /// What to write where a `{` opens a payload; nothing if it opens something else.
-    pub(super) fn payload_in_braces(&self) -> Option<String> {
+    /// What is meant where a `{` opens a payload; nothing if it opens something else.
+    pub(super) fn payload_in_braces(&self) -> Option<InBraces> {
         let behind = self.rest().strip_prefix('{')?;
         let mut before = self.lexed.tokens.iter().rev().peekable();
         let opened = before.next_if(|token| token.kind == Kind::Open).is_some();
@@ -26,16 +34,34 @@ impl Scanner<'_> {
             let part = part.strip_suffix('?').unwrap_or(part);
             part.starts_with(starts_word) && part.chars().all(continues_word)
         });
-        Some(if is_type && !opened {
-            format!("write `({inner})`")
-        } else {
-            {
-                let (named, any) = (shorten(&named), if opened { "_" } else { "(_)" });
-                format!(
-                    "write `{any}` for any JSON, or declare `type {named} = {{ … }}` and write `({named})`"
-                )
-            }
+        Some(match is_type && !opened {
+            true => InBraces::Type(format!("write `({inner})`")),
+            false => InBraces::Record(named, opened),
         })
+    }
+
+    /// What to do about a record in place of a payload, of which this is the whole text.
+    pub(super) fn record_as_payload(
+        &self,
+        finding: Diagnostic,
+        (name, opened): (&str, bool),
+        record: &str,
+    ) -> Diagnostic {
+        let (shown, whole) = (shorten(name), self.span(record.len()));
+        let around = |text: &str| if opened { text.to_owned() } else { format!("({text})") };
+        let text = format!("declare `type {shown} = {{ … }}` and write `({shown})`");
+        let is_shape = |next: char| continues_word(next) || " \n\r\t:?,|[]{}.\"".contains(next);
+        let finding = match record.contains(':') && !record.contains("::") && record.chars().all(is_shape) {
+            true => finding.changes(
+                text,
+                [
+                    Change::Declare { name: name.to_owned(), item: format!("type {name} = {record}") },
+                    Edit::replace(whole, around(name)).into(),
+                ],
+            ),
+            false => finding.help(text),
+        };
+        finding.suggest(format!("write `{}` for any JSON", around("_")), [Edit::replace(whole, around("_"))])
     }
 
     /// How the `-` at this place and the digits of an error's code are joined, where `error` stands before it; what

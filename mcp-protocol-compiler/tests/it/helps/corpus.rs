@@ -130,7 +130,8 @@ fn stage(finding: &Diagnostic) -> u8 {
     match &finding.code.0[..3] {
         _ if finding.code == UNREADABLE_IMPORT => 1,
         "S00" => 0,
-        "S01" => 1,
+        // A path that is suggested has to lead somewhere.
+        "S01" | "S07" => 1,
         // What an error or a cancel does, and what ties a step to its sub-session, is asked of states that are all there.
         _ if ["S0306", "S0307", "S0403", "S0406", "S0407"].contains(&finding.code.0) => 3,
         "S02" | "S03" | "S04" => 2,
