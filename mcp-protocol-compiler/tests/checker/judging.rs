@@ -200,9 +200,7 @@ impl<'a> Pair<'a> {
             }
             (Verdict::Stale, Ok(Step { kind: StepKind::Swallowed | StepKind::Late(_), .. }) | Err(_)) => {
                 counts.stale += 1;
-                if got.is_err() {
-                    self.world.has_refused(event);
-                }
+                self.world.settle_stale(event, got.is_ok());
                 Ok(Some(expected))
             }
             // What follows depends on what the checker has made of it.

@@ -183,6 +183,10 @@ impl Checker {
         let grants =
             |exchange: &Exchange| exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate));
         if self.is_during(gate) {
+            // What opened a sub-session that is over is not remembered.
+            if let During::Over = during {
+                return true;
+            }
             // It does not matter what else is granted.
             let asked = self.asked(self.sent_by(holder));
             return granting.map_or_else(|| asked.has_granted(gate) || asked.may_grant(gate), grants);

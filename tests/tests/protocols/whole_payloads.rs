@@ -24,7 +24,7 @@ mod debugging {
 async fn each_subscription_gets_what_is_for_its_id() {
     let (near, far) = duplex();
     let (wallet, node) = (Wallet::new(near), Node::new(far));
-    let mut asked = node.incoming();
+    let asked = node.incoming();
     let node = async {
         let mut subscriptions = Vec::new();
         for id in ["0xa", "0xb"] {
@@ -122,5 +122,5 @@ async fn what_a_side_can_do_is_all_that_it_says() {
         assert_eq!(adapter.run(json!({ "kind": "integrated" })).await.unwrap()["kind"], "integrated");
         adapter
     };
-    in_time(async { tokio::join!(editor, adapter) }).await;
+    let (_ide, _adapter) = in_time(async { tokio::join!(editor, adapter) }).await;
 }

@@ -294,25 +294,39 @@ impl<'a> World<'a> {
             self.tokens.insert((direction, token.clone()));
         }
         if matches!(verdict, Verdict::Fine | Verdict::Reported | Verdict::Late) {
-            let open = |granted: &Granted| {
-                [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side))
-            };
-            let narrows = self.granted.narrows(self.protocol, event);
-            let before = open(&self.granted);
-            let revoking_side = self.granted.revoking_side(self.protocol, event);
-            self.granted.note(self.protocol, event);
-            let after = open(&self.granted);
-            for (side, (before, after)) in
-                [Side::Client, Side::Server].into_iter().zip(before.into_iter().zip(after))
-            {
-                let narrower = narrows && side == event.from;
-                if narrower || revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate))
-                {
-                    self.closings.push((side, direction, self.seen, before));
-                }
-            }
+            self.note_granted(event, direction);
         }
         verdict
+    }
+
+    /// What the checker makes of a message that it may refuse or take for a late one. What it has taken announces and
+    /// grants what it says. A request that it has refused announces nothing, as one that is wrong.
+    pub(crate) fn settle_stale(&mut self, event: &Event, is_taken: bool) {
+        let direction = event.direction(self.side);
+        if is_taken {
+            self.note_granted(event, direction);
+        } else if let Kind::Request = self.protocol.message(event.message).unwrap().kind {
+            self.perhaps.remove(&(direction, event.id.clone().unwrap()));
+        }
+    }
+
+    /// What a message announces, grants and revokes, and what it closes by that.
+    fn note_granted(&mut self, event: &Event, direction: Direction) {
+        let open =
+            |granted: &Granted| [Side::Client, Side::Server].map(|side| granted.open(self.protocol, side));
+        let narrows = self.granted.narrows(self.protocol, event);
+        let before = open(&self.granted);
+        let revoking_side = self.granted.revoking_side(self.protocol, event);
+        self.granted.note(self.protocol, event);
+        let after = open(&self.granted);
+        for (side, (before, after)) in
+            [Side::Client, Side::Server].into_iter().zip(before.into_iter().zip(after))
+        {
+            let narrower = narrows && side == event.from;
+            if narrower || revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
+                self.closings.push((side, direction, self.seen, before));
+            }
+        }
     }
 
     /// Whether the sender of a message may have left more unread than the checker keeps states for: so much was written
@@ -340,6 +354,9 @@ impl<'a> World<'a> {
     /// Whether the sender of a message may take requests of the other side to be running that permit it; `now` looks at
     /// what was said last.
     fn is_during(&self, event: &Event, part: Part<'_>, now: bool) -> bool {
+        if let Part::Over = part {
+            return true;
+        }
         let by = event.direction(self.side).flip();
         let goes_on = |exchange: &Exchange| self.may_take_to_go_on(exchange, by, by.flip(), now);
         let exchanges =
@@ -489,14 +506,6 @@ impl<'a> World<'a> {
             _ => {}
         }
         verdict
-    }
-
-    /// The checker has refused a message that it may refuse or take for a late one: a request announces nothing then, as
-    /// one that is wrong.
-    pub(crate) fn has_refused(&mut self, event: &Event) {
-        if let (Some(id), Kind::Request) = (&event.id, self.protocol.message(event.message).unwrap().kind) {
-            self.perhaps.remove(&(event.direction(self.side), id.clone()));
-        }
     }
 
     /// A request or a notification that stands for itself.
