@@ -131,7 +131,7 @@ impl<'a> Pair<'a> {
         let mut verdicts = seen().map(|event| world.see(event));
         let mut own =
             World::new(self.world.reading(), &self.source.protocol, self.checker.side(), HashSet::new());
-        seen().any(|event| match (own.see(event), verdicts.next()) {
+        let differs = seen().any(|event| match (own.see(event), verdicts.next()) {
             (
                 Verdict::Fine
                 | Verdict::Reported
@@ -144,7 +144,10 @@ impl<'a> Pair<'a> {
             // It is wrong by the other role's text, too, which says only that its sender may be far behind.
             (Verdict::Fine | Verdict::Reported | Verdict::Late, Some(Verdict::Distant)) => true,
             _ => false,
-        })
+        });
+        drop(verdicts);
+        // Which of two bodies it opens is left open by the text of one role alone: the other role says only one of them.
+        differs || own.is_torn() && !world.is_torn()
     }
 
     fn judge(&mut self, event: &Event, counts: &mut Counts) -> Result<Option<Verdict>, String> {

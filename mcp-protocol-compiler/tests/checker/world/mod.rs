@@ -173,6 +173,8 @@ pub(crate) struct World<'a> {
     answered: [u64; 2],
     /// Which of all messages went in each direction.
     written: [Vec<u64>; 2],
+    /// The newest message of each direction that may be forgotten.
+    forgotten: [u64; 2],
     /// How many steps of sub-sessions were uncorrelated.
     pub(crate) uncorrelated: u64,
     /// How many sub-sessions were opened within others, and within those.
@@ -193,6 +195,9 @@ const CONFIGS: usize = 400;
 
 /// How many states behind the present one the checker keeps, by `docs/semantics.md`.
 const STATES_KEPT: usize = 16;
+
+/// How many messages are remembered by which one side has narrowed what one side can do, by the same page.
+const CLOSINGS_KEPT: usize = 16;
 
 fn index(direction: Direction) -> usize {
     usize::from(direction == Direction::Receive)
@@ -223,6 +228,7 @@ impl<'a> World<'a> {
             seen: 0,
             answered: [0; 2],
             written: Default::default(),
+            forgotten: [0; 2],
             uncorrelated: 0,
             within: 0,
             deep: 0,
@@ -263,7 +269,7 @@ impl<'a> World<'a> {
         self.advice.borrow_mut().clear();
         self.seen += 1;
         let direction = event.direction(self.side);
-        self.written[index(direction)].push(self.seen);
+        self.note_written(direction);
         let kind = self.protocol.message(event.message).unwrap().kind;
         let verdict = match kind {
             Kind::Request => self.request(event, direction),
@@ -324,16 +330,44 @@ impl<'a> World<'a> {
         {
             let narrower = narrows && side == event.from;
             if narrower || revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
-                self.closings.push((side, direction, self.seen, before));
+                self.close(side, direction, before);
             }
         }
     }
 
+    /// What a side can do was more before a message. Of many such messages that may be unread the oldest ones are forgotten:
+    /// the oldest one that is left counts as one before which everything was possible.
+    fn close(&mut self, holder: Side, closer: Direction, before: Vec<GateIndex>) {
+        let unread = self.answered[index(closer)];
+        self.closings.retain(|(_, by, at, _)| (*by, true) != (closer, *at <= unread));
+        self.closings.push((holder, closer, self.seen, before));
+        let is_alike = |closing: &&mut (Side, Direction, u64, _)| (closing.0, closing.1) == (holder, closer);
+        let mut alike: Vec<_> = self.closings.iter_mut().filter(is_alike).collect();
+        if alike.len() > CLOSINGS_KEPT {
+            let gates = 0..u16::try_from(self.protocol.gates.len()).unwrap();
+            alike[1].3 = gates.map(GateIndex).collect();
+            let oldest = alike[0].2;
+            self.closings.retain(|closing| (closing.0, closing.1, closing.2) != (holder, closer, oldest));
+        }
+    }
+
     /// Whether the sender of a message may have left more unread than the checker keeps states for: so much was written
-    /// to it since the last request that it is known to have read.
+    /// to it since the last request that it is known to have read. What the checker has forgotten by then it does not
+    /// remember again when a reply shows that some of it was read.
     fn is_far_behind(&self, sender: Direction) -> bool {
         let other = index(sender.flip());
-        self.written[other].iter().rev().take_while(|at| **at > self.answered[other]).count() > STATES_KEPT
+        self.forgotten[other] > self.answered[other]
+    }
+
+    /// A message was written, so an older one may be forgotten.
+    fn note_written(&mut self, direction: Direction) {
+        let by = index(direction);
+        self.written[by].push(self.seen);
+        let unread = self.written[by].iter().rev().take_while(|at| **at > self.answered[by]);
+        // The oldest states become one, which is one of those that are kept.
+        if unread.clone().count() > STATES_KEPT {
+            self.forgotten[by] = unread.copied().nth(STATES_KEPT - 1).unwrap().max(self.forgotten[by]);
+        }
     }
 
     /// Whether the gates of a message are open, and what is wrong if one is not.
