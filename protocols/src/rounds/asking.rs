@@ -222,7 +222,10 @@ struct Conversation<P: Retry> {
 }
 
 /// What a handler does next.
-#[allow(clippy::large_enum_variant, reason = "a call has one of them at a time; how large it is, features decide")]
+#[allow(
+    clippy::large_enum_variant,
+    reason = "a call has one of them at a time; how large it is, features decide"
+)]
 enum Step<R> {
     Asks(Asked),
     Returns(Result<Round<R>, RpcError>),

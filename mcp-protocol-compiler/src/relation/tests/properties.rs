@@ -20,7 +20,7 @@ use crate::relation::{CLOSED, TOO_MANY, Wanted, close, races, relate};
 /// How many cases a property is held against: `RELATION_CASES`, by default few, because every change waits for them.
 /// Cases are counted from `RELATION_SEED`, which is 0.
 fn cases() -> u64 {
-    number("RELATION_CASES").unwrap_or(if cfg!(debug_assertions) { 200 } else { 6_000 })
+    number("RELATION_CASES").unwrap_or(if cfg!(debug_assertions) { 100 } else { 6_000 })
 }
 
 fn number(name: &str) -> Option<u64> {

@@ -274,16 +274,16 @@ fn too_many_at_once_are_refused() {
 }
 
 #[test]
-fn a_million_ids_in_order_take_one_entry() {
+fn a_hundred_thousand_ids_in_order_take_one_entry() {
     let (small, mut checker) = active();
-    for number in 0..1_000_000 {
+    for number in 0..100_000 {
         accepted(checker.request(Send, small.call.request, &id(number), Some(id(number)), never));
         checker.answer(Receive, number, small.call.reply).unwrap();
     }
     assert!(checker.sent.remembered() <= 2, "{}", checker.sent.remembered());
-    assert_eq!(checker.awaiting(Receive, &id(123_456)), Awaiting::Completed);
+    assert_eq!(checker.awaiting(Receive, &id(12_345)), Awaiting::Completed);
     assert_eq!(
-        checker.ask(Send, small.call.request, 999_999).unwrap_err().kind,
+        checker.ask(Send, small.call.request, 99_999).unwrap_err().kind,
         ViolationKind::DuplicateId { running: None }
     );
 }
