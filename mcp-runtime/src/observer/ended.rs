@@ -10,6 +10,8 @@ use crate::rules::judge;
 
 /// How many requests are remembered.
 const REMEMBERED: usize = 256;
+/// How long the text of an id is that is remembered, in bytes.
+const LONGEST_ID: usize = 512;
 
 /// How the receiver of a request has ended it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,11 +23,16 @@ pub(super) enum EndedBy {
 }
 
 /// Requests that stayed open, and that their receivers have ended in one of the two ways. The other one may follow.
+///
+/// Invariant: at most [`REMEMBERED`], oldest first, and no text of an id is longer than [`LONGEST_ID`].
 #[derive(Clone, Debug, Default)]
 pub(super) struct EndedRequests(VecDeque<(Side, RequestId, EndedBy)>);
 
 impl EndedRequests {
     pub(super) fn note(&mut self, asker: Side, id: &RequestId, by: EndedBy) {
+        if matches!(id, RequestId::Text(text) if text.len() > LONGEST_ID) {
+            return;
+        }
         if self.0.len() == REMEMBERED {
             self.0.pop_front();
         }
@@ -74,5 +81,26 @@ impl Observer {
 
     fn is_cancel(&self, message: MessageIndex) -> bool {
         self.rules.message(message).is_some_and(|table| table.cancels.is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_bounded() {
+        let mut ended = EndedRequests::default();
+        for number in 0..1_000 {
+            ended.note(Side::Client, &RequestId::Number(number), EndedBy::Reply);
+        }
+        assert_eq!(ended.0.len(), REMEMBERED);
+        assert!(!ended.take(Side::Client, &RequestId::Number(0), EndedBy::Reply));
+        assert!(!ended.take(Side::Client, &RequestId::Number(999), EndedBy::Cancel));
+        assert!(ended.take(Side::Client, &RequestId::Number(999), EndedBy::Reply));
+        assert!(!ended.take(Side::Client, &RequestId::Number(999), EndedBy::Reply), "only once");
+        let long = RequestId::from("x".repeat(LONGEST_ID + 1));
+        ended.note(Side::Client, &long, EndedBy::Reply);
+        assert!(!ended.take(Side::Client, &long, EndedBy::Reply));
     }
 }

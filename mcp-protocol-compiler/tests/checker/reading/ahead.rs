@@ -19,7 +19,7 @@ impl Reading<'_> {
     }
 
     /// How many channels of a program are at their end.
-    pub(super) fn ended(&self, program: &Program) -> usize {
+    pub(crate) fn ended(&self, program: &Program) -> usize {
         program.threads.iter().filter(|thread| self.has_ended(thread)).count()
     }
 

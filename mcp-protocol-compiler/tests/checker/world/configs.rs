@@ -110,7 +110,7 @@ impl World<'_> {
         let at_once = silent || next.as_ref().is_none_or(|next| next == known);
         let mut after = config.clone();
         after.inbox[program].remove(place);
-        let ends = |next: &Program| self.reading.is_over(next) && !self.reading.is_over(known);
+        let ends = |next: &Program| self.reading.ended(next) > self.reading.ended(known);
         if at_once && next.as_ref().is_some_and(ends) {
             after.ended_by[program] = Some(item.at);
         }

@@ -61,8 +61,8 @@ struct Item {
 struct Config {
     programs: [Program; 2],
     inbox: [VecDeque<Item>; 2],
-    /// Which of all messages ended a program that had nothing more to say: it is taken as read at once, and the program may
-    /// not have read it.
+    /// Which of all messages was the last to end a channel of a program that had nothing more to say in it: it is taken as read
+    /// at once, and the program may not have read it.
     ended_by: [Option<u64>; 2],
 }
 

@@ -57,7 +57,8 @@ impl<U, R: MayAsk> Call<'_, U, R> {
     /// answer, with the [`Asker`](crate::eras::Asker) of the request that it works on. The client has to declare what is answered.
     ///
     /// In a session a question does not say to which call it belongs. It goes to this user if no other such call runs, and to
-    /// the client's own otherwise: open a client for each of those who may be asked.
+    /// the client's own otherwise. What is still asked for a call that was dropped counts as asked in the call that runs by
+    /// then. Open a client for each of those who may be asked.
     pub fn answered_by(mut self, user: impl User + 'static) -> Self {
         self.settings.answerer = Some(Answerer::new(user));
         self
