@@ -54,8 +54,8 @@ pub enum Report {
         /// Why.
         problem: String,
     },
-    /// Over HTTP, the stream of what the server says unasked cannot be opened; the server may be down. This side goes on asking for
-    /// it, and reports this once until a stream has been opened.
+    /// Over HTTP, the stream of what the server says unasked cannot be opened; the server may be down. This side goes on
+    /// asking for it, and reports this once until a stream has been opened.
     NotListening {
         /// Why.
         problem: String,

@@ -112,13 +112,13 @@ notification R0 \"r0\"\nnotification R1 \"r1\"\nnotification R2 \"r2\"\nnotifica
 request Q0 \"q0\" -> A0\nrequest Q1 \"q1\" -> A1\nnotification P0 \"p0\"\nrequest P1 \"p1\" -> B1\n";
 
 /// What runs side by side.
-fn beside(random: &mut Random) -> &'static str {
+fn side_by_side(random: &mut Random) -> &'static str {
     ["", "", ", *( !P0 . End )", ", *( !P1 . ?reply . End )", ", *( ?P1 . !reply . End ), *( !P0 . End )"]
         [random.below(5)]
 }
 
-fn whole(session: &Type, beside: &str) -> String {
-    format!("({}{beside})", text(session))
+fn whole(session: &Type, side_by_side: &str) -> String {
+    format!("({}{side_by_side})", text(session))
 }
 
 fn file(session: &str) -> String {
@@ -153,7 +153,7 @@ fn order_is_judged_as_in_one_file() {
         for _ in 0..1 + random.below(3) {
             edit(&mut random, &mut new, false);
         }
-        let (mut first, mut second) = (beside(&mut random), beside(&mut random));
+        let (mut first, mut second) = (side_by_side(&mut random), side_by_side(&mut random));
         if random.chance(70) {
             second = first;
         }
@@ -182,7 +182,7 @@ fn a_file_is_compatible_with_itself_by_other_names() {
     for seed in 0..cases(300) {
         let mut random = Random::new(seed);
         let session = session(&mut random, 4, false);
-        let old = file(&whole(&session, beside(&mut random)));
+        let old = file(&whole(&session, side_by_side(&mut random)));
         // Names are not on the wire.
         let new = old.replace('S', "Said").replace('R', "Heard").replace("Q0", "Asked").replace("C", "Me");
         let Some(verdict) = comparison(&old, &new).verdict else { continue };

@@ -179,38 +179,32 @@ impl Checker {
         if direction == Direction::Receive && tolerated.grants(gate) {
             return true;
         }
+        let is_during = self.is_during(gate);
+        if !is_during && !self.protocol.announces_in_each_request(holder) {
+            return self.capabilities(holder).grants(gate);
+        }
+        // What opened a sub-session that is over is not remembered.
+        if let During::Over = during {
+            return true;
+        }
         let granting = self.granting(holder, gate, during);
         let grants =
             |exchange: &Exchange| exchange.grants.as_ref().is_some_and(|granted| granted.grants(gate));
-        if self.is_during(gate) {
-            // What opened a sub-session that is over is not remembered.
-            if let During::Over = during {
-                return true;
-            }
+        let asked = self.asked(self.sent_by(holder));
+        if is_during {
             // It does not matter what else is granted.
-            let asked = self.asked(self.sent_by(holder));
             return granting.map_or_else(|| asked.has_granted(gate) || asked.may_grant(gate), grants);
-        }
-        if !self.protocol.announces_in_each_request(holder) {
-            return self.capabilities(holder).grants(gate);
         }
         if self.is_granted(holder, gate) {
             return true;
         }
         match during {
-            During::Over => true,
             During::Opening(own) if holder == self.sender(direction) => {
                 own.is_none_or(|own| own.grants(gate))
             }
             During::SubSession(_, Some(own)) if holder == self.sender(direction) => own.grants(gate),
-            During::Any | During::Opening(_) | During::SubSession(..) | During::Report(..) => granting
-                .map_or_else(
-                    || {
-                        self.capabilities(holder).grants(gate)
-                            || self.asked(self.sent_by(holder)).may_grant(gate)
-                    },
-                    grants,
-                ),
+            _ => granting
+                .map_or_else(|| self.capabilities(holder).grants(gate) || asked.may_grant(gate), grants),
         }
     }
 

@@ -58,10 +58,10 @@ impl Options {
     /// How a session of other revisions begins: with the request of this method, in these versions. Those of the revisions
     /// that are meant count.
     pub(crate) fn other_sessions(&self, is_meant: impl Fn(&Revision) -> bool) -> Option<(&str, Vec<String>)> {
-        let mut meant = self.revisions.iter().filter(|revision| is_meant(revision));
-        let begins_with = meant.clone().find_map(Revision::begins_with)?;
-        let versions = meant.by_ref().filter(|revision| revision.begins_with() == Some(begins_with));
-        Some((begins_with, versions.filter_map(|revision| revision.version().map(str::to_owned)).collect()))
+        let meant = || self.revisions.iter().filter(|revision| is_meant(revision));
+        let begins_with = meant().find_map(Revision::begins_with)?;
+        let alike = meant().filter(|revision| revision.begins_with() == Some(begins_with));
+        Some((begins_with, alike.filter_map(|revision| revision.version().map(str::to_owned)).collect()))
     }
 
     /// Accepts every version that the peer announces, and lets this side announce any version.

@@ -451,6 +451,13 @@ impl JudgedSession {
         is_capability && is_of_server && self.before_opening.len() < BEFORE_OPENING && !self.eras.has_opened()
     }
 
+    /// What has waited for the reply that opens the session is found: the reply has come, or the session is over.
+    fn emit_before_opening(&mut self, found: &mut Vec<Finding>) {
+        for finding in std::mem::take(&mut self.before_opening) {
+            self.emit(Some(finding), found);
+        }
+    }
+
     /// Notes what was not taken of a message: a reply that does not end its request, and capabilities.
     fn note_unclear(&mut self, observed: &Observed, violation: &Violation, era: Era) {
         if let (ObservedKind::Result, None, Some(id)) = (observed.kind, observed.step, &observed.id) {
@@ -478,8 +485,7 @@ impl JudgedSession {
         if let Some(StepKind::Linear { from, to }) = observed.step
             && from != to
         {
-            let before = std::mem::take(&mut self.before_opening);
-            before.into_iter().for_each(|finding| self.emit(Some(finding), found));
+            self.emit_before_opening(found);
             let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
             self.emit(early, found);
             return;
@@ -523,8 +529,7 @@ impl JudgedSession {
 
     /// The session is over: what is left of it.
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
-        let before = std::mem::take(&mut self.before_opening);
-        before.into_iter().for_each(|finding| self.emit(Some(finding), found));
+        self.emit_before_opening(found);
         if let Some(missing) = self.causes.missing()
             && !self.unclear.explain_missing(missing.owed.side)
         {

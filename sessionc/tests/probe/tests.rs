@@ -195,12 +195,12 @@ fn what_cannot_be_probed_is_said() {
             "{echo}"
         );
     }
-    let nobody = problem(&[counter, "--url", "http://127.0.0.1:1/counter"]);
+    let unreachable = problem(&[counter, "--url", "http://127.0.0.1:1/counter"]);
     assert!(
-        nobody.starts_with("sessionc: no session can be opened: the server cannot be reached: "),
-        "{nobody}"
+        unreachable.starts_with("sessionc: no session can be opened: the server cannot be reached: "),
+        "{unreachable}"
     );
-    assert!(nobody.ends_with(" before it answered `counter/open`"), "{nobody}");
+    assert!(unreachable.ends_with(" before it answered `counter/open`"), "{unreachable}");
     assert_eq!(
         problem(&[counter, "--url", "127.0.0.1:1"]),
         "sessionc: `127.0.0.1:1` is not the address of a server: write `http://HOST:PORT/PATH`"

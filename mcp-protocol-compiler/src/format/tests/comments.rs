@@ -54,11 +54,16 @@ fn with_comments(text: &str, places: &[(u16, u8)]) -> String {
     out
 }
 
+/// Twice the usual number of cases, or half of it where the compiler is not optimised.
+fn cases() -> u32 {
+    let usual = ProptestConfig::default().cases;
+    if cfg!(debug_assertions) { usual / 2 } else { 2 * usual }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         failure_persistence: None,
-        // Twice the usual number, or half of it where the compiler is not optimised.
-        cases: ProptestConfig::default().cases * 4 / if cfg!(debug_assertions) { 8 } else { 2 },
+        cases: cases(),
         // A line that begins elsewhere may read as another item; such texts are not what this is about.
         max_global_rejects: 1 << 20,
         ..ProptestConfig::default()

@@ -302,8 +302,7 @@ impl World<'_> {
 
     /// A reply in a direction: its sender has received the request, and all that was seen before that.
     fn hear(&mut self, direction: Direction, request: u64) {
-        let answered = &mut self.answered[index(direction.flip())];
-        *answered = (*answered).max(request);
+        self.heard.answered(direction.flip(), request);
         let replier = index(direction);
         let heard = |config: &Config| config.inbox[replier].iter().all(|item| item.at > request);
         for configs in

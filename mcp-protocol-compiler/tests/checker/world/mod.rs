@@ -7,8 +7,11 @@
 //! without loss of generality it is seen as soon as it is sent. Channels side by side, and sub-sessions, do not wait
 //! for one another. Ids, keys and tokens are books of their own, with a plain list for each.
 
+mod closings;
 mod configs;
 mod exchanges;
+mod gates;
+mod heard;
 mod nesting;
 mod sub_sessions;
 
@@ -16,14 +19,13 @@ use std::cell::{Cell, RefCell};
 use std::collections::{HashMap, HashSet, VecDeque};
 
 use mcp_protocol_machine::RequestId;
-use mcp_protocol_machine::protocol::{
-    Direction, GateIndex, Holder, KeyIndex, Kind, MessageIndex, Protocol, Side,
-};
+use mcp_protocol_machine::protocol::{Direction, GateIndex, KeyIndex, Kind, MessageIndex, Protocol, Side};
 
-use crate::during::permits;
 use crate::event::Event;
 use crate::granted::Granted;
 use crate::reading::{Place, Program, Reading, way};
+use closings::Closings;
+use heard::Heard;
 
 /// What to make of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,16 +167,12 @@ pub(crate) struct World<'a> {
     /// What late requests without an answer announce: they may not be late any more where they arrive.
     perhaps: HashMap<(Direction, RequestId), Event>,
     tokens: HashSet<(Direction, RequestId)>,
-    /// What each side may be asked for, and what it could be before it closed gates: which of all messages did that.
+    /// What each side may be asked for, and what it could be before gates were closed.
     granted: Granted,
-    closings: Vec<(Side, Direction, u64, Vec<GateIndex>)>,
-    /// How many messages were seen, and the last request of each direction that was answered.
+    closings: Closings,
+    /// How many messages were seen, and which of them each side is known to have read.
     seen: u64,
-    answered: [u64; 2],
-    /// Which of all messages went in each direction.
-    written: [Vec<u64>; 2],
-    /// The newest message of each direction that may be forgotten.
-    forgotten: [u64; 2],
+    heard: Heard,
     /// How many steps of sub-sessions were uncorrelated.
     pub(crate) uncorrelated: u64,
     /// How many sub-sessions were opened within others, and within those.
@@ -192,12 +190,6 @@ pub(crate) struct World<'a> {
 
 /// More pairs of programs than this are not followed.
 const CONFIGS: usize = 400;
-
-/// How many states behind the present one the checker keeps, by `docs/semantics.md`.
-const STATES_KEPT: usize = 16;
-
-/// How many messages are remembered by which one side has narrowed what one side can do, by the same page.
-const CLOSINGS_KEPT: usize = 16;
 
 fn index(direction: Direction) -> usize {
     usize::from(direction == Direction::Receive)
@@ -224,11 +216,9 @@ impl<'a> World<'a> {
             perhaps: HashMap::new(),
             tokens: HashSet::new(),
             granted: Granted::new(protocol),
-            closings: Vec::new(),
+            closings: Closings::default(),
             seen: 0,
-            answered: [0; 2],
-            written: Default::default(),
-            forgotten: [0; 2],
+            heard: Heard::default(),
             uncorrelated: 0,
             within: 0,
             deep: 0,
@@ -269,7 +259,7 @@ impl<'a> World<'a> {
         self.advice.borrow_mut().clear();
         self.seen += 1;
         let direction = event.direction(self.side);
-        self.note_written(direction);
+        self.heard.wrote(direction, self.seen);
         let kind = self.protocol.message(event.message).unwrap().kind;
         let verdict = match kind {
             Kind::Request => self.request(event, direction),
@@ -279,7 +269,7 @@ impl<'a> World<'a> {
         };
         let verdict = match (verdict, kind) {
             (Verdict::Wrong(kinds), Kind::Request | Kind::Notification)
-                if self.is_far_behind(direction) || self.is_vague =>
+                if self.heard.is_far_behind(direction) || self.is_vague =>
             {
                 let opens = || self.opens(event.message, direction);
                 match kinds {
@@ -330,170 +320,9 @@ impl<'a> World<'a> {
         {
             let narrower = narrows && side == event.from;
             if narrower || revoking_side == Some(side) || before.iter().any(|gate| !after.contains(gate)) {
-                self.close(side, direction, before);
+                self.closings.add((side, direction), self.seen, before, &self.heard);
             }
         }
-    }
-
-    /// What a side can do was more before a message. Of many such messages that may be unread the oldest ones are forgotten:
-    /// the oldest one that is left counts as one before which everything was possible.
-    fn close(&mut self, holder: Side, closer: Direction, before: Vec<GateIndex>) {
-        let unread = self.answered[index(closer)];
-        self.closings.retain(|(_, by, at, _)| (*by, true) != (closer, *at <= unread));
-        self.closings.push((holder, closer, self.seen, before));
-        let is_alike = |closing: &&mut (Side, Direction, u64, _)| (closing.0, closing.1) == (holder, closer);
-        let mut alike: Vec<_> = self.closings.iter_mut().filter(is_alike).collect();
-        if alike.len() > CLOSINGS_KEPT {
-            let gates = 0..u16::try_from(self.protocol.gates.len()).unwrap();
-            alike[1].3 = gates.map(GateIndex).collect();
-            let oldest = alike[0].2;
-            self.closings.retain(|closing| (closing.0, closing.1, closing.2) != (holder, closer, oldest));
-        }
-    }
-
-    /// Whether the sender of a message may have left more unread than the checker keeps states for: so much was written
-    /// to it since the last request that it is known to have read. What the checker has forgotten by then it does not
-    /// remember again when a reply shows that some of it was read.
-    fn is_far_behind(&self, sender: Direction) -> bool {
-        let other = index(sender.flip());
-        self.forgotten[other] > self.answered[other]
-    }
-
-    /// A message was written, so an older one may be forgotten.
-    fn note_written(&mut self, direction: Direction) {
-        let by = index(direction);
-        self.written[by].push(self.seen);
-        let unread = self.written[by].iter().rev().take_while(|at| **at > self.answered[by]);
-        // The oldest states become one, which is one of those that are kept.
-        if unread.clone().count() > STATES_KEPT {
-            self.forgotten[by] = unread.copied().nth(STATES_KEPT - 1).unwrap().max(self.forgotten[by]);
-        }
-    }
-
-    /// Whether the gates of a message are open, and what is wrong if one is not.
-    fn gates(&self, event: &Event, part: Part<'_>) -> Result<(), &'static str> {
-        let mut needed = self.needed(event);
-        if !needed.all(|(holder, gate)| self.may_take_for_granted(event, holder, gate, part, false)) {
-            return Err("NotNegotiated");
-        }
-        if self.is_during(event, part, false) { Ok(()) } else { Err("NotDuring") }
-    }
-
-    /// Whether a message came through a gate that has closed behind it.
-    fn is_behind_gate(&self, event: &Event, part: Part<'_>) -> bool {
-        self.needed(event).any(|(holder, gate)| !self.may_take_for_granted(event, holder, gate, part, true))
-            || !self.is_during(event, part, true)
-    }
-
-    /// Whether the sender of a message may take requests of the other side to be running that permit it; `now` looks at
-    /// what was said last.
-    fn is_during(&self, event: &Event, part: Part<'_>, now: bool) -> bool {
-        if let Part::Over = part {
-            return true;
-        }
-        let by = event.direction(self.side).flip();
-        let goes_on = |exchange: &Exchange| self.may_take_to_go_on(exchange, by, by.flip(), now);
-        let exchanges =
-            self.exchanges.iter().filter(|((direction, _), exchange)| *direction == by && goes_on(exchange));
-        let perhaps = self.perhaps.iter().filter(|(place, _)| place.0 == by);
-        let running = exchanges.map(|(_, exchange)| &exchange.asked).chain(perhaps.map(|(_, asked)| asked));
-        let around: Vec<&Event> = match part {
-            Part::SubSession(number) => {
-                let openers = self.with_those_around(number).filter_map(|number| {
-                    self.sub_sessions[number].opener.as_ref().filter(|(direction, _)| *direction == by)
-                });
-                openers.map(|opener| &self.exchanges[opener].asked).collect()
-            }
-            Part::Request(asker, id) if asker == by => vec![&self.exchanges[&(asker, id.clone())].asked],
-            Part::Request(..) | Part::Session | Part::Over => Vec::new(),
-        };
-        permits(self.reading.resolution(), event.message, running, &around)
-    }
-
-    /// What a message needs, and of whom.
-    fn needed(&self, event: &Event) -> impl Iterator<Item = (Side, GateIndex)> {
-        let requires = self.protocol.message(event.message).unwrap().requires.iter();
-        let requires =
-            requires.filter(|required| self.protocol.gate(required.gate).unwrap().during.is_none());
-        let needed =
-            requires.filter(|required| required.condition.is_none() || event.urgent != required.unless);
-        needed.map(|required| {
-            let holder = match required.holder {
-                Holder::Side(side) => side,
-                Holder::Sender => event.from,
-                Holder::Receiver => event.from.other(),
-            };
-            (holder, required.gate)
-        })
-    }
-
-    /// Whether the sender of a message may take a gate to be open. What the other side has said since it last answered a
-    /// request of it, it may not have received; `now` looks at what was said last.
-    fn may_take_for_granted(
-        &self,
-        event: &Event,
-        holder: Side,
-        gate: GateIndex,
-        part: Part<'_>,
-        now: bool,
-    ) -> bool {
-        let unheard_of = |closer: Direction, at: u64| {
-            !now && closer != event.direction(self.side) && self.answered[index(closer)] < at
-        };
-        if self.protocol.announces_in_each_request(holder) {
-            return self.some_request_grants(event, holder, gate, part, now);
-        }
-        let mut closings = self.closings.iter().filter(|(side, ..)| *side == holder);
-        self.granted.has(holder, gate)
-            || closings.any(|(_, closer, at, before)| unheard_of(*closer, *at) && before.contains(&gate))
-    }
-
-    /// The same where each request of a side announces what the side can do meanwhile.
-    fn some_request_grants(
-        &self,
-        event: &Event,
-        holder: Side,
-        gate: GateIndex,
-        part: Part<'_>,
-        now: bool,
-    ) -> bool {
-        let sender = event.direction(self.side);
-        let by = if holder == self.side { Direction::Send } else { Direction::Receive };
-        let is_request = self.protocol.message(event.message).unwrap().kind == Kind::Request;
-        let opener = match part {
-            Part::Over => return true,
-            _ if holder == event.from && is_request => return event.grants.contains(&gate),
-            Part::SubSession(number) => self.with_those_around(number).find_map(|number| {
-                self.sub_sessions[number].opener.clone().filter(|(direction, _)| *direction == by)
-            }),
-            Part::Request(asker, id) => Some((asker, id.clone())).filter(|_| asker == by),
-            Part::Session => None,
-        };
-        match opener {
-            Some(opener) => self.exchanges[&opener].announces.contains(&gate),
-            None => {
-                let mut perhaps = self.perhaps.iter();
-                perhaps.any(|((direction, _), asked)| *direction == by && asked.grants.contains(&gate))
-                    || self.exchanges.iter().any(|((direction, _), exchange)| {
-                        *direction == by
-                            && exchange.announces.contains(&gate)
-                            && self.may_take_to_go_on(exchange, by, sender, now)
-                    })
-            }
-        }
-    }
-
-    /// Whether the sender of a message may take a request, asked in one direction, to go on; `now` looks at what was said
-    /// last. Who has ended the request itself knows of it. But where the last messages of a sub-session cross, it goes on
-    /// for each side until it has received that of the other one.
-    fn may_take_to_go_on(&self, exchange: &Exchange, asker: Direction, sender: Direction, now: bool) -> bool {
-        let Some((ended_by, at)) = exchange.ended else { return true };
-        let unheard = ended_by == asker && self.answered[index(asker)] < at;
-        let ended_with_it =
-            |number: &usize| self.sub_sessions[*number].over.is_some_and(|over| over.at == at);
-        let sub_session = exchange.sub_session.filter(ended_with_it);
-        let crossed = || sub_session.is_some_and(|number| self.may_have_crossed_its_end(number, sender));
-        !now && sender != asker && (unheard || crossed())
     }
 
     fn request(&mut self, event: &Event, direction: Direction) -> Verdict {
@@ -869,6 +698,6 @@ impl<'a> World<'a> {
 
     /// Whether the other side is known to have heard of the end of a sub-session: it has answered what was asked later.
     fn was_heard(&self, over: Over) -> bool {
-        self.answered[index(over.by)] >= over.at
+        self.heard.is_read(over.by, over.at)
     }
 }

@@ -128,10 +128,10 @@ impl World<'_> {
 
     /// Whether the side whose message has ended a sub-session may have left unread what ends it for that side.
     pub(super) fn may_have_crossed_its_end(&self, number: usize, direction: Direction) -> bool {
-        let (own, other) = (index(direction), index(direction.flip()));
+        let (own, other) = (index(direction), direction.flip());
         let unread = |config: &Config| {
             !self.reading.is_over(&config.programs[own])
-                || config.ended_by[own].is_some_and(|at| self.answered[other] < at)
+                || config.ended_by[own].is_some_and(|at| !self.heard.is_read(other, at))
         };
         self.with_those_around(number).all(|number| {
             let sub_session = &self.sub_sessions[number];

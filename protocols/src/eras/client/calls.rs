@@ -54,7 +54,8 @@ impl<U, R> Call<'_, U, R> {
 
 impl<U, R: MayAsk> Call<'_, U, R> {
     /// Has this user answer what the server asks for in this call, in place of the client's own. A proxy has its own client
-    /// answer, with the [`Asker`](crate::eras::Asker) of the request that it works on. The client has to declare what is answered.
+    /// answer, with the [`Asker`](crate::eras::Asker) of the request that it works on. The client has to declare what is
+    /// answered.
     ///
     /// In a session a question does not say to which call it belongs. It goes to this user if no other such call runs, and to
     /// the client's own otherwise. What is still asked for a call that was dropped counts as asked in the call that runs by

@@ -141,7 +141,7 @@ fn a_payload_that_does_not_say_what_it_belongs_to_is_one_finding() {
 fn a_token_that_belongs_to_nothing_is_named_once() {
     let mut log = messages("whole-2025-11-25");
     let report = |progress: u64| {
-        let params = json!({ "progressToken": "nobody", "progress": progress });
+        let params = json!({ "progressToken": "unknown", "progress": progress });
         (false, json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params }))
     };
     let end = log.len() as u64;
