@@ -88,6 +88,12 @@ impl Link {
     pub(crate) fn with<R>(&self, act: impl FnOnce(&mut Engine) -> R) -> R {
         let mut engine = self.lock();
         let result = act(&mut engine);
+        self.leave(engine);
+        result
+    }
+
+    /// Leaves the lock. Apart from `with`, so that it is compiled once and not for each act.
+    fn leave(&self, mut engine: MutexGuard<'_, Box<Engine>>) {
         let effects = engine.take_effects();
         let traced = !engine.traces().is_empty();
         if traced {
@@ -101,7 +107,6 @@ impl Link {
         if let Some(effects) = effects {
             effects.run(&self.shared.options, self.shared.tracer.session());
         }
-        result
     }
 
     /// The same on behalf of the holder of this handle.

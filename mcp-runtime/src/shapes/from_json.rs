@@ -1,11 +1,16 @@
 //! How a type is read from JSON: from the text as it is parsed, or from a value that is in memory.
 
+use std::borrow::Cow;
 use std::fmt;
-use std::marker::PhantomData;
 
+use mcp_protocol_machine::protocol::{Protocol, ShapeIndex};
 use mcp_protocol_machine::shape::ShapeMismatch;
-use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, Error};
+use serde_json::Value;
 
+use super::alternative::chosen_by_text;
+use super::read_error::ReadError;
+use super::source::{ListSource, ObjectSource, Place, parse, take};
 use super::tree::JsonTree;
 
 /// A type that is read from JSON, piece by piece. Every shape that the language has by itself is one, and so is every type
@@ -13,6 +18,35 @@ use super::tree::JsonTree;
 ///
 /// A type says what it makes of a list and of an object while they are parsed. What it says nothing about is read into
 /// memory and given to [`from_tree`](FromJson::from_tree).
+///
+/// ```
+/// use mcp_runtime::shapes::{FromJson, JsonTree, Members, ReadError};
+///
+/// /// `{ name: string }`, whatever else it has.
+/// struct Named(String);
+///
+/// impl<'de> FromJson<'de> for Named {
+///     const EXPECTED: &'static str = "an object with a name";
+///
+///     fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
+///         let mut name = None;
+///         while let Some(key) = object.next_key()? {
+///             match &*key {
+///                 "name" => name = Some(object.value("name")?),
+///                 _ => object.ignore()?,
+///             }
+///         }
+///         name.map(Named).ok_or_else(|| ReadError::missing("name", String::EXPECTED))
+///     }
+/// }
+///
+/// let tool: JsonTree = serde_json::from_str(r#"{ "name": "echo", "title": "Echo" }"#)?;
+/// assert_eq!(tool.read::<Named>()?.0, "echo");
+/// let wrong: JsonTree = serde_json::from_str(r#"{ "name": 5 }"#)?;
+/// let error = wrong.read::<Named>().err().map(|error| error.to_string());
+/// assert_eq!(error.as_deref(), Some("name: expected a string, found 5"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 pub trait FromJson<'de>: Sized {
     /// What a value should be, in a sentence: `a string`.
     const EXPECTED: &'static str;
@@ -21,7 +55,7 @@ pub trait FromJson<'de>: Sized {
     ///
     /// # Errors
     /// The first place where the value does not have the shape.
-    fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+    fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
         Err(mismatch(Self::EXPECTED, &value))
     }
 
@@ -29,7 +63,7 @@ pub trait FromJson<'de>: Sized {
     ///
     /// # Errors
     /// The first place where the value does not have the shape, or the error of the parser.
-    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+    fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
         Self::from_tree(JsonTree::from_list(list)?)
     }
 
@@ -37,92 +71,248 @@ pub trait FromJson<'de>: Sized {
     ///
     /// # Errors
     /// The first place where the value does not have the shape, or the error of the parser.
-    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
         Self::from_tree(JsonTree::from_object(object)?)
     }
 }
 
 /// The error that a value is something else.
 #[doc(hidden)]
-pub fn mismatch<E: Error>(expected: &str, value: &JsonTree<'_>) -> E {
-    E::custom(ShapeMismatch::of_value(expected, value))
+pub fn mismatch(expected: &str, value: &JsonTree<'_>) -> ReadError {
+    ShapeMismatch::of_value(expected, value).into()
 }
 
 /// Reads a type from any JSON that serde reads.
 #[doc(hidden)]
 pub fn deserialize<'de, T: FromJson<'de>, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
-    deserializer.deserialize_any(Reader(PhantomData))
+    into_slot(|place| parse(deserializer, place)).map_err(D::Error::custom)
 }
 
-/// Reads a type where serde asks what a value, an element or a member is to become.
-pub(super) struct Reader<T>(PhantomData<T>);
-
-impl<T> Reader<T> {
-    pub(super) fn new() -> Reader<T> {
-        Reader(PhantomData)
-    }
-}
-
-impl<'de, T: FromJson<'de>> DeserializeSeed<'de> for Reader<T> {
-    type Value = T;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        deserializer.deserialize_any(self)
+impl<'de> JsonTree<'de> {
+    /// Reads a type.
+    ///
+    /// # Errors
+    /// The first place where the value does not have the shape.
+    pub fn read<T: FromJson<'de>>(self) -> Result<T, ReadError> {
+        into_slot(|place| take(self, place))
     }
 }
 
-impl<'de, T: FromJson<'de>> Visitor<'de> for Reader<T> {
-    type Value = T;
+/// The elements of a list that is read, one after the other.
+pub struct Elements<'a, 'de> {
+    list: &'a mut dyn ListSource<'de>,
+    /// How many were read.
+    count: usize,
+}
 
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(T::EXPECTED)
+impl<'de> Elements<'_, 'de> {
+    /// The next element.
+    ///
+    /// # Errors
+    /// It does not have its shape, or the error of the parser.
+    pub fn next_element<T: FromJson<'de>>(&mut self) -> Result<Option<T>, ReadError> {
+        let mut slot = Slot(None);
+        self.element_for(&mut slot)?;
+        Ok(slot.0)
     }
 
-    fn visit_unit<E: Error>(self) -> Result<T, E> {
-        T::from_tree(JsonTree::Null)
+    fn element_for(&mut self, place: &mut dyn Place<'de>) -> Result<(), ReadError> {
+        self.list.element(place).map_err(|error| error.in_element(self.count))?;
+        self.count += 1;
+        Ok(())
     }
 
-    fn visit_none<E: Error>(self) -> Result<T, E> {
-        T::from_tree(JsonTree::Null)
+    /// The next element as it is.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    pub(super) fn any_element(&mut self) -> Result<Option<Value>, ReadError> {
+        self.list.any()
+    }
+}
+
+/// The members of an object that is read, one after the other.
+pub struct Members<'a, 'de> {
+    object: &'a mut dyn ObjectSource<'de>,
+    first: First<'de>,
+}
+
+/// The first member of an object.
+enum First<'de> {
+    /// It was looked at, and comes next all the same.
+    Key(Cow<'de, str>, JsonTree<'de>),
+    /// It was looked at, and its key was taken.
+    Value(JsonTree<'de>),
+    /// It comes from the source, or came from there.
+    Source,
+}
+
+impl<'de> Members<'_, 'de> {
+    /// The key of the next member.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    pub fn next_key(&mut self) -> Result<Option<Cow<'de, str>>, ReadError> {
+        match std::mem::replace(&mut self.first, First::Source) {
+            First::Key(key, value) => {
+                self.first = First::Value(value);
+                Ok(Some(key))
+            }
+            First::Value(_) | First::Source => self.object.key(),
+        }
     }
 
-    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<T, D::Error> {
-        deserialize(deserializer)
+    /// The value of the member whose key was the last one.
+    ///
+    /// # Errors
+    /// It does not have its shape, or the error of the parser.
+    pub fn value<T: FromJson<'de>>(&mut self, key: &str) -> Result<T, ReadError> {
+        into_slot(|place| self.value_for(place, key))
     }
 
-    fn visit_bool<E: Error>(self, value: bool) -> Result<T, E> {
-        T::from_tree(JsonTree::Bool(value))
+    fn value_for(&mut self, place: &mut dyn Place<'de>, key: &str) -> Result<(), ReadError> {
+        let read = match self.take_first() {
+            Some(value) => take(value, place),
+            None => self.object.value(place),
+        };
+        read.map_err(|error| error.in_member(key))
     }
 
-    fn visit_i64<E: Error>(self, number: i64) -> Result<T, E> {
-        T::from_tree(JsonTree::Number(number.into()))
+    /// The value as it is.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    pub fn any_value(&mut self) -> Result<Value, ReadError> {
+        match self.take_first() {
+            Some(value) => Ok(value.into()),
+            None => self.object.any(),
+        }
     }
 
-    fn visit_u64<E: Error>(self, number: u64) -> Result<T, E> {
-        T::from_tree(JsonTree::Number(number.into()))
+    /// Leaves a value.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    pub fn ignore(&mut self) -> Result<(), ReadError> {
+        match self.take_first() {
+            Some(_) => Ok(()),
+            None => self.object.ignore(),
+        }
     }
 
-    fn visit_f64<E: Error>(self, number: f64) -> Result<T, E> {
-        T::from_tree(JsonTree::Number(number.into()))
+    /// Which alternative of a union the object is, by its place, if the first member decides that. It still comes first.
+    ///
+    /// # Errors
+    /// The error of the parser.
+    #[doc(hidden)]
+    pub fn chosen(&mut self, protocol: &Protocol, union: ShapeIndex) -> Result<Option<usize>, ReadError> {
+        if let First::Source = self.first
+            && let Some(key) = self.object.key()?
+        {
+            let value = into_slot(|place| self.object.value(place))?;
+            self.first = First::Key(key, value);
+        }
+        let First::Key(key, value) = &self.first else { return Ok(None) };
+        Ok(value.text().and_then(|text| chosen_by_text(protocol, union, key, text)))
     }
 
-    fn visit_str<E: Error>(self, text: &str) -> Result<T, E> {
-        self.visit_string(text.to_owned())
+    fn take_first(&mut self) -> Option<JsonTree<'de>> {
+        match std::mem::replace(&mut self.first, First::Source) {
+            First::Value(value) => Some(value),
+            First::Key(..) | First::Source => None,
+        }
+    }
+}
+
+impl fmt::Debug for Elements<'_, '_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Elements").field("count", &self.count).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Members<'_, '_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Members").finish_non_exhaustive()
+    }
+}
+
+/// The place of a value of one type.
+struct Slot<T>(Option<T>);
+
+/// What was read into a slot.
+fn into_slot<'de, T: FromJson<'de>>(
+    read: impl FnOnce(&mut dyn Place<'de>) -> Result<(), ReadError>,
+) -> Result<T, ReadError> {
+    let mut slot = Slot(None);
+    read(&mut slot)?;
+    slot.0.ok_or_else(|| ShapeMismatch::of_nothing(T::EXPECTED).into())
+}
+
+impl<'de, T: FromJson<'de>> Place<'de> for Slot<T> {
+    fn leaf(&mut self, value: JsonTree<'de>) -> Result<(), ReadError> {
+        self.0 = Some(T::from_tree(value)?);
+        Ok(())
     }
 
-    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<T, E> {
-        T::from_tree(JsonTree::Text(text.into()))
+    fn list(&mut self, list: &mut dyn ListSource<'de>) -> Result<(), ReadError> {
+        self.0 = Some(T::from_list(&mut Elements { list, count: 0 })?);
+        Ok(())
     }
 
-    fn visit_string<E: Error>(self, text: String) -> Result<T, E> {
-        T::from_tree(JsonTree::Text(text.into()))
+    fn object(&mut self, object: &mut dyn ObjectSource<'de>) -> Result<(), ReadError> {
+        self.0 = Some(T::from_object(&mut Members { object, first: First::Source })?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use mcp_protocol_machine::protocol::{NamedShape, RecordField, Shape};
+    use serde_json::json;
+
+    use super::*;
+
+    static TEXT: [RecordField; 2] =
+        [RecordField::required("type", Shape::literal("text")), RecordField::required("text", Shape::Text)];
+    static IMAGE: [RecordField; 1] = [RecordField::required("type", Shape::literal("image"))];
+    static PARTS: [Shape; 3] = [Shape::record(&TEXT), Shape::Text, Shape::record(&IMAGE)];
+    static CONTENT: [NamedShape; 1] = [NamedShape::named("Content", Shape::union(&PARTS))];
+    static TABLES: Protocol = Protocol::table("Test", &[]).shapes(&CONTENT);
+
+    /// What the first member decides, and the whole object.
+    #[derive(Debug, PartialEq)]
+    struct Decided(Option<usize>, Value);
+
+    impl<'de> FromJson<'de> for Decided {
+        const EXPECTED: &'static str = "an object";
+
+        fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
+            let chosen = object.chosen(&TABLES, ShapeIndex(0))?;
+            assert_eq!(object.chosen(&TABLES, ShapeIndex(0))?, chosen, "it may be asked again");
+            Ok(Decided(chosen, JsonTree::from_object(object)?.into()))
+        }
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, list: A) -> Result<T, A::Error> {
-        T::from_list(list)
+    fn decided(text: &str) -> Result<(Option<usize>, Value), String> {
+        let decided = deserialize(&mut serde_json::Deserializer::from_str(text));
+        decided.map(|Decided(chosen, value)| (chosen, value)).map_err(|error| error.to_string())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, object: A) -> Result<T, A::Error> {
-        T::from_object(object)
+    #[test]
+    fn the_first_member_decides_and_stays_where_it_is() {
+        let text = json!({ "type": "text", "text": "hi" });
+        assert_eq!(decided(r#"{ "type": "text", "text": "hi" }"#), Ok((Some(0), text.clone())));
+        assert_eq!(decided(r#"{ "ty\u0070e": "im\u0061ge" }"#), Ok((Some(2), json!({ "type": "image" }))));
+        assert_eq!(decided(r#"{ "text": "hi", "type": "text" }"#), Ok((None, text)), "another one is first");
+        assert_eq!(decided(r#"{ "type": "sound" }"#), Ok((None, json!({ "type": "sound" }))));
+        assert_eq!(decided(r#"{ "type": 5 }"#), Ok((None, json!({ "type": 5 }))));
+        assert_eq!(decided("{}"), Ok((None, json!({}))));
+    }
+
+    #[test]
+    fn errors_of_the_parser_are_passed_on() {
+        for text in ["{", r#"{ "type""#, r#"{ "type":"#, r#"{ "type": "text""#, r#"{ "type": "text", }"#] {
+            assert!(decided(text).is_err(), "{text}");
+        }
     }
 }

@@ -1,34 +1,20 @@
-//! Values in memory: how they get there, and how a type is read from them.
+//! A value that is read into memory as it is.
 
-use std::borrow::Cow;
-use std::marker::PhantomData;
+use serde::de::{Deserialize, Deserializer};
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, IntoDeserializer, MapAccess, SeqAccess, Visitor};
-
-use super::from_json::{FromJson, deserialize};
+use super::from_json::{Elements, FromJson, Members, deserialize, mismatch};
 use super::number::Number;
+use super::read_error::ReadError;
 use super::tree::JsonTree;
-use crate::jsonrpc::JsonKey;
-
-impl<'de> JsonTree<'de> {
-    /// Reads a type.
-    ///
-    /// # Errors
-    /// The first place where the value does not have the shape.
-    pub fn read<T: FromJson<'de>, E: Error>(self) -> Result<T, E> {
-        deserialize(self.into_deserializer())
-    }
-}
 
 impl<'de> FromJson<'de> for JsonTree<'de> {
     const EXPECTED: &'static str = "a JSON value";
 
-    fn from_tree<E>(value: JsonTree<'de>) -> Result<Self, E> {
+    fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
         Ok(value)
     }
 
-    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+    fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
         let mut elements = Vec::new();
         while let Some(element) = list.next_element()? {
             elements.push(element);
@@ -36,15 +22,14 @@ impl<'de> FromJson<'de> for JsonTree<'de> {
         Ok(JsonTree::List(elements))
     }
 
-    fn from_object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
         let mut members = Vec::new();
-        while let Some(JsonKey(key)) = object.next_key()? {
+        while let Some(key) = object.next_key()? {
+            let value = object.value(&key)?;
             if key == NUMBER {
-                let JsonKey(written) = object.next_value()?;
-                return written_number(&written)
-                    .ok_or_else(|| A::Error::custom(format!("{written} is not a number")));
+                return written_number(value).map(JsonTree::Number);
             }
-            members.push((key, object.next_value()?));
+            members.push((key, value));
         }
         Ok(JsonTree::Object(members))
     }
@@ -52,7 +37,17 @@ impl<'de> FromJson<'de> for JsonTree<'de> {
 
 /// The key of the object as which `serde_json` shows a number if some crate of the program has turned on its feature
 /// `arbitrary_precision`. The value is the number as it is written.
-const NUMBER: &str = "$serde_json::private::Number";
+pub(super) const NUMBER: &str = "$serde_json::private::Number";
+
+/// A number that is shown as an object.
+pub(super) fn written_number(value: JsonTree<'_>) -> Result<Number, ReadError> {
+    let number = value.text().and_then(|written| {
+        let whole =
+            written.parse::<i64>().map(Number::from).or_else(|_| written.parse::<u64>().map(Number::from));
+        whole.ok().or_else(|| written.parse::<f64>().ok().map(Number::from))
+    });
+    number.ok_or_else(|| mismatch(Number::EXPECTED, &value))
+}
 
 impl<'de> Deserialize<'de> for JsonTree<'de> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<JsonTree<'de>, D::Error> {
@@ -60,57 +55,13 @@ impl<'de> Deserialize<'de> for JsonTree<'de> {
     }
 }
 
-/// A tree that is read as a type, with any kind of error.
-#[derive(Debug)]
-pub struct TreeDeserializer<'de, E> {
-    tree: JsonTree<'de>,
-    error: PhantomData<E>,
-}
-
-impl<'de, E: Error> IntoDeserializer<'de, E> for JsonTree<'de> {
-    type Deserializer = TreeDeserializer<'de, E>;
-
-    fn into_deserializer(self) -> TreeDeserializer<'de, E> {
-        TreeDeserializer { tree: self, error: PhantomData }
-    }
-}
-
-impl<'de, E: Error> Deserializer<'de> for TreeDeserializer<'de, E> {
-    type Error = E;
-
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, E> {
-        match self.tree {
-            JsonTree::Null => visitor.visit_unit(),
-            JsonTree::Bool(value) => visitor.visit_bool(value),
-            JsonTree::Number(number) => number.visit(visitor),
-            JsonTree::Text(Cow::Borrowed(text)) => visitor.visit_borrowed_str(text),
-            JsonTree::Text(Cow::Owned(text)) => visitor.visit_string(text),
-            JsonTree::List(elements) => visitor.visit_seq(SeqDeserializer::new(elements.into_iter())),
-            JsonTree::Object(members) => {
-                let members = members.into_iter().map(|(key, value)| (JsonTree::Text(key), value));
-                visitor.visit_map(MapDeserializer::new(members))
-            }
-        }
-    }
-
-    serde::forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf option unit unit_struct
-        newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
-    }
-}
-
-fn written_number<'a>(written: &str) -> Option<JsonTree<'a>> {
-    let whole =
-        written.parse::<i64>().map(Number::from).or_else(|_| written.parse::<u64>().map(Number::from));
-    let number = whole.ok().or_else(|| written.parse::<f64>().ok().map(Number::from))?;
-    Some(JsonTree::Number(number))
-}
-
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
     use std::collections::BTreeMap;
 
-    use serde::de::value::Error;
+    use serde::de::IntoDeserializer;
+    use serde::de::value::{Error, MapDeserializer};
     use serde_json::{Value, json};
 
     use super::*;

@@ -59,10 +59,9 @@ macro_rules! __record {
             const EXPECTED: &'static str = concat!("an object `", stringify!($name), "`");
 
             #[allow(unused_mut, unused_variables)]
-            fn from_object<A: $crate::shapes::serde::de::MapAccess<'de>>(
-                object: A,
-            ) -> ::std::result::Result<Self, A::Error> {
-                let mut members = $crate::shapes::Members::of(object);
+            fn from_object(
+                members: &mut $crate::shapes::Members<'_, 'de>,
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
                 let literals: &mut [$crate::shapes::Literal] =
                     &mut [$($($crate::shapes::Literal::new($text_key, $text)),*)?];
                 $($(let mut $required = None;)*)?
@@ -70,10 +69,10 @@ macro_rules! __record {
                 $(let mut $rest = $crate::shapes::Object::new();)?
                 while let Some(key) = members.next_key()? {
                     match &*key {
-                        $($($text_key => members.literal(literals, $text_key)?,)*)?
+                        $($($text_key => $crate::shapes::Literal::read(literals, members, $text_key)?,)*)?
                         $($($required_key => $required = Some(members.value($required_key)?),)*)?
                         $($($optional_key => $optional = members.value($optional_key)?,)*)?
-                        $(_ => members.keep(key, &mut $rest)?,)?
+                        $(_ => drop($rest.insert(key.into_owned(), members.any_value()?)),)?
                         #[allow(unreachable_patterns)]
                         _ => members.ignore()?,
                     }
@@ -165,23 +164,22 @@ macro_rules! __union {
         impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = concat!("a `", stringify!($name), "`");
 
-            fn from_tree<E: $crate::shapes::serde::de::Error>(
+            fn from_tree(
                 value: $crate::shapes::JsonTree<'de>,
-            ) -> ::std::result::Result<Self, E> {
-                match $crate::shapes::chosen::<E>(&$protocol, $index, &value)? {
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
+                match $crate::shapes::chosen(&$protocol, $index, &value)? {
                     $($($text_place => Ok(Self::$text_variant),)*)?
                     $($place => value.read().map(Self::$variant),)*
                     _ => Err($crate::shapes::mismatch(Self::EXPECTED, &value)),
                 }
             }
 
-            fn from_object<A: $crate::shapes::serde::de::MapAccess<'de>>(
-                object: A,
-            ) -> ::std::result::Result<Self, A::Error> {
-                let object = $crate::shapes::Begun::of(object)?;
-                match object.chosen(&$protocol, $index) {
-                    $(Some($place) => $crate::shapes::FromJson::from_object(object).map(Self::$variant),)*
-                    _ => Self::from_tree($crate::shapes::FromJson::from_object(object)?),
+            fn from_object(
+                members: &mut $crate::shapes::Members<'_, 'de>,
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
+                match members.chosen(&$protocol, $index)? {
+                    $(Some($place) => $crate::shapes::FromJson::from_object(members).map(Self::$variant),)*
+                    _ => Self::from_tree($crate::shapes::FromJson::from_object(members)?),
                 }
             }
         }
@@ -232,9 +230,9 @@ macro_rules! __words {
         impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = $expected;
 
-            fn from_tree<E: $crate::shapes::serde::de::Error>(
+            fn from_tree(
                 value: $crate::shapes::JsonTree<'de>,
-            ) -> ::std::result::Result<Self, E> {
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
                 const ALL: &[$name] = &[$($name::$variant),*];
                 let found = value.text().and_then(|text| ALL.iter().find(|word| word.as_str() == text));
                 found.copied().ok_or_else(|| $crate::shapes::mismatch(Self::EXPECTED, &value))
@@ -287,9 +285,9 @@ macro_rules! __words {
         impl<'de> $crate::shapes::FromJson<'de> for $name {
             const EXPECTED: &'static str = "a string";
 
-            fn from_tree<E: $crate::shapes::serde::de::Error>(
+            fn from_tree(
                 value: $crate::shapes::JsonTree<'de>,
-            ) -> ::std::result::Result<Self, E> {
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
                 String::from_tree(value).map(Self::from)
             }
         }

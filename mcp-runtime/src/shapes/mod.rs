@@ -8,29 +8,32 @@
 //! [`JsonTree`], which borrows its texts, unless its first member says which alternative it is. Writing goes straight to
 //! text.
 //!
-//! `from_json.rs` is how a type is read; `values.rs` reads the shapes that the language has by itself, `members.rs` what a
-//! record has; `alternative.rs` finds out which alternative of a union a value is; `place.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value in
-//! memory, `in_memory.rs` how it gets there and is read again; `macros.rs` has what generated code calls for a record, a
-//! union, or a choice of words.
+//! `from_json.rs` is how a type is read; `source.rs` is what it is read from; `values.rs` reads the shapes that the language
+//! has by itself, `literal.rs` members that must be a certain text; `alternative.rs` finds out which alternative of a union a
+//! value is; `read_error.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value
+//! in memory, `in_memory.rs` how it gets there; `macros.rs` has what generated code calls for a record, a union, or a choice
+//! of words.
 
 mod alternative;
 mod from_json;
 mod in_memory;
+mod literal;
 mod macros;
-mod members;
 mod number;
-mod place;
+mod read_error;
+mod source;
 mod tree;
 mod values;
 
 #[doc(hidden)]
-pub use self::alternative::{Begun, chosen};
-pub use self::from_json::FromJson;
+pub use self::alternative::chosen;
+pub use self::from_json::{Elements, FromJson, Members};
 #[doc(hidden)]
 pub use self::from_json::{deserialize, mismatch};
 #[doc(hidden)]
-pub use self::members::{Literal, Members, required};
+pub use self::literal::{Literal, required};
 pub use self::number::Number;
+pub use self::read_error::ReadError;
 pub use self::tree::{JsonTree, Object};
 #[doc(hidden)]
 pub use crate::{__record as record, __union as union, __words as words};
@@ -40,10 +43,6 @@ pub use crate::{__record as record, __union as union, __words as words};
 #[doc(hidden)]
 pub mod serde {
     pub use ::serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-    pub mod de {
-        pub use ::serde::de::{Error, MapAccess};
-    }
 
     pub mod ser {
         pub use ::serde::ser::SerializeMap;

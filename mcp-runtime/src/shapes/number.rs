@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use serde::de::{Error, Visitor};
 use serde::{Serialize, Serializer};
 use serde_json::Value;
 
@@ -36,17 +35,6 @@ impl Number {
             Kind::Int(number) => number as f64,
             Kind::Uint(number) => number as f64,
             Kind::Float(number) => number,
-        }
-    }
-}
-
-impl Number {
-    /// Gives the number to what reads it.
-    pub(super) fn visit<'de, V: Visitor<'de>, E: Error>(self, visitor: V) -> Result<V::Value, E> {
-        match self.0 {
-            Kind::Int(number) => visitor.visit_i64(number),
-            Kind::Uint(number) => visitor.visit_u64(number),
-            Kind::Float(number) => visitor.visit_f64(number),
         }
     }
 }

@@ -2,22 +2,21 @@
 
 use std::collections::BTreeMap;
 
-use serde::de::value::{Error as AnyError, MapAccessDeserializer, SeqAccessDeserializer};
-use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess};
+use serde::de::{Deserialize, Deserializer};
 use serde_json::Value;
 
-use super::from_json::{FromJson, Reader, deserialize, mismatch};
+use super::from_json::{Elements, FromJson, Members, deserialize, mismatch};
+use super::in_memory::{NUMBER, written_number};
 use super::number::Number;
-use super::place::{in_element, in_member};
+use super::read_error::ReadError;
 use super::tree::{JsonTree, Object};
-use crate::jsonrpc::JsonKey;
 
 macro_rules! from_tree {
     ($($type:ty, $expected:literal, $pattern:pat => $taken:expr;)*) => { $(
         impl<'de> FromJson<'de> for $type {
             const EXPECTED: &'static str = $expected;
 
-            fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+            fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
                 match value {
                     $pattern => Ok($taken),
                     other => Err(mismatch(Self::EXPECTED, &other)),
@@ -39,7 +38,7 @@ macro_rules! from_whole_number {
         impl<'de> FromJson<'de> for $type {
             const EXPECTED: &'static str = $expected;
 
-            fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+            fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
                 let whole = match &value {
                     JsonTree::Number(number) => number.$taken(),
                     _ => None,
@@ -58,53 +57,69 @@ from_whole_number! {
 impl<'de> FromJson<'de> for Value {
     const EXPECTED: &'static str = "any value";
 
-    fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+    fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
         Ok(value.into())
     }
 
-    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
-        Value::deserialize(SeqAccessDeserializer::new(list))
+    fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
+        let mut elements = Vec::new();
+        while let Some(element) = list.any_element()? {
+            elements.push(element);
+        }
+        Ok(Value::Array(elements))
     }
 
-    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
-        Value::deserialize(MapAccessDeserializer::new(object))
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
+        Ok(match members(object)? {
+            Ok(members) => Value::Object(members),
+            Err(number) => number.into(),
+        })
     }
+}
+
+/// The members of an object, or the number that is shown as one, see [`NUMBER`].
+fn members(object: &mut Members<'_, '_>) -> Result<Result<Object, Number>, ReadError> {
+    let mut members = Object::new();
+    while let Some(key) = object.next_key()? {
+        if key == NUMBER {
+            return written_number(object.value(&key)?).map(Err);
+        }
+        members.insert(key.into_owned(), object.any_value()?);
+    }
+    Ok(Ok(members))
 }
 
 impl<'de> FromJson<'de> for Object {
     const EXPECTED: &'static str = "an object";
 
-    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
-        // What comes as an object may still be a number, see `tree::NUMBER`.
-        match Value::from_object(object)? {
-            Value::Object(members) => Ok(members),
-            other => Err(mismatch(Self::EXPECTED, &JsonTree::deserialize(other).map_err(A::Error::custom)?)),
-        }
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
+        let number = match members(object)? {
+            Ok(members) => return Ok(members),
+            Err(number) => JsonTree::Number(number),
+        };
+        Err(mismatch(Self::EXPECTED, &number))
     }
 }
 
 impl<'de, T: FromJson<'de>> FromJson<'de> for Vec<T> {
     const EXPECTED: &'static str = "a list";
 
-    fn from_list<A: SeqAccess<'de>>(mut list: A) -> Result<Self, A::Error> {
+    fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
         let mut elements = Vec::new();
-        loop {
-            match list.next_element_seed(Reader::new()) {
-                Ok(Some(element)) => elements.push(element),
-                Ok(None) => return Ok(elements),
-                Err(error) => return Err(in_element(elements.len(), error)),
-            }
+        while let Some(element) = list.next_element()? {
+            elements.push(element);
         }
+        Ok(elements)
     }
 }
 
 impl<'de, T: FromJson<'de>> FromJson<'de> for BTreeMap<String, T> {
     const EXPECTED: &'static str = "an object";
 
-    fn from_object<A: MapAccess<'de>>(mut object: A) -> Result<Self, A::Error> {
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
         let mut members = BTreeMap::new();
-        while let Some(JsonKey(key)) = object.next_key()? {
-            let value = object.next_value_seed(Reader::new()).map_err(|error| in_member(&key, error))?;
+        while let Some(key) = object.next_key()? {
+            let value = object.value(&key)?;
             members.insert(key.into_owned(), value);
         }
         Ok(members)
@@ -116,18 +131,18 @@ impl<'de, T: FromJson<'de>> FromJson<'de> for BTreeMap<String, T> {
 impl<'de, T: FromJson<'de>> FromJson<'de> for Option<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+    fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
         match value {
-            JsonTree::Null => Ok(T::from_tree::<AnyError>(JsonTree::Null).ok()),
+            JsonTree::Null => Ok(T::from_tree(JsonTree::Null).ok()),
             value => T::from_tree(value).map(Some),
         }
     }
 
-    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+    fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
         T::from_list(list).map(Some)
     }
 
-    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
         T::from_object(object).map(Some)
     }
 }
@@ -135,15 +150,15 @@ impl<'de, T: FromJson<'de>> FromJson<'de> for Option<T> {
 impl<'de, T: FromJson<'de>> FromJson<'de> for Box<T> {
     const EXPECTED: &'static str = T::EXPECTED;
 
-    fn from_tree<E: Error>(value: JsonTree<'de>) -> Result<Self, E> {
+    fn from_tree(value: JsonTree<'de>) -> Result<Self, ReadError> {
         T::from_tree(value).map(Box::new)
     }
 
-    fn from_list<A: SeqAccess<'de>>(list: A) -> Result<Self, A::Error> {
+    fn from_list(list: &mut Elements<'_, 'de>) -> Result<Self, ReadError> {
         T::from_list(list).map(Box::new)
     }
 
-    fn from_object<A: MapAccess<'de>>(object: A) -> Result<Self, A::Error> {
+    fn from_object(object: &mut Members<'_, 'de>) -> Result<Self, ReadError> {
         T::from_object(object).map(Box::new)
     }
 }
@@ -164,7 +179,7 @@ mod tests {
         let parsed = deserialize(&mut parser).map_err(error);
         // The same value from memory is read in the same way, but for the place in the text.
         let tree: JsonTree<'_> = serde_json::from_str(text).map_err(error)?;
-        let (in_memory, place) = (tree.read::<T, AnyError>(), " at line 1 column ");
+        let (in_memory, place) = (tree.read::<T>(), " at line 1 column ");
         match (&parsed, &in_memory) {
             (Err(parsed), Err(in_memory)) => {
                 assert_eq!(parsed.split(place).next(), Some(&*in_memory.to_string()));
