@@ -273,8 +273,8 @@ impl<'a, 'b> Walk<'a, 'b> {
     /// The moves of both roles in a pair, each sorted by event; none are left out but those settled by a split.
     pub(super) fn moves(&self, index: PairIndex) -> (Vec<Move>, Vec<Move>) {
         let Some(pair) = self.pair(index) else { return (Vec::new(), Vec::new()) };
-        let mut client = self.client.moves(&pair.client.locations);
-        let mut server = self.server.moves(&pair.server.locations);
+        let mut client = self.moves_of(&pair, self.client, &pair.client.locations);
+        let mut server = self.moves_of(&pair, self.server, &pair.server.locations);
         let split = self.nodes.get(index.0).and_then(|node| node.split.as_ref());
         if let Some(common) = split {
             client.retain(|step| common.contains(&step.arrow.event));
@@ -284,6 +284,16 @@ impl<'a, 'b> Walk<'a, 'b> {
             server.retain(|step| !pair.server.settled.contains(&step.arrow.event));
         }
         (client, server)
+    }
+
+    /// The moves of one role. Each channel of a sub-session has what its replicated channels open, also where it has ended
+    /// and others go on. Once all have ended nothing is opened.
+    fn moves_of(&self, pair: &Pair, machine: &Machine<'_>, locations: &[StateIndex]) -> Vec<Move> {
+        let mut moves = machine.moves(locations);
+        if self.is_over(pair, machine, locations) {
+            moves.retain(Move::is_linear);
+        }
+        moves
     }
 
     /// Whether this pair only stands for the parts it is split in.

@@ -185,3 +185,18 @@ fn a_refusal_that_one_role_writes_and_the_other_implies_is_not_a_difference_of_t
         assert!(errors.contains("error[S0305]") && errors.contains("in place of `?Note`"), "{errors}");
     }
 }
+
+#[test]
+fn channels_of_a_sub_session_may_be_one_channel_of_the_other_role() {
+    let declarations = "notification Open \"open\" (_)\nnotification Typed \"typed\" (_)\n\
+        notification Left \"left\" (_)\nnotification Saved \"saved\" (_)\n\
+        request Ask \"ask\" (_) -> Answer (_)\nclient C\nserver S\n\
+        key pad = Open.k | Typed.k | Left.k | Saved.k | Ask.k\n\
+        C = *( !Open . (Typing, Saving, *( !Ask . ?Answer . End )) )\n\
+        Typing = !Typed . Typing ⊕ !Left . End\nSaving = !Saved . End\n\
+        Both = ?Typed . Both & ?Left . Unsaved & ?Saved . TypingOnly\n\
+        Unsaved = ?Saved . End\nTypingOnly = ?Typed . TypingOnly & ?Left . End\n";
+    // Once both channels have ended, the client asks nothing more.
+    accepted(&format!("{declarations}S = *( ?Open . (Both, *( ?Ask . !Answer . End )) )\n"));
+    refused(&format!("{declarations}S = *( ?Open . Both )\n"), "S0501");
+}

@@ -39,6 +39,9 @@ pub(crate) struct Asked {
     /// The oracle gets channels of sub-sessions as one group that are several in one of the bodies. It gets the groups of
     /// all bodies together, for all of their states. So it does not see where a role leaves out one of these channels.
     pub(crate) is_coarse: bool,
+    /// A sub-session can come to where it only opens others, and so never ends. What the other role has sent before may
+    /// still end it for both, and what is opened meanwhile is late then. The oracle takes that for a race.
+    pub(crate) goes_on: bool,
 }
 
 impl Asked {
@@ -47,6 +50,10 @@ impl Asked {
         let opens = |graph: &Graph| !graph.openings.is_empty();
         let nests = |graph: &Graph| graph.openings.iter().any(|(from, _, _)| *from >= graph.session);
         let has_channels = |graph: &Graph| graph.states.iter().any(|program| program.threads.len() > 1);
+        let goes_on = |graph: &Graph| {
+            let opens = graph.openings.iter().map(|(from, _, _)| *from).filter(|from| *from >= graph.session);
+            opens.into_iter().any(|at| graph.bodies.iter().all(|(from, _, _)| *from != at))
+        };
         Asked {
             parts,
             whole,
@@ -55,6 +62,7 @@ impl Asked {
             has_channels: graphs.iter().any(has_channels),
             nests: graphs.iter().any(nests),
             is_coarse,
+            goes_on: graphs.iter().any(goes_on),
         }
     }
 
@@ -289,17 +297,27 @@ impl Role<'_> {
         self.graph(start).edges.into_iter().map(|(_, event, _)| event).collect()
     }
 
-    /// What is said in each channel that runs next to others in some of these programs, and what it opens. A role in which
-    /// none do has one.
+    /// What is said in each channel that runs next to others in some of these programs, and what it opens; and in each
+    /// channel that stays alone, as that of another body does. A role in which none run next to others has one.
     fn channels<'b>(&self, programs: impl Iterator<Item = &'b Program> + Clone) -> Channels {
-        let several = programs.filter(|program| program.threads.len() > 1);
-        let threads: HashSet<&Thread> = several.flat_map(|program| &program.threads).collect();
-        let alone = threads.into_iter().map(|thread| {
-            let graph = self.graph(Program { threads: vec![thread.clone()], ..Program::default() });
+        let (several, alone): (Vec<&Program>, Vec<&Program>) =
+            programs.partition(|program| program.threads.len() > 1);
+        if several.is_empty() {
+            return Channels::new();
+        }
+        let graph =
+            |thread: &Thread| self.graph(Program { threads: vec![thread.clone()], ..Program::default() });
+        let stays_alone =
+            |graph: &Graph| graph.states.iter().take(graph.session).all(|program| program.threads.len() < 2);
+        let threads = |programs: &[&'b Program]| -> HashSet<&'b Thread> {
+            programs.iter().flat_map(|program| &program.threads).collect()
+        };
+        let alone = threads(&alone).into_iter().map(graph).filter(stays_alone);
+        let said = threads(&several).into_iter().map(graph).chain(alone).map(|graph| {
             let session = graph.openings.into_iter().filter(|(from, _, _)| *from < graph.session);
             graph.edges.into_iter().chain(session).map(|(_, event, _)| event).collect()
         });
-        together(alone.filter(|said: &HashSet<Event>| !said.is_empty()).collect())
+        together(said.filter(|said: &HashSet<Event>| !said.is_empty()).collect())
     }
 
     /// What channels open: whether each that does so does it in each of its states, and always the same; and whether one
