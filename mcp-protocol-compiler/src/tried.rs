@@ -1,15 +1,20 @@
-//! Suggestions about both roles together: the compiler tries them before it makes them.
+//! Suggestions are tried before they are made: those about both roles together, and those that may bring to light what
+//! is wrong behind their finding.
 
 use std::collections::BTreeSet;
 
 use crate::ast::{Choice, Tail};
 use crate::declarations::Resolution;
 use crate::diagnostic::{Code, Diagnostic, Edit, Severity, Suggestion};
+use crate::findings::imports::UNREADABLE_IMPORT;
 use crate::relation::{NOT_COMPATIBLE, NOT_DUAL, RACE};
 use crate::source::{SourceMap, Span};
 
 /// How many suggestions of a compilation are tried.
 const TRIES: usize = 4;
+
+/// How many suggestions about names and about one role are tried; the edits of others are left as they are.
+const TRIES_OF_ONE_ROLE: usize = 12;
 
 /// How long all files together may be.
 const LONGEST: usize = 32 * 1024;
@@ -25,15 +30,26 @@ pub(crate) fn keep_what_mends(
     resolution: &Resolution,
     mut compile: impl FnMut(&Suggestion) -> Option<Vec<Diagnostic>>,
 ) {
-    if !diagnostics.iter().any(|found| TRIED.contains(&found.code)) {
+    if diagnostics.iter().all(|found| stage(found) == 0) {
         return;
     }
     let length: usize = sources.files().map(|file| sources.text(file).len()).sum();
     let mut left = if length > LONGEST { 0 } else { TRIES };
+    let mut of_one_role = if length > LONGEST { 0 } else { TRIES_OF_ONE_ROLE };
     let before = diagnostics.to_vec();
     for (found, old) in diagnostics.iter_mut().zip(&before) {
         let helps = found.helps.iter_mut().filter(|help| !help.edits().is_empty());
-        for help in helps.filter(|_| TRIED.contains(&old.code)) {
+        if !TRIED.contains(&old.code) {
+            for help in helps.filter(|_| stage(old) > 0) {
+                let Some(left) = of_one_role.checked_sub(1) else { break };
+                of_one_role = left;
+                if compile(help).is_some_and(|after| !leads_on(old, &before, &after)) {
+                    help.without_edits();
+                }
+            }
+            continue;
+        }
+        for help in helps {
             let of_state = help.is_of_state();
             help.place(|edit| place(edit, of_state, sources, resolution));
             let after = if left > 0 { compile(help) } else { None };
@@ -45,11 +61,43 @@ pub(crate) fn keep_what_mends(
     }
 }
 
+fn identity(found: &Diagnostic) -> (Code, &str) {
+    (found.code, &found.message)
+}
+
+/// In which order the compiler comes to what is wrong: text, then names and shapes, then what one role does, then both
+/// roles. An error of an earlier stage may hide one of a later stage.
+fn stage(found: &Diagnostic) -> u8 {
+    if found.code == UNREADABLE_IMPORT {
+        return 1;
+    }
+    match found.code.0.get(..3) {
+        Some("S00") => 0,
+        Some("S01" | "S07") => 1,
+        // These are asked of states that are all there.
+        _ if ["S0306", "S0307", "S0403", "S0406", "S0407"].contains(&found.code.0) => 3,
+        Some("S02" | "S03" | "S04") => 2,
+        Some("S05") => 4,
+        _ => 5,
+    }
+}
+
+/// Whether a finding is gone, and nothing else is wrong that had to be found before it or together with it.
+fn leads_on(found: &Diagnostic, before: &[Diagnostic], after: &[Diagnostic]) -> bool {
+    let known: BTreeSet<_> = before.iter().map(identity).collect();
+    let count = |all: &[Diagnostic]| all.iter().filter(|one| identity(one) == identity(found)).count();
+    let unreadable = |all: &[Diagnostic]| {
+        all.iter().filter(|one| one.severity == Severity::Error && stage(one) == 0).count()
+    };
+    let is_new = |one: &&Diagnostic| one.severity == Severity::Error && !known.contains(&identity(one));
+    let mut new = after.iter().filter(is_new).map(stage);
+    count(after) < count(before)
+        && unreadable(after) <= unreadable(before)
+        && !new.any(|stage| stage > 0 && stage <= self::stage(found))
+}
+
 /// Whether a finding is gone and nothing else is wrong.
 fn mends(found: &Diagnostic, before: &[Diagnostic], after: &[Diagnostic]) -> bool {
-    fn identity(found: &Diagnostic) -> (Code, &str) {
-        (found.code, &found.message)
-    }
     let known: BTreeSet<_> = before.iter().map(identity).collect();
     let count = |all: &[Diagnostic]| all.iter().filter(|one| identity(one) == identity(found)).count();
     count(after) < count(before)

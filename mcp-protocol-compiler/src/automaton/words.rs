@@ -7,6 +7,7 @@ use super::raw::{Step, sign};
 use crate::declarations::{Declarations, Resolution};
 use crate::diagnostic::{Diagnostic, Edit, Severity};
 use crate::findings::{channels, choices, declarations, exchanges, only, recursion, refusals, replies, size};
+use crate::parser::words::is_reserved;
 use crate::source::Span;
 
 /// Says findings, in their order.
@@ -79,6 +80,16 @@ impl Words<'_> {
                 let known: Option<Vec<&str>> =
                     variables.as_ref().map(|names| names.iter().map(String::as_str).collect());
                 let mut said = declarations::undefined_definition(name, resolution, known.as_deref());
+                if is_reserved(&name.text) {
+                    said.helps.clear();
+                    said = said.suggest(
+                        format!(
+                            "`{}` is a word of the language: write the name of a definition or of a loop, or `End`",
+                            name.text
+                        ),
+                        [Edit::replace(name.span, "End")],
+                    );
+                }
                 if let Some(other) = other_role {
                     said.helps.clear();
                     said = said.suggest(

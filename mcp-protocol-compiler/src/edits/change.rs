@@ -1,10 +1,13 @@
 //! One change as edits.
 
+use mcp_protocol_machine::protocol::Kind;
+
 use super::shapes;
 use super::tree::{Tree, span, within};
 use crate::ast::{Action, Choice, Item, ItemKind, Modifier, Name, Operator, Payload, Sequence, Tail};
-use crate::declarations::Resolution;
+use crate::declarations::{Meaning, Resolution};
 use crate::diagnostic::{Change, Edit, shorten};
+use crate::findings::choices;
 use crate::source::Span;
 
 /// The changes of one suggestion on their way to edits.
@@ -203,7 +206,20 @@ impl<'a, 't> Placing<'a, 't> {
             Change::DeleteDefault(at) => self.delete_default(*at)?,
             Change::DeleteItem(name) => {
                 let item = self.tree.declared(*name)?.item;
-                self.edits.push(Edit::delete(item.span));
+                match &item.kind {
+                    ItemKind::Role { name, body: Some(_), compatible: None, .. }
+                        if self.leads_to(item, name) =>
+                    {
+                        let word = Span { end: name.span.start, ..item.span };
+                        let shown = self.tree.sources.slice(word).trim_end();
+                        self.text = format!(
+                            "delete `{shown}` if `{}` is a definition; a protocol has one client and one server",
+                            shorten(&name.text)
+                        );
+                        self.edits.push(Edit::delete(word));
+                    }
+                    _ => self.edits.push(Edit::delete(item.span)),
+                }
             }
             Change::Parentheses(variable) => {
                 let (_, body) = self.tree.recursion(*variable)?;
@@ -347,6 +363,19 @@ impl<'a, 't> Placing<'a, 't> {
             Tail::Parallel(parts, span) if *span == channels => Some(parts),
             _ => None,
         })?;
+        // One operator stands at a level: that of the choices between the commas, if there is one.
+        let mut written = parts.iter().flat_map(|part| &part.operators).map(|(operator, _)| *operator);
+        let first = written.next();
+        if written.any(|operator| Some(operator) != first) {
+            return None;
+        }
+        let sign = match first {
+            Some(_) => {
+                self.text = choices::in_place_of_comma(first).to_owned();
+                choices::sign(first)
+            }
+            None => sign,
+        };
         for (index, part) in parts.iter().enumerate() {
             let end = parts.get(index + 1).map_or(channels.end, |next| next.span.start);
             let behind = Span { start: part.span.end, end, ..channels };
@@ -361,6 +390,29 @@ impl<'a, 't> Placing<'a, 't> {
             }
         }
         Some(())
+    }
+
+    /// Whether a session type elsewhere goes on as the name of an item, or is its dual, and nothing else defines it.
+    fn leads_to(&self, item: &Item, name: &Name) -> bool {
+        let outside = |used: &Name| {
+            let (at, whole) = (used.span, item.span);
+            let inside = at.file == whole.file && (whole.start..whole.end).contains(&at.start);
+            used.text == name.text && !inside
+        };
+        let mut items = self.tree.files.iter().flat_map(|file| &file.tree.items);
+        let role = items.clone().any(|other| match &other.kind {
+            ItemKind::Role { name: role, body: None, .. } => outside(role),
+            _ => false,
+        });
+        let defined = items.any(|other| match &other.kind {
+            ItemKind::Definition { name: defined, .. } => defined.text == name.text,
+            _ => false,
+        });
+        let used = self.tree.sequences().any(|sequence| match within(&sequence.tail) {
+            Tail::Name(used) | Tail::Dual { name: used, .. } => outside(used),
+            _ => false,
+        });
+        !defined && (role || used)
     }
 
     fn sign(&mut self, at: Span, sign: char) -> Option<()> {
@@ -433,8 +485,53 @@ impl<'a, 't> Placing<'a, 't> {
         if spot.action == 0 && spot.choice.branches.iter().any(|sequence| begins(&sequence)) {
             return None;
         }
+        // What is missing behind the request, anywhere, may be what leads here.
+        let cut = |sequence: &Sequence| {
+            let last = sequence.actions.last();
+            matches!(sequence.tail, Tail::Missing(_))
+                && last.is_some_and(|action| self.tree.sources.slice(action.span) == request)
+        };
+        if self.tree.sequences().any(cut) {
+            return None;
+        }
+        if let Some((next, asked)) = self.asked_next(spot.sequence()?, spot.action) {
+            self.text = format!("write `{asked}`, the request that `{next}` behind it answers");
+            self.edits.push(Edit::replace(at, asked));
+            return Some(());
+        }
         self.edits.push(Edit::before(at, format!("{request} . ")));
         Some(())
+    }
+
+    /// The reply that follows an action which itself should not be a reply, and the request it answers, if that is not
+    /// asked before it in the sequence; both as they are written.
+    fn asked_next(&self, sequence: &Sequence, at: usize) -> Option<(String, String)> {
+        let action = sequence.actions.get(at)?;
+        let next = match (sequence.actions.get(at + 1), within(&sequence.tail)) {
+            (Some(next), _) => next,
+            (None, Tail::Name(name)) => {
+                let items = self.tree.files.iter().flat_map(|file| &file.tree.items);
+                let body = { items }.find_map(|item| match &item.kind {
+                    ItemKind::Definition { name: defined, body, .. } if defined.text == name.text => {
+                        Some(body)
+                    }
+                    _ => None,
+                })?;
+                let [only] = body.branches.as_slice() else { return None };
+                only.actions.first()?
+            }
+            _ => return None,
+        };
+        let Some(Meaning::Message(reply)) = self.resolution.names.get(&next.message.text) else {
+            return None;
+        };
+        let declarations = &self.resolution.declarations;
+        let Kind::Reply { request } = declarations.message(*reply)?.table.kind else { return None };
+        let request = declarations.message(request)?.table.name.to_string();
+        let asked = sequence.actions.get(..at)?.iter().any(|before| before.message.text == request);
+        let sign = if action.send { "!" } else { "?" };
+        (next.send != action.send && !asked)
+            .then(|| (self.tree.sources.slice(next.span).to_owned(), format!("{sign}{request}")))
     }
 
     fn answer_first(&mut self, opened: Span, again: Span, reply: &str) -> Option<()> {

@@ -198,6 +198,17 @@ pub fn declared_twice(name: &Name, first: Span, imported: bool) -> Diagnostic {
     }
 }
 
+/// A reply that is named like a message which is not a reply.
+pub fn reply_named_as_message(name: &Name, first: Span) -> Diagnostic {
+    Diagnostic::error(DECLARED_TWICE, name.span, format!("`{}` is declared twice", name.text))
+        .label("declared again here")
+        .also(first, "first declared here")
+        .changes(
+            format!("give the reply a name of its own, for instance `{}Result`", name.text),
+            [Change::Rename(name.span, format!("{}Result", name.text))],
+        )
+}
+
 /// Two items say where the version is announced.
 pub fn version_twice(item: Span, first: Span) -> Diagnostic {
     Diagnostic::error(DECLARED_TWICE, item, "where the version is announced is declared twice")

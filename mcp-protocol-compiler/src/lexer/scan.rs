@@ -347,14 +347,24 @@ impl<'s> Scanner<'s> {
             return;
         }
         if character == '{' || self.braces == 0 {
+            if let Some((help, edit)) = self.lost_brace().filter(|_| character == '}') {
+                let diagnostic = self.unknown(character, 1).suggest(help, [edit]);
+                self.report(diagnostic);
+                self.token(Kind::Close, 1);
+                return;
+            }
             // A record without its end is not declared: it is not known what belongs to it.
             let help = match self.payload_in_braces() {
                 Some(InBraces::Type(help)) => help,
                 Some(InBraces::Record(_, true)) => "write `_` for any JSON".to_owned(),
                 Some(InBraces::Record(_, false)) => "write `(_)` for any JSON".to_owned(),
+                None if character == '}' && !self.lacks_parenthesis() => "delete it".to_owned(),
                 None => "write parentheses".to_owned(),
             };
-            let edits = self.parentheses_instead(character, &help);
+            let edits = match help.as_str() {
+                "delete it" => vec![Edit::delete(self.span(1))],
+                _ => self.parentheses_instead(character, &help),
+            };
             let diagnostic = self.unknown(character, 1).suggest(help, edits);
             self.report(diagnostic);
         }
@@ -437,10 +447,17 @@ impl<'s> Scanner<'s> {
             } else if character == '-' && !self.is_behind_word() && self.lacks_an_arrow() {
                 diagnostic = match self.up_to_name() {
                     Some(length) => {
-                        diagnostic.suggest("write `->`", [Edit::replace(self.span(length), "-> ")])
+                        let span = self.span(length);
+                        let help = match self.sources.slice(span).trim_end() {
+                            "-" | "- >" => "write `->`".to_owned(),
+                            torn => format!("write `->` in place of `{torn}`"),
+                        };
+                        diagnostic.suggest(help, [Edit::replace(span, "-> ")])
                     }
                     None => diagnostic.help("an arrow and the name of the reply stand here"),
                 };
+            } else if character == '-' && self.opens_payload() {
+                diagnostic = diagnostic.suggest("write `(`", [Edit::replace(self.span(length), "(")]);
             } else if let Some((before, whole)) = self.around(character) {
                 return self.unquoted(diagnostic, before, &whole);
             } else if character == '-' && self.is_first_of_line() {
@@ -467,10 +484,15 @@ impl<'s> Scanner<'s> {
         line.starts_with("request ") && !line.contains("->") && line.contains('"')
     }
 
-    /// How much of a torn arrow stands here, `-` or `- >`, if a name follows it.
+    /// How much of a torn arrow stands here, `-` or `- >`, if a name follows it. Where two words follow, and the second one
+    /// begins as names do, the first one stands in place of the `>`.
     fn up_to_name(&self) -> Option<usize> {
         let behind = self.rest().get(1..)?;
-        let name = behind.trim_start_matches([' ', '>']);
+        let mut name = behind.trim_start_matches([' ', '>']);
+        let next = name.trim_start_matches(continues_word).trim_start_matches(' ');
+        if next.starts_with(char::is_uppercase) && next.len() < name.len() {
+            name = next;
+        }
         let length = 1 + behind.len() - name.len();
         name.starts_with(starts_word).then_some(length).filter(|length| *length < 60)
     }

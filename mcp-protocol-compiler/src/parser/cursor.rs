@@ -317,7 +317,7 @@ impl<'s> Parser<'s> {
                 break;
             }
             self.documentation_taken += 1;
-            if comment.next == self.at && comment.starts_line && self.kind() != Kind::EndOfFile {
+            if self.is_documentation(comment) {
                 lines.push(
                     self.text.get(comment.text as usize..comment.end as usize).unwrap_or("").to_owned(),
                 );
@@ -331,6 +331,10 @@ impl<'s> Parser<'s> {
         lines
     }
 
+    fn is_documentation(&self, comment: Documentation) -> bool {
+        comment.next == self.at && comment.starts_line && self.kind() != Kind::EndOfFile
+    }
+
     /// Documentation of nothing is kept with two dashes, so that it never becomes that of something.
     fn keep_as_comment(&mut self, comment: Documentation) {
         let span = Span { file: self.file, start: comment.start, end: comment.end };
@@ -341,12 +345,17 @@ impl<'s> Parser<'s> {
 
     fn stray_documentation(&mut self, comment: Documentation) {
         let span = Span { file: self.file, start: comment.start, end: comment.end };
+        // The lines below it, of which nothing more is said.
+        let first = self.documentation_taken.saturating_sub(1);
+        let behind = self.documentation.get(first..).unwrap_or_default();
+        let block = behind.iter().take_while(|other| other.next == comment.next);
+        let edits: Vec<Edit> = block
+            .filter(|other| !self.is_documentation(**other))
+            .map(|other| Edit::delete(Span { start: other.start, end: other.start + 1, ..span }))
+            .collect();
         self.findings.push(
             Diagnostic::warning(codes::STRAY_DOCUMENTATION, span, "this documentation belongs to no item")
-                .suggest(
-                    "put it on the line above an item, or write `--` for a comment",
-                    [Edit::delete(Span { end: span.start + 1, ..span })],
-                ),
+                .suggest("put it on the line above an item, or write `--` for a comment", edits),
         );
     }
 

@@ -84,6 +84,24 @@ impl Parser<'_> {
         let action =
             matches!(self.kind(), Kind::Exclamation | Kind::Question) && self.kind_at(1) == Kind::Word;
         let other = self.parentheses > 0 && self.starts_sequence();
+        let before_action = matches!(self.kind_at(1), Kind::Exclamation | Kind::Question);
+        let word = self.word();
+        let is_stray = words::is_reserved(word) && !matches!(word, "End" | "rec" | "dual");
+        if self.parentheses > 0 && before_action && is_stray {
+            let index = self.index();
+            let span = self.bump();
+            let finding = Diagnostic::error(
+                MALFORMED_CHOICE,
+                span,
+                format!("`{word}` stands where an operator belongs"),
+            )
+            .suggest(
+                "write `⊕` or `(+)` where this role chooses, `&` where the peer chooses, `,` between channels",
+                [Edit::replace(span, self.operator_here().1)],
+            );
+            self.report_at(index, finding);
+            return true;
+        }
         if !(action || other) {
             return false;
         }

@@ -151,6 +151,9 @@ impl Declare<'_> {
                 Some((first, _)) if matches!(message.table.kind, Kind::Refusal { .. }) => {
                     finding::name_of_refusal(&Name { text: name.text.clone(), span: first }, name.span)
                 }
+                Some((first, _)) if matches!(message.table.kind, Kind::Reply { .. }) => {
+                    finding::reply_named_as_message(&name, first)
+                }
                 first => finding::declared_twice(&name, first.map_or(name.span, |first| first.0), false),
             });
             return None;

@@ -22,7 +22,9 @@ pub(crate) fn names(sources: &SourceMap) -> HashSet<String> {
             {
                 names.insert(text(second));
             }
-            if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::PlusEquals) {
+            // A method stands behind the name of a message, whatever stands before it.
+            if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::PlusEquals | Kind::Text)
+            {
                 names.insert(text(first));
             }
         }

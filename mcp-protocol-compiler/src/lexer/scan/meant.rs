@@ -40,6 +40,52 @@ impl Scanner<'_> {
         })
     }
 
+    /// Whether a `(` around this place lacks its `)`, as far as the text tells up to the next empty line.
+    pub(super) fn lacks_parenthesis(&self) -> bool {
+        const FAR: usize = 1_000;
+        let (before, behind) = self.text.as_bytes().split_at(self.at);
+        let paragraph = |text: &[u8]| {
+            let empty = text.windows(2).position(|pair| pair == b"\n\n").unwrap_or(text.len());
+            let inside = text.get(..empty).unwrap_or_default();
+            let count = |sign: u8| inside.iter().filter(|byte| **byte == sign).count();
+            (count(b'('), count(b')'))
+        };
+        let reversed: Vec<u8> = before.iter().rev().take(FAR).copied().collect();
+        let (opened, closed) = paragraph(&reversed);
+        let (more_opened, more_closed) = paragraph(behind.get(..FAR.min(behind.len())).unwrap_or_default());
+        opened + more_opened > closed + more_closed
+    }
+
+    /// Whether this sign stands in place of the `(` of a payload, `"method" -Name)` or `-> Reply -Name)`.
+    pub(super) fn opens_payload(&self) -> bool {
+        let behind = self.rest().get(1..).unwrap_or_default();
+        let name = behind.trim_start_matches(continues_word);
+        let is_behind = match self.lexed.tokens.as_slice() {
+            [.., last] if last.kind == Kind::Text => true,
+            [.., sign, last] => last.kind == Kind::Word && matches!(sign.kind, Kind::Arrow | Kind::Bar),
+            _ => false,
+        };
+        is_behind && name.len() < behind.len() && name.starts_with(')')
+    }
+
+    /// What to do where the record of a `type` ends here and its `{` is missing: what stands in place of the `{`, before
+    /// the first field, gives way to it.
+    pub(super) fn lost_brace(&self) -> Option<(String, Edit)> {
+        let before = self.text.get(..self.at)?;
+        let line = before.rsplit('\n').next()?;
+        if !line.trim_start().starts_with("type ") || line.contains("--") || line.contains('{') {
+            return None;
+        }
+        let equals = before.len() - line.len() + line.find('=')? + 1;
+        let fields = before.get(equals..)?;
+        let named = fields.get(..fields.find(':')?)?.trim_end_matches([' ', '?']);
+        let name = named.trim_start_matches(|next: char| next != ' ').trim_start();
+        let name = name.rsplit(' ').next().filter(|name| name.starts_with(starts_word))?;
+        let first = equals + named.len() - name.len();
+        let edit = Edit::replace(self.span_of(equals, first - equals), " { ");
+        Some((format!("write `{{` before `{}`", shorten(name)), edit))
+    }
+
     /// What to do about a record in place of a payload, of which this is the whole text.
     pub(super) fn record_as_payload(
         &self,

@@ -57,7 +57,10 @@ impl ShapeBraces {
         let Some(last) = tokens.last() else { return false };
         // The `=` may have been forgotten.
         if last.kind == Kind::Word && !is(Some(last), "map") {
-            return is(before(tokens.len() - 1), "type");
+            let earlier = before(tokens.len() - 1);
+            // The name and the `=` may have changed places.
+            let swapped = earlier.is_some_and(|earlier| earlier.kind == Kind::Equals);
+            return is(earlier, "type") || swapped && is(before(tokens.len() - 2), "type");
         }
         if !matches!(last.kind, Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Word) {
             return false;

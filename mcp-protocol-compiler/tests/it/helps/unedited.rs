@@ -65,6 +65,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("so write both orders", "what follows the second message is the author's choice"),
     ("let one of them wait for the other", "which side waits is the author's choice"),
     ("write the same channels side by side", "more than can be compared"),
+    ("define it, `Paying = End`", "a role that is declared twice has the name"),
     ("rename one of the messages", "the name is written in more places than the finding knows"),
     ("use another name, for instance `My", "the name is written in more places than the finding knows"),
     (
