@@ -15,14 +15,23 @@ use crate::floor::{Floor, answer, read_reply, write_request};
 use crate::http::OverHttp;
 use crate::payload::Tool;
 
-const JSON: (axum::http::HeaderName, &str) = (CONTENT_TYPE, "application/json");
+/// What the body of either kind is.
+pub const JSON: (axum::http::HeaderName, &str) = (CONTENT_TYPE, "application/json");
 
-fn client() -> reqwest::Client {
+/// The client of a floor.
+pub fn client() -> reqwest::Client {
     reqwest::Client::builder().tcp_nodelay(true).build().expect("a client can be made")
 }
 
-fn text(body: &[u8]) -> &str {
+/// A body, which is text.
+pub fn text(body: &[u8]) -> &str {
     std::str::from_utf8(body).expect("a body is text")
+}
+
+/// Serves a floor.
+pub async fn serve(listener: TcpListener, router: Router) {
+    let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("a stream has the option"));
+    axum::serve(listener, router).await.expect("the listener lasts");
 }
 
 async fn call(client: &reqwest::Client, url: &str, id: usize, tool: Tool) -> usize {
@@ -44,8 +53,7 @@ impl OverHttp for Floor {
         };
         let silence = async || Body::from_stream(tokio_stream::pending::<Result<Bytes, Infallible>>());
         let router = Router::new().route("/mcp", post(told).get(silence));
-        let listener = listener.tap_io(|stream| stream.set_nodelay(true).expect("a stream has the option"));
-        axum::serve(listener, router).await.expect("the listener lasts");
+        serve(listener, router).await;
     }
 
     async fn call_http(url: String, plan: Plan) -> Done {

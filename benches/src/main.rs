@@ -9,6 +9,7 @@ mod checker;
 mod contest;
 mod floor;
 mod floor_http;
+mod floor_stateless;
 mod http;
 mod measure;
 mod ours;

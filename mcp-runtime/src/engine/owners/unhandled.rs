@@ -24,6 +24,7 @@ pub(crate) struct UnhandledRequests {
 impl UnhandledRequests {
     /// A handler begins: each request that needs a capability, and whether the handler leaves it to its default method.
     pub(crate) fn begin(&mut self, requests: &[(MessageIndex, bool)]) {
+        self.waiting.reserve(requests.len());
         for &(request, is_default) in requests {
             if !is_default {
                 self.implemented.insert(request);

@@ -90,14 +90,16 @@ impl ListNumber {
 
 /// The futures that wait for the same thing, first come first.
 ///
-/// Invariant: a slot that lives stands in `slots` once if its own `lists` name this list, and not at all otherwise. So
-/// to register again takes the same time however many wait. Slots of futures that were dropped are removed before the
-/// list grows, so it is never more than twice as long as the futures that wait.
+/// Invariants: a slot that lives stands here once if its own `lists` name this list, and not at all otherwise. So to
+/// register again takes the same time however many wait. Slots of futures that were dropped are removed before the list
+/// grows, so it is never more than about twice as long as the futures that wait. Others wait only behind a first.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     /// `None` before the first future waits. Each request of the peer has a list, in which seldom one does.
     number: Option<ListNumber>,
-    slots: Vec<Weak<Slot>>,
+    /// Seldom more than one future waits. It takes no allocation.
+    first: Option<Weak<Slot>>,
+    others: Vec<Weak<Slot>>,
 }
 
 impl Waiting {
@@ -112,19 +114,23 @@ impl Waiting {
         }
         waits.lists.add(number);
         drop(waits);
-        if self.slots.len() == self.slots.capacity() {
-            self.slots.retain(|other| other.strong_count() > 0);
+        let slot = Arc::downgrade(slot);
+        let is_gone = |other: &Weak<Slot>| other.strong_count() == 0;
+        if self.others.is_empty() && self.first.as_ref().is_none_or(is_gone) {
+            self.first = Some(slot);
+            return;
         }
-        self.slots.push(Arc::downgrade(slot));
+        if self.others.len() == self.others.capacity() {
+            self.others.retain(|other| !is_gone(other));
+        }
+        self.others.push(slot);
     }
 
     /// Hands all of them over to be woken.
     pub(crate) fn wake(&mut self, effects: &mut Effects) {
-        if self.slots.is_empty() {
-            // A session that ends wakes all of its lists, and most are empty.
-            return;
-        }
-        for slot in self.slots.drain(..).filter_map(|slot| slot.upgrade()) {
+        // A session that ends wakes all of its lists, and most are empty.
+        let Some(first) = self.first.take() else { return };
+        for slot in std::iter::once(first).chain(self.others.drain(..)).filter_map(|slot| slot.upgrade()) {
             let mut waits = slot.lock();
             if let Some(number) = self.number {
                 waits.lists.remove(number);
@@ -137,7 +143,7 @@ impl Waiting {
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.slots.len()
+        self.first.iter().count() + self.others.len()
     }
 }
 

@@ -18,3 +18,5 @@ pub const PARAM_PREFIX: &str = "mcp-param-";
 pub(super) const JSON: &str = "application/json";
 /// The content type of a stream of messages.
 pub(super) const EVENT_STREAM: &str = "text/event-stream";
+/// Both forms that an answer may have, as a client writes that it reads them.
+pub(super) const EITHER: &str = "application/json, text/event-stream";

@@ -26,10 +26,7 @@ use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::panics::contained;
 use crate::report::Report;
-use crate::transport::http::headers::{EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
-
-/// Both forms that an answer may have.
-const EITHER: &str = "application/json, text/event-stream";
+use crate::transport::http::headers::{EITHER, EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
 
 /// How many headers most requests have in addition to what they repeat, with those that are added on their way.
 const HEADERS: usize = 6;

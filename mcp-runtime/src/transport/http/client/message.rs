@@ -16,7 +16,7 @@ pub(super) struct PostMessage {
     pub(super) kind: MessageKind,
     asks: Asks,
     /// What its head repeats, where requests have no session.
-    repeated: Option<Arc<RepeatedHeaders>>,
+    repeated: RepeatedHeaders,
     /// The epoch in which it was said.
     epoch: Epoch,
 }
@@ -37,22 +37,28 @@ impl PostMessage {
             MessageKind::Several { .. } => Asks::Several(asked(text).into()),
             _ => Asks::Nothing,
         };
-        PostMessage { text: Bytes::copy_from_slice(text), kind, asks, repeated: None, epoch }
+        PostMessage {
+            text: Bytes::copy_from_slice(text),
+            kind,
+            asks,
+            repeated: RepeatedHeaders::default(),
+            epoch,
+        }
     }
 
     /// The same message, whose head repeats this.
     pub(super) fn repeating(self, repeated: RepeatedHeaders) -> PostMessage {
-        PostMessage { repeated: Some(Arc::new(repeated)), ..self }
+        PostMessage { repeated, ..self }
     }
 
     /// What its head repeats.
     pub(super) fn repeated(&self) -> &[(HeaderName, HeaderValue)] {
-        self.repeated.as_ref().map_or(&[], |repeated| &repeated.headers)
+        &self.repeated.headers
     }
 
     /// Whether the answer lists tools, and it matters which parameters their calls repeat.
     pub(super) fn lists_tools(&self) -> bool {
-        self.repeated.as_ref().is_some_and(|repeated| repeated.lists_tools)
+        self.repeated.lists_tools
     }
 
     /// The ids of the requests in it.

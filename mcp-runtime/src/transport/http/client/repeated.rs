@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use mcp_protocol_machine::Excerpt;
 use mcp_protocol_machine::protocol::Text;
 use reqwest::header::{HeaderName, HeaderValue};
@@ -34,7 +35,7 @@ pub(super) struct RepeatedHeaders {
 }
 
 impl RepeatedHeaders {
-    pub(super) fn of(message: &[u8], tools: &ToolTable) -> RepeatedHeaders {
+    pub(super) fn of(message: &Bytes, tools: &ToolTable) -> RepeatedHeaders {
         let (method, params) = match parse(message, usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { method, params, .. } | Envelope::Notification { method, params }) => {
                 (method, params)
@@ -45,7 +46,7 @@ impl RepeatedHeaders {
         let mut headers = Vec::with_capacity(3);
         let mut add = |name: HeaderName, value: &str| {
             // What was written in Base64 can stand in any header, and the rest is refused by the server.
-            if let Ok(value) = HeaderValue::from_str(value) {
+            if let Some(value) = header_value(message, value) {
                 headers.push((name, value));
             }
         };
@@ -65,6 +66,19 @@ impl RepeatedHeaders {
         }
         RepeatedHeaders { headers, lists_tools: method == LIST_TOOLS }
     }
+}
+
+/// A text as the value of a header, if it can stand in one. What stands in the message as it is is not copied.
+fn header_value(message: &Bytes, text: &str) -> Option<HeaderValue> {
+    let part = part_of(message, text);
+    part.map_or_else(|| HeaderValue::from_str(text), HeaderValue::from_maybe_shared).ok()
+}
+
+/// The part of a message that a text is; `None` if it stands elsewhere.
+fn part_of(message: &Bytes, text: &str) -> Option<Bytes> {
+    let start = text.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
+    let end = start.checked_add(text.len()).filter(|end| *end <= message.len())?;
+    Some(message.slice(start..end))
 }
 
 /// The tools whose calls repeat parameters, by name.
@@ -171,7 +185,7 @@ mod tests {
             let meta = json!({ "io.modelcontextprotocol/protocolVersion": "v" });
             let params = json!({ "name": name, "arguments": { "a": "Oslo" }, "_meta": meta });
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-            let headers = RepeatedHeaders::of(call.to_string().as_bytes(), tools).headers;
+            let headers = RepeatedHeaders::of(&call.to_string().into(), tools).headers;
             reqwest::header::HeaderMap::from_iter(headers)
         };
         let headers = call("one", &tools);
@@ -184,6 +198,19 @@ mod tests {
         assert_eq!(tools.learn(&list(&json!([{ "name": "one", "inputSchema": {} }]))), None);
         assert!(!call("one", &tools).contains_key("mcp-param-city"));
         assert_eq!((tools.held, tools.tools.len()), (0, 0));
+    }
+
+    #[test]
+    fn a_header_is_a_part_of_its_message_where_that_says_the_same() {
+        let message = |method: &str| Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":1,"method":{method}}}"#));
+        let of = |message: &Bytes| RepeatedHeaders::of(message, &ToolTable::default()).headers;
+        let plain = message(r#""tools/list""#);
+        let [(_, value)] = &of(&plain)[..] else { panic!("one header") };
+        assert_eq!(value, "tools/list");
+        assert!(plain.as_ptr_range().contains(&value.as_bytes().as_ptr()));
+        let escaped = message(r#""tools\u002flist""#);
+        assert_eq!(of(&escaped)[0].1, "tools/list");
+        assert!(of(&message(r#""a\nb""#)).is_empty(), "no header has a line feed");
     }
 
     #[test]

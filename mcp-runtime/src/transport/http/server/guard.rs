@@ -6,7 +6,7 @@ use axum::http::{HeaderValue, StatusCode};
 
 use super::options::{Allowed, ServerOptions};
 use super::refusal::{RequestRefusal, refused};
-use crate::transport::http::headers::{EVENT_STREAM, JSON};
+use crate::transport::http::headers::{EITHER, EVENT_STREAM, JSON};
 
 /// Whether a request is for this server, and from a place that may ask it.
 pub(super) fn check_source(parts: &Parts, options: &ServerOptions) -> Result<(), RequestRefusal> {
@@ -95,7 +95,9 @@ pub(super) fn check_content(headers: &HeaderMap) -> Result<(), RequestRefusal> {
 
 /// Whether the client reads what a POST may be answered with: JSON, or a stream.
 pub(super) fn check_accepts_both(headers: &HeaderMap) -> Result<(), RequestRefusal> {
-    if accepts(headers, JSON) && accepts(headers, EVENT_STREAM) {
+    // Most clients write it in the same words, which need not be taken apart.
+    let in_these_words = headers.get(ACCEPT).is_some_and(|value| value == EITHER);
+    if in_these_words || (accepts(headers, JSON) && accepts(headers, EVENT_STREAM)) {
         return Ok(());
     }
     let problem = format!("the client must accept both `{JSON}` and `{EVENT_STREAM}`");

@@ -128,14 +128,16 @@ pub(super) fn detached(mut parts: Parts) -> Parts {
             *value = copy;
         }
     }
-    let original = parts.extensions.get_mut().map(|OriginalUri(original)| original);
-    for uri in std::iter::once(&mut parts.uri).chain(original) {
+    let mut copy = |uri: &Uri| {
         // A buffer takes whatever is written.
         let _ = write!(buffer, "{uri}");
-        if let Ok(copy) = Uri::from_maybe_shared(buffer.split().freeze()) {
-            *uri = copy;
-        }
+        Uri::from_maybe_shared(buffer.split().freeze()).unwrap_or_else(|_| uri.clone())
+    };
+    let copied = copy(&parts.uri);
+    if let Some(OriginalUri(original)) = parts.extensions.get_mut() {
+        *original = if *original == parts.uri { copied.clone() } else { copy(original) };
     }
+    parts.uri = copied;
     parts
 }
 

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
+use mcp_protocol_machine::IdTable;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
@@ -42,7 +43,7 @@ pub(super) struct Sessions(Mutex<SessionTable>);
 #[derive(Debug, Default)]
 struct SessionTable {
     by_id: HashMap<String, Arc<HttpSessionState>>,
-    of_one_request: HashMap<u64, Arc<HttpSessionState>>,
+    of_one_request: IdTable<u64, Arc<HttpSessionState>>,
 }
 
 impl Sessions {
