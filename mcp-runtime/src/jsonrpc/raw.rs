@@ -40,6 +40,16 @@ struct Span {
     /// How many values it is, with those inside of it and their keys.
     count: u32,
     kind: SpanKind,
+    /// Whether an object has a key with escapes.
+    has_escaped_key: bool,
+}
+
+impl Span {
+    #[inline(always)]
+    fn new(start: usize, end: u32, kind: SpanKind) -> Span {
+        // The text is not longer than these numbers can say.
+        Span { start: start as u32, end, count: 1, kind, has_escaped_key: false }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,8 +103,7 @@ const NOWHERE: u32 = u32::MAX;
 impl Spans<'_> {
     #[inline(always)]
     fn add(&mut self, start: usize, end: usize, kind: SpanKind) {
-        // The text is not longer than these numbers can say.
-        self.values.push(Span { start: start as u32, end: end as u32, count: 1, kind });
+        self.values.push(Span::new(start, end as u32, kind));
     }
 }
 
@@ -109,7 +118,7 @@ impl Nesting for Spans<'_> {
         let around = self.innermost.map_or(NOWHERE, |(place, _)| place);
         self.innermost = Some((self.values.len() as u32, is_object));
         let kind = if is_object { SpanKind::Object } else { SpanKind::List };
-        self.values.push(Span { start: start as u32, end: around, count: 1, kind });
+        self.values.push(Span::new(start, around, kind));
         Some(())
     }
 
@@ -128,6 +137,17 @@ impl Nesting for Spans<'_> {
     #[inline(always)]
     fn is_in_object(&self) -> Option<bool> {
         self.innermost.map(|(_, is_object)| is_object)
+    }
+
+    #[inline(always)]
+    fn key(&mut self, start: usize, end: usize, is_plain: bool) {
+        if !is_plain
+            && let Some((place, _)) = self.innermost
+            && let Some(object) = self.values.get_mut(place as usize)
+        {
+            object.has_escaped_key = true;
+        }
+        self.text(start, end, is_plain);
     }
 
     #[inline(always)]
@@ -184,7 +204,7 @@ impl<'j> JsonValue<'j> {
 
     /// The members of an object whose keys have no escapes, in their order; nothing for anything else.
     pub fn plain_members(&self) -> Option<impl Iterator<Item = (&'j str, JsonValue<'j>)> + use<'j>> {
-        let is_plain = self.is_object() && self.entries().all(|(key, _)| key.kind == SpanKind::Plain);
+        let is_plain = self.span().is_some_and(|span| span.kind == SpanKind::Object && !span.has_escaped_key);
         let whole = *self;
         is_plain.then(|| self.entries().map(move |(key, value)| (whole.between_quotes(key), value)))
     }
@@ -212,7 +232,7 @@ impl<'j> JsonValue<'j> {
         }
     }
 
-    #[inline]
+    #[inline(always)]
     fn is_text_of(&self, span: &Span, text: &str) -> bool {
         match span.kind {
             SpanKind::Plain => self.is_plain_text(span, text),
@@ -221,28 +241,20 @@ impl<'j> JsonValue<'j> {
         }
     }
 
-    /// The last member with a key for which this holds; nothing if it cannot be said of a key. The places are counted here,
-    /// because members are looked for more often than anything else.
+    /// The last member with a key for which this holds; nothing if it cannot be said of a key.
     #[inline]
     fn last_member(&self, is_it: impl Fn(&Span) -> Option<bool>) -> Option<JsonValue<'j>> {
-        let (mut place, mut found) = (1, None);
-        if !self.is_object() {
-            return None;
-        }
-        while let (Some(key), Some(value)) = (self.values.get(place), self.values.get(place + 1)) {
-            let behind = place + 1 + value.count as usize;
-            if is_it(key)? {
-                found = Some((place + 1, behind));
+        let mut found = None;
+        for (name, value) in self.entries() {
+            if is_it(name)? {
+                found = Some(value);
             }
-            place = behind;
         }
-        let (start, end) = found?;
-        let values = self.values.get(start..end)?;
-        Some(JsonValue { text: self.text, values, depth: self.depth.saturating_sub(1) })
+        found
     }
 
     /// Whether a text without escapes is this one. Most keys that are looked for are not there, and most have another length.
-    #[inline]
+    #[inline(always)]
     fn is_plain_text(&self, span: &Span, text: &str) -> bool {
         let (start, end) = (span.start as usize + 1, span.end as usize - 1);
         end - start == text.len() && self.text.as_bytes().get(start..end) == Some(text.as_bytes())
@@ -258,13 +270,16 @@ impl<'j> JsonValue<'j> {
     /// The members: their keys and their values.
     #[inline]
     fn entries(&self) -> impl Iterator<Item = (&'j Span, JsonValue<'j>)> + use<'j> {
-        let mut inside = self.inside();
+        let Inside { text, mut values, depth } = self.inside();
         if !self.is_object() {
-            inside.values = &[];
+            values = &[];
         }
         std::iter::from_fn(move || {
-            let key = inside.next()?.values.first()?;
-            Some((key, inside.next()?))
+            let (key, behind) = values.split_first()?;
+            let count = behind.first()?.count;
+            let (value, behind) = behind.split_at_checked(count as usize)?;
+            values = behind;
+            Some((key, JsonValue { text, values: value, depth }))
         })
     }
 }
@@ -399,6 +414,26 @@ mod tests {
         }
     }
 
+    /// Whether the members of all objects are found by their keys, and no others.
+    fn finds_members(json: JsonValue<'_>, expected: &Value) -> bool {
+        match expected {
+            Value::Object(members) => {
+                let others = ["id", "method", "params", "", "a", "dohtem"].into_iter();
+                let mut keys = members.keys().map(String::as_str).chain(others);
+                keys.all(|key| match (json.member(key), members.get(key)) {
+                    (Some(found), Some(member)) => finds_members(found, member) && value(&found) == *member,
+                    (found, member) => {
+                        found.is_none() && member.is_none() && json.with_member(key, |found| found.is_none())
+                    }
+                })
+            }
+            Value::Array(elements) => {
+                (0..).zip(elements).all(|(at, one)| json.element(at).is_some_and(|it| finds_members(it, one)))
+            }
+            _ => json.member("id").is_none(),
+        }
+    }
+
     #[test]
     fn what_is_found_is_what_serde_finds() {
         for json in [
@@ -428,7 +463,10 @@ mod tests {
         fn a_text_is_read_as_serde_reads_it(text in nearly_json()) {
             let mut reader = JsonReader::default();
             match (reader.read(&text), serde_json::from_str::<Value>(&text)) {
-                (Some(read), Ok(expected)) => prop_assert_eq!(value(&read), expected),
+                (Some(read), Ok(expected)) => {
+                    prop_assert!(finds_members(read, &expected), "{}", text);
+                    prop_assert_eq!(value(&read), expected);
+                }
                 (None, Ok(_)) => prop_assert!(false, "left {}", text),
                 // Numbers that no float is near, and texts that are not Unicode.
                 (Some(read), Err(_)) => prop_assert!(read.written().contains(['e', 'E', '\\']), "took {}", text),

@@ -65,7 +65,10 @@ pub(super) trait Nesting {
     /// Whether the innermost open bracket is that of an object; nothing if none is open.
     fn is_in_object(&self) -> Option<bool>;
 
-    /// A text, which may be a key. A plain one has no escapes.
+    /// The key of a member of the innermost object. A plain one has no escapes.
+    fn key(&mut self, start: usize, end: usize, is_plain: bool);
+
+    /// A text that is not a key.
     fn text(&mut self, start: usize, end: usize, is_plain: bool);
 
     /// A number, `true`, `false` or `null`.
@@ -103,6 +106,9 @@ impl Nesting for Brackets {
     }
 
     #[inline(always)]
+    fn key(&mut self, _start: usize, _end: usize, _is_plain: bool) {}
+
+    #[inline(always)]
     fn text(&mut self, _start: usize, _end: usize, _is_plain: bool) {}
 
     #[inline(always)]
@@ -122,9 +128,10 @@ fn mark(bytes: &[u8], mut at: usize) -> usize {
     let mut words = 0;
     while let Some(chunk) = bytes.get(at..).and_then(<[u8]>::first_chunk::<8>) {
         let word = u64::from_le_bytes(*chunk);
-        let controls = word.wrapping_sub(ONES * 0x20) & !word & HIGHS;
-        let marks =
-            controls | zeros(word ^ (ONES * u64::from(b'"'))) | zeros(word ^ (ONES * u64::from(b'\\')));
+        // With this bit turned over, quotes come right behind the control characters, and spaces behind them.
+        let turned = word ^ (ONES * 0x02);
+        let controls_and_quotes = turned.wrapping_sub(ONES * 0x21) & !turned & HIGHS;
+        let marks = controls_and_quotes | zeros(word ^ (ONES * u64::from(b'\\')));
         if marks != 0 {
             return at + (marks.trailing_zeros() / 8) as usize;
         }
@@ -292,7 +299,7 @@ impl<'a> Recogniser<'a> {
     fn inner_key(&mut self, nesting: &mut impl Nesting) -> Option<()> {
         let start = self.at;
         let quoted = self.string()?;
-        nesting.text(start, self.at, quoted.is_plain);
+        nesting.key(start, self.at, quoted.is_plain);
         self.space();
         self.expect(b':')?;
         self.space();
@@ -455,6 +462,15 @@ pub(super) mod tests {
                 (None, Some(_)) => prop_assert!(text.contains('\\'), "left {}", text),
                 (None, None) => {}
             }
+        }
+    }
+
+    #[test]
+    fn the_first_mark_is_found_whatever_stands_around_it() {
+        for (one, other) in (0..=u8::MAX).flat_map(|one| (0..=u8::MAX).map(move |other| (one, other))) {
+            let bytes = [b'a', one, other, b'b', one, b'c', b'd', other, one, b'"'];
+            let first = bytes.iter().position(|byte| is_mark(*byte)).unwrap();
+            assert_eq!(mark(&bytes, 0), first, "{bytes:?}");
         }
     }
 

@@ -311,9 +311,16 @@ pub(crate) fn fits(condition: Option<&Condition>, payload: Option<impl RawPayloa
     let value = found.as_ref().map(RawPayload::written);
     match &condition.literal {
         None => holds(value),
-        Some(literal) => value
-            .and_then(|value| serde_json::from_str(value).ok())
-            .is_some_and(|JsonKey(value)| value == **literal),
+        Some(literal) => value.is_some_and(|value| is_text(value, literal)),
+    }
+}
+
+/// Whether a value is this text.
+fn is_text(value: &str, text: &str) -> bool {
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    match inner.filter(|inner| memchr::memchr(b'\\', inner.as_bytes()).is_none()) {
+        Some(inner) => inner == text,
+        None => serde_json::from_str(value).is_ok_and(|JsonKey(value)| value == text),
     }
 }
 

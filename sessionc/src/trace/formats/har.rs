@@ -1,5 +1,6 @@
 //! HTTP archives (HAR): one JSON document, of which one entry at a time is read.
 
+use std::borrow::Cow;
 use std::cell::Cell;
 use std::fmt;
 use std::io::{self, BufReader, Read};
@@ -74,11 +75,14 @@ impl Response {
 
 impl Body {
     /// The body as it was sent.
-    fn bytes(&self) -> Result<Option<Vec<u8>>, String> {
+    fn bytes(&self) -> Result<Option<Cow<'_, [u8]>>, String> {
         let Some(text) = &self.text else { return Ok(None) };
         match self.encoding.as_deref() {
-            Some("base64") => STANDARD.decode(text).map(Some).map_err(|error| format!("not base64: {error}")),
-            _ => Ok(Some(text.clone().into_bytes())),
+            Some("base64") => match STANDARD.decode(text) {
+                Ok(bytes) => Ok(Some(Cow::Owned(bytes))),
+                Err(error) => Err(format!("not base64: {error}")),
+            },
+            _ => Ok(Some(Cow::Borrowed(text.as_bytes()))),
         }
     }
 }
@@ -255,12 +259,15 @@ impl<R: LogReader> Entries<'_, R> {
             return;
         }
         let is_stream = response.content.mime_type.starts_with("text/event-stream");
-        let (messages, is_cut_off) = if is_stream { events(&body) } else { (vec![body], false) };
+        let (messages, is_cut_off) = match is_stream {
+            true => events(&body),
+            false => (vec![body], false),
+        };
         // A stream of its own goes on while other requests are answered: nothing says when its messages came.
         let is_open = request.method.eq_ignore_ascii_case("GET");
         for message in messages {
             match is_open {
-                true => self.held.hold(place, session, message),
+                true => self.held.hold(place, session, message.into_owned()),
                 false => {
                     let sender = Sender::Is(Side::Server);
                     self.reader.message(Record {
@@ -322,10 +329,11 @@ fn named(headers: &[Header]) -> Option<&str> {
 }
 
 /// What each event of a stream carries, and whether the last one has no end.
-fn events(body: &[u8]) -> (Vec<Vec<u8>>, bool) {
+fn events(body: &[u8]) -> (Vec<Cow<'static, [u8]>>, bool) {
     let mut cutter = EventCutter::new(usize::MAX);
     let whole = cutter.feed(body).into_iter().filter_map(event);
-    let contents = whole.filter_map(|event| event.content().map(<[u8]>::to_vec)).collect();
+    let contents =
+        whole.filter_map(|event| event.content().map(|content| Cow::Owned(content.to_vec()))).collect();
     // With an end, what is left is an event, too.
     let is_cut_off = cutter.feed(b"\n\n").into_iter().filter_map(event).any(|event| event.data.is_some());
     (contents, is_cut_off)

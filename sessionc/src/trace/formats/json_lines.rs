@@ -24,6 +24,10 @@ struct Envelope<'a> {
     by: Option<&'a RawValue>,
     #[serde(borrow, default)]
     not_received: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "isLSPMessage")]
+    is_lsp: Option<&'a RawValue>,
+    #[serde(borrow, default, rename = "type")]
+    lsp_type: Option<&'a RawValue>,
 }
 
 /// The same, each value as it was read, or, where the line has keys with escapes, as it is written.
@@ -75,6 +79,7 @@ impl<'a> EnvelopeParts<'a> {
     /// The parts of a line that was read; nothing if it is not an object.
     fn of_value(line: JsonValue<'a>) -> Option<EnvelopeParts<'a>> {
         let mut parts = EnvelopeParts::default();
+        let (mut is_lsp, mut lsp_type) = (false, None);
         for (key, value) in line.plain_members()? {
             match key {
                 "dir" | "direction" | "from" | "sender" => parts.direction = Some(Part::Read(value)),
@@ -82,9 +87,12 @@ impl<'a> EnvelopeParts<'a> {
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
                 "by" => parts.by = Some(Part::Read(value)),
                 "not_received" => parts.not_received = Some(Part::Read(value)),
+                "isLSPMessage" => is_lsp = true,
+                "type" => lsp_type = Some(Part::Read(value)),
                 _ => {}
             }
         }
+        parts.direction = parts.direction.or(lsp_type.filter(|_| is_lsp));
         Some(parts)
     }
 
@@ -93,7 +101,7 @@ impl<'a> EnvelopeParts<'a> {
         let envelope: Envelope<'a> = serde_json::from_str(line)?;
         let part = |value: Option<&'a RawValue>| value.map(RawValue::get).map(Part::Written);
         Ok(EnvelopeParts {
-            direction: part(envelope.dir),
+            direction: part(envelope.dir.or(envelope.lsp_type.filter(|_| envelope.is_lsp.is_some()))),
             message: part(envelope.msg),
             session: part(envelope.session),
             by: part(envelope.by),
@@ -221,12 +229,21 @@ fn sender_of(direction: &str) -> Option<Sender> {
         "s2c" | "server" | "server-to-client" | "server->client" | "server-->-client" | "to-client" => {
             Some(Sender::Is(Side::Server))
         }
-        "out" | "outgoing" | "outbound" | "send" | "sent" | "write" | "->" | ">" | "tx" => {
-            Some(Sender::Writer)
-        }
-        "in" | "incoming" | "inbound" | "recv" | "receive" | "received" | "read" | "<-" | "<" | "rx" => {
-            Some(Sender::Peer)
-        }
+        "send-request" | "send-notification" | "send-response" | "out" | "outgoing" | "outbound" | "send"
+        | "sent" | "write" | "->" | ">" | "tx" => Some(Sender::Writer),
+        "receive-request"
+        | "receive-notification"
+        | "receive-response"
+        | "in"
+        | "incoming"
+        | "inbound"
+        | "recv"
+        | "receive"
+        | "received"
+        | "read"
+        | "<-"
+        | "<"
+        | "rx" => Some(Sender::Peer),
         _ => None,
     }
 }

@@ -4,6 +4,7 @@ use mcp_runtime::observer::JsonReader;
 
 use super::record::{Broken, LogReader, Place};
 use super::spread::Spread;
+use super::vscode::VscodeTrace;
 use super::{json_lines, text};
 
 /// How a log is written.
@@ -22,6 +23,7 @@ pub(super) struct Messages<'r, R> {
     pub(super) format: Format,
     /// It keeps its room from one line to the next.
     pub(super) json: JsonReader,
+    pub(super) vscode: VscodeTrace,
     pub(super) reader: &'r mut R,
 }
 
@@ -43,20 +45,28 @@ impl<R: LogReader> Messages<'_, R> {
         let text = text.trim_ascii();
         // A list of messages has its brackets in lines of their own, and commas between its elements.
         let text = text.strip_suffix(b",").filter(|element| element.ends_with(b"}")).unwrap_or(text);
+        if self.format == Format::Text && !text.is_empty() && self.vscode.take(place, text, self.reader) {
+            return Ok(());
+        }
         // A program may write other lines between those of the format that the log begins with.
         match (self.format, text.first()) {
             _ if matches!(text, b"" | b"[" | b"]") => Ok(()),
             (Format::Text, _) if !json_lines::is_envelope(text) => {
-                text::read(place, text, self.reader).map(drop)
+                text::read(place, text, &mut self.json, self.reader).map(drop)
             }
             (Format::JsonLines, Some(b'{' | b'[')) | (Format::Text | Format::Har, _) => {
                 json_lines::read(place, text, &mut self.json, self.reader)
             }
-            (Format::JsonLines, _) => match text::read(place, text, self.reader)? {
+            (Format::JsonLines, _) => match text::read(place, text, &mut self.json, self.reader)? {
                 true => Ok(()),
                 false => Err("the line is neither a JSON object nor a message behind some text".to_owned()),
             },
         }
+    }
+
+    /// Nothing follows.
+    pub(super) fn end(&mut self) {
+        self.vscode.end(self.reader);
     }
 
     /// Takes the lines of something that was not an object in several lines.

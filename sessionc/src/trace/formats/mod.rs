@@ -9,6 +9,7 @@ mod python;
 pub(crate) mod record;
 mod spread;
 mod text;
+mod vscode;
 
 use std::io::{self, Read};
 
@@ -17,6 +18,7 @@ use mcp_runtime::observer::JsonReader;
 use messages::{Format, Messages};
 use record::{Broken, LogReader, Place};
 use spread::{Next, Spread};
+use vscode::VscodeTrace;
 
 use super::lines::{Line, Lines};
 
@@ -41,7 +43,8 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     lines.pass(blanks);
     let is_list =
         format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
-    let mut messages = Messages { format, json: JsonReader::default(), reader };
+    let mut messages =
+        Messages { format, json: JsonReader::default(), vscode: VscodeTrace::default(), reader };
     if is_list {
         list::read(&mut lines, &mut messages)?;
     }
@@ -72,6 +75,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
         }
     }
     messages.take_lines(spread);
+    messages.end();
     Ok(())
 }
 

@@ -1,5 +1,6 @@
 //! Messages that stand in several lines, as pretty printers write them.
 
+use super::vscode;
 use crate::trace::lines::LONGEST;
 
 /// An object that a line begins and a later line ends.
@@ -38,7 +39,10 @@ impl Spread {
         if !matches!(shown.last(), Some(b'{' | b'[' | b',')) {
             return None;
         }
-        let start = memchr::memchr(b'{', shown)?;
+        let start = match vscode::begins_list(shown) {
+            true => shown.len() - 1,
+            false => memchr::memchr(b'{', shown)?,
+        };
         let mut brackets = Brackets::default();
         brackets.follow(shown.get(start..)?);
         let is_open = brackets.open > 0 && !brackets.in_text;

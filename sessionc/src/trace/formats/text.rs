@@ -1,10 +1,11 @@
 //! Debug logs: text on each line, in some of them a message as JSON.
 
+use mcp_runtime::observer::JsonReader;
 use mcp_runtime::protocol::Side;
 use serde_json::value::RawValue;
 
-use super::python;
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
+use super::{json_lines, python};
 
 /// How many places of a line are tried.
 const TRIED: usize = 8;
@@ -15,7 +16,12 @@ const PREFIX: usize = 200;
 ///
 /// # Errors
 /// If there seems to be one, and it cannot be read.
-pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Result<bool, String> {
+pub(super) fn read(
+    place: Place,
+    line: &[u8],
+    json: &mut JsonReader,
+    reader: &mut impl LogReader,
+) -> Result<bool, String> {
     let seems = memchr::memmem::find(line, b"jsonrpc").is_some();
     let mut problem = None;
     let mut from = 0;
@@ -37,6 +43,9 @@ pub(super) fn read(place: Place, line: &[u8], reader: &mut impl LogReader) -> Re
         };
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
+                if json_lines::is_envelope(value.get().as_bytes()) {
+                    return json_lines::read(place, value.get().as_bytes(), json, reader).map(|()| true);
+                }
                 found(value.get());
                 return Ok(true);
             }
@@ -106,7 +115,7 @@ mod tests {
     use super::*;
 
     fn look(place: Place, line: &[u8], reader: &mut Notes) -> Result<(), String> {
-        read(place, line, reader).map(drop)
+        read(place, line, &mut JsonReader::default(), reader).map(drop)
     }
 
     fn is(line: &str) -> Vec<Sender> {
