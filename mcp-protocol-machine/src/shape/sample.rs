@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::fmt;
 
+use super::choose::{Seen, leaves};
 use super::json::{Json, JsonView};
 use super::judge::{DEEPEST, judge};
 use crate::protocol::{Protocol, Shape, ShapeIndex};
@@ -12,7 +13,7 @@ use crate::protocol::{Protocol, Shape, ShapeIndex};
 pub const LONGEST_SAMPLE: usize = 1 << 16;
 
 /// A small value of a shape, as JSON: with the fields that must be there, empty texts and lists, and zeros. Of a union it is
-/// an alternative that nests least. [`judge`] accepts it.
+/// the alternative that nests least, among those whose value is not taken for another one. [`judge`] accepts it.
 ///
 /// Returns `None` if the shape has no finite value, as in `type Endless = { next: Endless }`, or if the value would be
 /// as long as [`LONGEST_SAMPLE`] or nested too deep.
@@ -48,7 +49,12 @@ impl<'p> Samples<'p> {
     pub fn of(&self, shape: &Shape) -> Option<Sample> {
         // A value adds at most three to the height: those of a record, a name and a union.
         self.heights.of(shape).filter(|height| *height <= 3 * DEEPEST)?;
-        let mut sampler = Sampler { protocol: self.protocol, heights: &self.heights, left: LONGEST_SAMPLE };
+        let mut sampler = Sampler {
+            protocol: self.protocol,
+            heights: &self.heights,
+            left: LONGEST_SAMPLE,
+            open: Vec::new(),
+        };
         let value = sampler.value(shape)?;
         judge(self.protocol, shape, &&value).ok().map(|()| value)
     }
@@ -128,16 +134,70 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     formatter.write_str("\"")
 }
 
+/// An object with members that rule out alternatives of a union: texts other than those that they fix.
+fn told_apart(protocol: &Protocol, union: &Shape, mut value: Sample) -> Sample {
+    let Sample::Object(members) = &mut value else { return value };
+    leaves(protocol, union, &mut Seen::default(), &mut |leaf| {
+        let Shape::Record(record) = leaf else { return };
+        for field in record.fields.iter() {
+            let is_there = members.iter().any(|(name, _)| *name == *field.name);
+            if let (Some(text), false) = (fixed_text(protocol, &field.shape), is_there) {
+                members.push((field.name.to_string(), Sample::Text(format!("not {text}"))));
+            }
+        }
+    });
+    value
+}
+
+/// A text of a shape that has certain texts only.
+fn fixed_text<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<&'p str> {
+    let (mut text, mut is_fixed) = (None, true);
+    leaves(protocol, shape, &mut Seen::default(), &mut |leaf| match leaf {
+        Shape::Literal(fixed) => text = Some(&**fixed),
+        _ => is_fixed = false,
+    });
+    text.filter(|_| is_fixed)
+}
+
 struct Sampler<'p> {
     protocol: &'p Protocol,
     heights: &'p Heights,
     /// How many bytes the value may still have, roughly.
     left: usize,
+    /// The unions of which an alternative is tried that does not nest least.
+    open: Vec<&'p Shape>,
 }
 
-impl Sampler<'_> {
-    /// Recursion ends, because each step inside goes to a shape of a smaller height.
-    fn value(&mut self, shape: &Shape) -> Option<Sample> {
+impl<'p> Sampler<'p> {
+    /// A value of the first alternative of a union whose value is taken for it: a later alternative may look like an
+    /// earlier one that it is not.
+    fn first_of(&mut self, union: &'p Shape, parts: &[(usize, &'p Shape)]) -> Option<Sample> {
+        let fits = |value: &Sample| judge(self.protocol, union, &value).is_ok();
+        parts.iter().find_map(|(_, part)| {
+            let value = self.value(part)?;
+            if fits(&value) {
+                Some(value)
+            } else {
+                Some(told_apart(self.protocol, union, value)).filter(fits)
+            }
+        })
+    }
+
+    /// The same for the alternatives that nest more than those whose values are taken for others.
+    fn higher(&mut self, union: &'p Shape, mut parts: Vec<(usize, &'p Shape)>) -> Option<Sample> {
+        if self.open.iter().any(|open| std::ptr::eq(*open, union)) {
+            return None;
+        }
+        parts.sort_by_key(|(height, _)| *height);
+        self.open.push(union);
+        let value = self.first_of(union, &parts);
+        self.open.pop();
+        value
+    }
+
+    /// Recursion ends, because each step inside goes to a shape of a smaller height, but for the alternatives of a union
+    /// that nest more, and within these the union has no such alternatives.
+    fn value(&mut self, shape: &'p Shape) -> Option<Sample> {
         self.left = self.left.checked_sub(2)?;
         Some(match shape {
             Shape::Any | Shape::Null => Sample::Null,
@@ -160,13 +220,9 @@ impl Sampler<'_> {
             }
             Shape::Union(parts) => {
                 let limit = self.heights.of(shape)?;
-                let least = parts.iter().filter(|part| self.heights.of(part).is_some_and(|of| of < limit));
-                let least: Vec<&Shape> = least.collect();
-                // A later alternative may look like an earlier one that it is not.
-                least.into_iter().find_map(|part| {
-                    let value = self.value(part)?;
-                    judge(self.protocol, shape, &&value).ok().map(|()| value)
-                })?
+                let finite = parts.iter().filter_map(|part| Some((self.heights.of(part)?, part)));
+                let (least, higher): (Vec<_>, Vec<_>) = finite.partition(|(height, _)| *height < limit);
+                self.first_of(shape, &least).or_else(|| self.higher(shape, higher))?
             }
             Shape::Named(index) => {
                 self.heights.named(*index)?;

@@ -198,6 +198,19 @@ fn samples_are_small() {
 }
 
 #[test]
+fn a_sample_of_a_union_is_taken_for_the_alternative_that_it_is_of() {
+    // `{ a: "" }` nests less, and is taken for the first alternative, of which it is not a value.
+    let hides = |inner| {
+        let fixed = Field::optional("b", Shape::literal("x"));
+        let first = record(vec![Field::required("a", inner), fixed]);
+        union(vec![first, record(vec![Field::required("a", Shape::Text)])])
+    };
+    let tables = protocol(vec![("Inner", hides(record(vec![]))), ("Endless", hides(named(1)))]);
+    assert_eq!(sample(&tables, &named(0)).unwrap(), r#"{"a":{}}"#);
+    assert_eq!(sample(&tables, &named(1)).unwrap(), r#"{"a":"","b":"not x"}"#);
+}
+
+#[test]
 fn a_sample_has_a_limit() {
     // Each shape has two of the next one: its sample would have 2⁴⁰ values.
     let shapes = (1..=40).map(|next| {
