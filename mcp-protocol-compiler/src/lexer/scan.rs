@@ -347,7 +347,9 @@ impl<'s> Scanner<'s> {
             return;
         }
         if character == '{' || self.braces == 0 {
-            if let Some((help, edit)) = self.lost_brace().filter(|_| character == '}') {
+            if character == '}'
+                && let Some((help, edit)) = self.lost_brace()
+            {
                 let diagnostic = self.unknown(character, 1).suggest(help, [edit]);
                 self.report(diagnostic);
                 self.token(Kind::Close, 1);
@@ -479,8 +481,7 @@ impl<'s> Scanner<'s> {
 
     /// Whether this place is in the declaration of a request, and no `->` stands before it.
     fn lacks_an_arrow(&self) -> bool {
-        let before = self.text.get(..self.at).unwrap_or("");
-        let line = before.rsplit('\n').next().unwrap_or("").trim_start();
+        let line = self.line_before().unwrap_or("").trim_start();
         line.starts_with("request ") && !line.contains("->") && line.contains('"')
     }
 
@@ -504,8 +505,17 @@ impl<'s> Scanner<'s> {
 
     /// Whether nothing but spaces stands before this place in its line.
     fn is_first_of_line(&self) -> bool {
-        let before = self.text.get(..self.at).unwrap_or("");
-        before.rsplit('\n').next().is_none_or(|line| line.len() < 200 && line.trim().is_empty())
+        self.line_before().is_some_and(|line| line.trim().is_empty())
+    }
+
+    /// What stands before this place in its line, unless the line is longer than lines are: each sign of a line may ask.
+    fn line_before(&self) -> Option<&'s str> {
+        const LONGEST_LINE: usize = 400;
+        let before = self.text.as_bytes().get(..self.at)?;
+        let start = before.iter().rev().take(LONGEST_LINE).position(|byte| *byte == b'\n');
+        let start =
+            start.map_or_else(|| (self.at < LONGEST_LINE).then_some(0), |back| Some(self.at - back))?;
+        self.text.get(start..self.at)
     }
 
     /// Whether nothing but spaces stands behind the character at this place in its line.

@@ -42,7 +42,7 @@ impl Scanner<'_> {
 
     /// Whether a `(` around this place lacks its `)`, as far as the text tells up to the next empty line.
     pub(super) fn lacks_parenthesis(&self) -> bool {
-        const FAR: usize = 1_000;
+        const FAR: usize = 300;
         let (before, behind) = self.text.as_bytes().split_at(self.at);
         let paragraph = |text: &[u8]| {
             let empty = text.windows(2).position(|pair| pair == b"\n\n").unwrap_or(text.len());
@@ -72,7 +72,7 @@ impl Scanner<'_> {
     /// the first field, gives way to it.
     pub(super) fn lost_brace(&self) -> Option<(String, Edit)> {
         let before = self.text.get(..self.at)?;
-        let line = before.rsplit('\n').next()?;
+        let line = self.line_before()?;
         if !line.trim_start().starts_with("type ") || line.contains("--") || line.contains('{') {
             return None;
         }
