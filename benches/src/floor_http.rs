@@ -34,7 +34,21 @@ pub async fn serve(listener: TcpListener, router: Router) {
     axum::serve(listener, router).await.expect("the listener lasts");
 }
 
-async fn call(client: &reqwest::Client, url: &str, id: usize, tool: Tool) -> usize {
+/// Calls, one request after the other, or several at once, each with an id of its own.
+pub async fn calls<F>(url: String, plan: Plan, call: fn(reqwest::Client, String, usize, Tool) -> F) -> Done
+where
+    F: Future<Output = usize> + Send + 'static,
+{
+    static LAST: AtomicUsize = AtomicUsize::new(0);
+    let client = client();
+    drive(plan, move || {
+        let id = LAST.fetch_add(1, Ordering::Relaxed);
+        call(client.clone(), url.clone(), id, plan.tool)
+    })
+    .await
+}
+
+async fn call(client: reqwest::Client, url: String, id: usize, tool: Tool) -> usize {
     let mut body = Vec::new();
     write_request(id, tool, &mut body);
     let request = client.post(url).header(JSON.0, JSON.1).body(body);
@@ -57,21 +71,15 @@ impl OverHttp for Floor {
     }
 
     async fn call_http(url: String, plan: Plan) -> Done {
-        static LAST: AtomicUsize = AtomicUsize::new(0);
-        let client = client();
-        drive(plan, move || {
-            let (client, url) = (client.clone(), url.clone());
-            async move { call(&client, &url, LAST.fetch_add(1, Ordering::Relaxed), plan.tool).await }
-        })
-        .await
+        calls(url, plan, call).await
     }
 
     /// A connection that rests after a call, and one with a silent stream.
     async fn rest_http(url: String) -> Box<dyn Send> {
         let client = client();
-        call(&client, &url, 0, Tool::Echo).await;
+        call(client.clone(), url.clone(), 0, Tool::Echo).await;
         let stream = client.get(&url).send().await.expect("the server answers");
-        call(&client, &url, 1, Tool::Echo).await;
+        call(client.clone(), url.clone(), 1, Tool::Echo).await;
         Box::new((client, stream))
     }
 }

@@ -1,8 +1,6 @@
 //! The floor over HTTP for the revision without sessions: what `floor` does, and what each message of that revision
 //! says more. Its `_meta` is written and read, and its headers are written, and compared with it.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use axum::Router;
 use axum::body::Bytes;
 use axum::http::header::ACCEPT;
@@ -11,8 +9,8 @@ use axum::routing::post;
 use serde::{Deserialize, Serialize};
 use tokio::net::TcpListener;
 
-use crate::contest::{Done, Plan, drive};
-use crate::floor_http::{JSON, client, serve, text};
+use crate::contest::{Done, Plan};
+use crate::floor_http::{JSON, calls, client, serve, text};
 use crate::http::OverHttp;
 use crate::payload::{Arguments, Content, Told, Tool, said};
 
@@ -92,7 +90,7 @@ fn answer(headers: &HeaderMap, body: &str) -> Result<Vec<u8>, StatusCode> {
     Ok(serde_json::to_vec(&reply).expect("a reply can be written"))
 }
 
-async fn call(client: &reqwest::Client, url: &str, id: usize, tool: Tool) -> usize {
+async fn call(client: reqwest::Client, url: String, id: usize, tool: Tool) -> usize {
     let meta = Meta { version: REVISION, capabilities: Capabilities {} };
     let arguments = Arguments { text: "hello".to_owned() };
     let params = Call { name: tool.name().to_owned(), arguments, meta };
@@ -119,18 +117,12 @@ impl OverHttp for FloorStateless {
     }
 
     async fn call_http(url: String, plan: Plan) -> Done {
-        static LAST: AtomicUsize = AtomicUsize::new(0);
-        let client = client();
-        drive(plan, move || {
-            let (client, url) = (client.clone(), url.clone());
-            async move { call(&client, &url, LAST.fetch_add(1, Ordering::Relaxed), plan.tool).await }
-        })
-        .await
+        calls(url, plan, call).await
     }
 
     async fn rest_http(url: String) -> Box<dyn Send> {
         let client = client();
-        call(&client, &url, 0, Tool::Echo).await;
+        call(client.clone(), url, 0, Tool::Echo).await;
         Box::new(client)
     }
 }

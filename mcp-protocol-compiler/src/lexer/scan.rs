@@ -347,25 +347,10 @@ impl<'s> Scanner<'s> {
             return;
         }
         if character == '{' || self.braces == 0 {
-            if character == '}'
-                && let Some((help, edit)) = self.lost_brace()
-            {
-                let diagnostic = self.unknown(character, 1).suggest(help, [edit]);
-                self.report(diagnostic);
-                self.token(Kind::Close, 1);
-                return;
-            }
-            // A record without its end is not declared: it is not known what belongs to it.
-            let help = match self.payload_in_braces() {
-                Some(InBraces::Type(help)) => help,
-                Some(InBraces::Record(_, true)) => "write `_` for any JSON".to_owned(),
-                Some(InBraces::Record(_, false)) => "write `(_)` for any JSON".to_owned(),
-                None if character == '}' && !self.lacks_parenthesis() => "delete it".to_owned(),
-                None => "write parentheses".to_owned(),
-            };
-            let edits = match help.as_str() {
-                "delete it" => vec![Edit::delete(self.span(1))],
-                _ => self.parentheses_instead(character, &help),
+            let lost = if character == '}' { self.lost_brace() } else { None };
+            let (help, edits) = match lost {
+                Some((help, edit)) => (help, vec![edit]),
+                None => self.in_place_of_brace(character),
             };
             let diagnostic = self.unknown(character, 1).suggest(help, edits);
             self.report(diagnostic);
@@ -375,6 +360,22 @@ impl<'s> Scanner<'s> {
             _ => self.braces = self.braces.saturating_sub(1),
         }
         self.token(if character == '{' { Kind::Open } else { Kind::Close }, 1);
+    }
+
+    /// What to write in place of a brace that has no meaning.
+    fn in_place_of_brace(&mut self, character: char) -> (String, Vec<Edit>) {
+        // A record without its end is not declared: it is not known what belongs to it.
+        let help = match self.payload_in_braces() {
+            Some(InBraces::Type(help)) => help,
+            Some(InBraces::Record(_, true)) => "write `_` for any JSON".to_owned(),
+            Some(InBraces::Record(_, false)) => "write `(_)` for any JSON".to_owned(),
+            None if character == '}' && !self.lacks_parenthesis() => {
+                return ("delete it".to_owned(), vec![Edit::delete(self.span(1))]);
+            }
+            None => "write parentheses".to_owned(),
+        };
+        let edits = self.parentheses_instead(character, &help);
+        (help, edits)
     }
 
     /// Reports a record where a payload is, or JSON that is all of a file, and passes over it; nothing if neither stands

@@ -122,7 +122,8 @@ mod tests {
     use super::record::tests::Notes;
     use super::*;
 
-    fn notes(log: &str) -> Notes {
+    /// What is read of a log, whatever its format.
+    pub(super) fn notes(log: &str) -> Notes {
         let mut notes = Notes::default();
         read(log.as_bytes(), &mut notes).unwrap();
         notes

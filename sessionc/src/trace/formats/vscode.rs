@@ -206,15 +206,8 @@ fn message(what: &What, payload: Option<Payload<'_>>) -> Result<String, &'static
 
 #[cfg(test)]
 mod tests {
-    use super::super::read;
-    use super::super::record::tests::Notes;
+    use super::super::tests::notes;
     use super::*;
-
-    fn notes(log: &str) -> Notes {
-        let mut notes = Notes::default();
-        read(log.as_bytes(), &mut notes).unwrap();
-        notes
-    }
 
     const LOG: &str = "[Info  - 10:12:00 AM] starting
 [Trace - 10:12:01 AM] Sending request 'initialize - (0)'.
