@@ -117,20 +117,23 @@ fn clean(path: &Path) -> PathBuf {
 mod tests {
     use std::fs;
 
+    use tempfile::TempDir;
+
     use super::*;
 
-    /// A package with a file at its top and one next to a source file.
-    fn package(name: &str) -> Places {
-        let root = std::env::temp_dir().join(format!("locate-{name}-{}", std::process::id()));
+    /// A package with a file at its top and one next to a source file. The folder goes when its owner does.
+    fn package() -> (TempDir, Places) {
+        let folder = TempDir::new().unwrap();
+        let root = folder.path().to_path_buf();
         fs::create_dir_all(root.join("src/deep")).unwrap();
         fs::write(root.join("top.session"), "").unwrap();
         fs::write(root.join("src/deep/sibling.session"), "").unwrap();
-        Places { source: Some(root.join("src/deep")), package: root }
+        (folder, Places { source: Some(root.join("src/deep")), package: root })
     }
 
     #[test]
     fn a_plain_path_counts_from_the_package() {
-        let places = package("plain");
+        let (_folder, places) = package();
         assert_eq!(places.locate("top.session"), Ok(places.package.join("top.session")));
         assert_eq!(
             places.locate("src/deep/sibling.session"),
@@ -140,13 +143,13 @@ mod tests {
 
     #[test]
     fn a_path_with_a_dot_counts_from_the_source_file() {
-        let places = package("dot");
+        let (_folder, places) = package();
         assert_eq!(places.locate("./sibling.session"), Ok(places.package.join("src/deep/sibling.session")));
     }
 
     #[test]
     fn a_file_in_the_other_place_is_mentioned() {
-        let places = package("other");
+        let (_folder, places) = package();
         let message = places.locate("sibling.session").unwrap_err();
         let tried = places.package.join("sibling.session");
         assert!(message.starts_with(&format!("no file `{}`", tried.display())), "{message}");
@@ -164,7 +167,8 @@ mod tests {
 
     #[test]
     fn without_a_source_file_the_one_that_names_the_path_is_searched() {
-        let places = Places { source: None, ..package("unknown") };
+        let (_folder, places) = package();
+        let places = Places { source: None, ..places };
         assert!(places.locate("./sibling.session").unwrap_err().contains("relative to `Cargo.toml`"));
         assert!(places.locate("top.session").is_ok());
         let call = "protocol!(\"./sibling.session\")";

@@ -81,26 +81,25 @@ fn sources(package: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use tempfile::TempDir;
+
     use super::*;
 
-    fn package(name: &str, files: &[(&str, &str)]) -> PathBuf {
-        let root = std::env::temp_dir().join(format!("search-{name}-{}", std::process::id()));
-        let _ = fs::remove_dir_all(&root);
+    fn package(files: &[(&str, &str)]) -> TempDir {
+        let folder = TempDir::new().unwrap();
         for (file, text) in files {
-            let path = root.join(file);
+            let path = folder.path().join(file);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(path, text).unwrap();
         }
-        root
+        folder
     }
 
     const CALL: &str = "mod talk { protocol!(\"./talk.session\"); }";
 
     #[test]
     fn the_file_next_to_the_only_source_that_names_it() {
-        let root = package(
-            "one",
-            &[
+        let folder = package(&[
                 ("src/deep/mod.rs", CALL),
                 ("src/deep/talk.session", ""),
                 ("src/other/talk.session", ""),
@@ -109,27 +108,25 @@ mod tests {
                 ("inner/Cargo.toml", ""),
                 ("inner/src/main.rs", CALL),
                 ("inner/src/talk.session", ""),
-            ],
-        );
-        assert_eq!(meant(&root, "./talk.session"), Found::One(root.join("src/deep").join("./talk.session")));
-        assert_eq!(meant(&root, "./walk.session"), Found::Nothing);
+        ]);
+        let root = folder.path();
+        assert_eq!(meant(root, "./talk.session"), Found::One(root.join("src/deep").join("./talk.session")));
+        assert_eq!(meant(root, "./walk.session"), Found::Nothing);
     }
 
     #[test]
     fn two_sources_that_mean_different_files_are_listed() {
-        let root = package(
-            "two",
-            &[
+        let folder = package(&[
                 ("examples/a/main.rs", CALL),
                 ("examples/a/talk.session", ""),
                 ("examples/b/main.rs", CALL),
                 ("examples/b/talk.session", ""),
                 ("examples/c.rs", CALL),
-            ],
-        );
-        let Found::Several(files) = meant(&root, "./talk.session") else { panic!() };
+        ]);
+        let root = folder.path();
+        let Found::Several(files) = meant(root, "./talk.session") else { panic!() };
         assert_eq!(files, [root.join("examples/a/./talk.session"), root.join("examples/b/./talk.session")]);
         fs::remove_file(root.join("examples/b/talk.session")).unwrap();
-        assert_eq!(meant(&root, "./talk.session"), Found::One(root.join("examples/a/./talk.session")));
+        assert_eq!(meant(root, "./talk.session"), Found::One(root.join("examples/a/./talk.session")));
     }
 }

@@ -157,7 +157,11 @@ impl fmt::Display for Failure {
                 meant(formatter, name, known)
             }
             Failure::Json(path, error) => {
-                write!(formatter, "`{}` is not a JSON Schema: {error}", shown(path).display())
+                write!(formatter, "`{}` is not a JSON Schema: {error}", shown(path).display())?;
+                if path.extension().is_some_and(|extension| extension == "session") {
+                    write!(formatter, "; for a schema of its shapes, write `sessionc schema {}`", path.display())?;
+                }
+                Ok(())
             }
             Failure::Samples(path, error) => {
                 write!(formatter, "`{}` is not a JSON object of params by method: {error}", path.display())

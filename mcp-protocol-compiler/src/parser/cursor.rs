@@ -44,6 +44,8 @@ struct DeclaredNames<'s> {
     defined: HashSet<&'s str>,
     bound: HashSet<&'s str>,
     shapes: HashSet<&'s str>,
+    /// Every word of the file.
+    written: HashSet<&'s str>,
 }
 
 impl<'s> Parser<'s> {
@@ -161,6 +163,9 @@ impl<'s> Parser<'s> {
             let mut names = DeclaredNames::default();
             for pair in self.tokens.windows(2) {
                 let [first, second] = pair else { continue };
+                if first.kind == Kind::Word {
+                    names.written.insert(self.source(*first));
+                }
                 if first.kind == Kind::Word && matches!(second.kind, Kind::Equals | Kind::OpenBracket) {
                     names.defined.insert(self.source(*first));
                 }
@@ -236,11 +241,14 @@ impl<'s> Parser<'s> {
         let mut letters = word.chars();
         let upper: String =
             letters.next().map(|first| first.to_uppercase().chain(letters).collect()).unwrap_or_default();
-        let other = match what {
-            "the call" => format!("do_{word}"),
-            _ if words::is_reserved(&upper) => format!("My{upper}"),
-            _ => upper,
+        let others = match what {
+            "the call" => [format!("do_{word}"), format!("call_{word}"), format!("my_{word}")],
+            _ => [upper.clone(), format!("My{upper}"), format!("Other{upper}")],
         };
+        let written = &self.names().written;
+        let is_free = |name: &&String| !words::is_reserved(name) && !written.contains(name.as_str());
+        let [first, ..] = &others;
+        let other = others.iter().find(is_free).unwrap_or(first).clone();
         self.report(
             Diagnostic::error(codes::RESERVED_WORD, self.span(), format!("`{word}` is a reserved word"))
                 .label(format!("cannot be the name of {what}"))
