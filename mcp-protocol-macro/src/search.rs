@@ -100,14 +100,14 @@ mod tests {
     #[test]
     fn the_file_next_to_the_only_source_that_names_it() {
         let folder = package(&[
-                ("src/deep/mod.rs", CALL),
-                ("src/deep/talk.session", ""),
-                ("src/other/talk.session", ""),
-                ("src/main.rs", "fn main() {}"),
-                ("target/debug/build/out.rs", CALL),
-                ("inner/Cargo.toml", ""),
-                ("inner/src/main.rs", CALL),
-                ("inner/src/talk.session", ""),
+            ("src/deep/mod.rs", CALL),
+            ("src/deep/talk.session", ""),
+            ("src/other/talk.session", ""),
+            ("src/main.rs", "fn main() {}"),
+            ("target/debug/build/out.rs", CALL),
+            ("inner/Cargo.toml", ""),
+            ("inner/src/main.rs", CALL),
+            ("inner/src/talk.session", ""),
         ]);
         let root = folder.path();
         assert_eq!(meant(root, "./talk.session"), Found::One(root.join("src/deep").join("./talk.session")));
@@ -117,11 +117,11 @@ mod tests {
     #[test]
     fn two_sources_that_mean_different_files_are_listed() {
         let folder = package(&[
-                ("examples/a/main.rs", CALL),
-                ("examples/a/talk.session", ""),
-                ("examples/b/main.rs", CALL),
-                ("examples/b/talk.session", ""),
-                ("examples/c.rs", CALL),
+            ("examples/a/main.rs", CALL),
+            ("examples/a/talk.session", ""),
+            ("examples/b/main.rs", CALL),
+            ("examples/b/talk.session", ""),
+            ("examples/c.rs", CALL),
         ]);
         let root = folder.path();
         let Found::Several(files) = meant(root, "./talk.session") else { panic!() };

@@ -483,5 +483,9 @@ type Tools = [Tool]
     assert_eq!(run.code, 2);
     assert!(run.err.starts_with("sessionc: `broken.json` is not a JSON Schema: EOF"), "{}", run.err);
     let run = folder.run(&["shapes", "again.session"]);
-    assert!(run.err.contains("; for a schema of its shapes, write `sessionc schema again.session`"), "{}", run.err);
+    assert!(
+        run.err.contains("; for a schema of its shapes, write `sessionc schema again.session`"),
+        "{}",
+        run.err
+    );
 }
