@@ -56,6 +56,7 @@ pub struct ConnectOptions {
     options: Options,
     era: Option<Era>,
     probe: Option<Duration>,
+    handshake: Option<Duration>,
     log: Option<(LoggingLevel, OnLog)>,
     on_report: Option<OnReport>,
     problem: Option<String>,
@@ -73,6 +74,7 @@ impl ConnectOptions {
             options: Options::new(),
             era: None,
             probe: None,
+            handshake: None,
             log: None,
             on_report: None,
             problem: None,
@@ -165,6 +167,13 @@ impl ConnectOptions {
         self
     }
 
+    /// How long a server has to answer `initialize`: what [`Options::timeout`] says, and a minute otherwise, if the program
+    /// does not say it here.
+    pub fn handshake_within(mut self, most: Duration) -> ConnectOptions {
+        self.handshake = Some(most);
+        self
+    }
+
     /// Connects over a connection that carries its messages in order, such as the standard streams of a child.
     ///
     /// # Errors
@@ -223,6 +232,9 @@ impl ConnectOptions {
         }
         if let Some(most) = self.probe {
             connector = connector.probe_within(most);
+        }
+        if let Some(most) = self.handshake {
+            connector = connector.handshake_within(most);
         }
         if let Some((least, on_log)) = self.log.clone() {
             connector = connector.on_log(least, move |line| on_log(line));

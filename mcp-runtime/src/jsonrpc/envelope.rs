@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use mcp_protocol_machine::RequestId;
+use mcp_protocol_machine::{Excerpt, RequestId};
 use serde_json::value::RawValue;
 
 use super::dialect::Dialect;
@@ -110,7 +110,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
         let sketch = Scanner::scan(line);
         let error = match serde_json::from_str::<&RawValue>(text) {
             Ok(_) => RpcError::invalid_request("a batch is not permitted here: send each message on its own"),
-            Err(error) => not_json(line, &error),
+            Err(error) => not_json(text, &error),
         };
         return Err(Malformed::from_sketch(error, Fault::Malformed, sketch));
     }
@@ -118,7 +118,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
         let error = if error.is_data() {
             RpcError::invalid_request(format!("the message is not a JSON-RPC message: {error}"))
         } else {
-            not_json(line, &error)
+            not_json(text, &error)
         };
         Malformed::from_sketch(error, Fault::Malformed, Scanner::scan(line))
     })?;
@@ -138,17 +138,22 @@ pub(crate) fn parse_value(
     Some(parts.classify(dialect))
 }
 
-/// The error for what is not JSON. The peer may write headers where lines are expected.
-fn not_json(line: &[u8], error: &serde_json::Error) -> RpcError {
-    let name = b"content-length:";
-    let is_header = line.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
-    let hint = match is_header {
-        true => {
-            ": it is a header with a length, and one message on each line was expected (`Framing::Lines`)"
-        }
-        false => "",
+/// The error for what is not JSON. The peer may write headers where lines are expected, or print what belongs into its log:
+/// such a line is quoted, so that one can see where it comes from.
+fn not_json(text: &str, error: &serde_json::Error) -> RpcError {
+    let text = text.trim_ascii();
+    let name = "content-length:";
+    let is_header = text.get(..name.len()).is_some_and(|start| start.eq_ignore_ascii_case(name));
+    let problem = if is_header {
+        format!(
+            "{error}: it is a header with a length, and one message on each line was expected (`Framing::Lines`)"
+        )
+    } else if text.starts_with(['{', '[']) {
+        error.to_string()
+    } else {
+        format!("it is the line `{}`", Excerpt(text))
     };
-    RpcError::parse_error(format!("the message is not JSON: {error}{hint}"))
+    RpcError::parse_error(format!("the message is not JSON: {problem}"))
 }
 
 /// A line as text.
@@ -288,6 +293,15 @@ mod tests {
         let header = error(b"Content-Length: 52");
         assert!(header.ends_with("one message on each line was expected (`Framing::Lines`)"), "{header}");
         assert!(!error(b"Content").contains("Framing"));
+    }
+
+    #[test]
+    fn a_line_for_the_log_is_quoted() {
+        let error = |line: &str| parse(line.as_bytes(), 10, Dialect::Standard).unwrap_err().error.message;
+        assert_eq!(error(" listening on 80\r"), "the message is not JSON: it is the line `listening on 80`");
+        assert_eq!(error("\u{1b}[32mready"), r"the message is not JSON: it is the line `\u{1b}[32mready`");
+        assert!(error(&"long ".repeat(1_000_000)).len() < 400);
+        assert!(error("{\"id\": 1,}").contains("line 1 column"));
     }
 
     #[test]

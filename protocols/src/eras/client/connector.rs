@@ -35,6 +35,9 @@ use crate::rounds::{Answering, User};
 /// How long a server has to answer `server/discover`, unless the program says otherwise.
 const PROBE: Duration = Duration::from_secs(10);
 
+/// How long a server has to answer `initialize`, if neither the program nor its options say otherwise.
+const HANDSHAKE: Duration = Duration::from_secs(60);
+
 /// The errors that only a server of the newer era has: a header does not fit, the client cannot do what is needed, and the
 /// revision is another one.
 const HEADER_MISMATCH: i64 = -32020;
@@ -79,6 +82,7 @@ pub struct Connector<U> {
     options: Options,
     era: Option<Era>,
     probe: Duration,
+    handshake: Option<Duration>,
     most_rounds: Option<usize>,
     log: Option<(LoggingLevel, OnLog)>,
     remembered: Arc<Mutex<HashMap<String, Era>>>,
@@ -94,6 +98,7 @@ impl<U: User + 'static> Connector<U> {
             options: Options::new(),
             era: None,
             probe: PROBE,
+            handshake: None,
             most_rounds: None,
             log: None,
             remembered: Arc::default(),
@@ -112,6 +117,14 @@ impl<U: User + 'static> Connector<U> {
     #[must_use]
     pub fn probe_within(mut self, most: Duration) -> Self {
         self.probe = most;
+        self
+    }
+
+    /// How long a server has to answer `initialize`. If the program does not say, what [`Options::timeout`] says for all
+    /// requests, and a minute otherwise: a server that never answers does not keep the program waiting.
+    #[must_use]
+    pub fn handshake_within(mut self, most: Duration) -> Self {
+        self.handshake = Some(most);
         self
     }
 
@@ -294,11 +307,12 @@ impl<U: User + 'static> Connector<U> {
         let latest = VERSIONS.last().copied().unwrap_or_default();
         let can = older::client_capabilities(&self.capabilities).map_err(ConnectError::Capabilities)?;
         let params = InitializeParams::new(latest, can, self.client_info.clone());
-        let (found, client) = client.initialize(params).await.map_err(handshake_failed)?;
+        let within = self.handshake.or(self.options.timeout).unwrap_or(HANDSHAKE);
+        let (found, client) = client.initialize(params).timeout(within).await.map_err(handshake_failed)?;
         let client = client.send_initialized().await.map_err(handshake_failed)?;
         if let Some((least, _)) = self.log.as_ref().filter(|_| found.capabilities.logging.is_some()) {
             // A server that has a log and no levels sends all of it.
-            let _ = client.set_level(SetLevelParams::new(*least)).await;
+            let _ = client.set_level(SetLevelParams::new(*least)).timeout(within).await;
         }
         let meta = RequestMeta::new(found.protocol_version, self.capabilities.clone());
         let meta = meta.client_info(self.client_info.clone());
@@ -359,6 +373,7 @@ impl<U> Clone for Connector<U> {
             options: self.options.clone(),
             era: self.era,
             probe: self.probe,
+            handshake: self.handshake,
             most_rounds: self.most_rounds,
             log: self.log.clone(),
             remembered: Arc::clone(&self.remembered),
@@ -431,6 +446,12 @@ impl fmt::Display for ConnectError {
                 },
                 VERSIONS.join(", ")
             ),
+            ConnectError::Handshake(error) if error.is_timeout() => {
+                write!(
+                    formatter,
+                    "the handshake failed: {error}. A server that needs longer to start gets it with `handshake_within`"
+                )
+            }
             ConnectError::Handshake(error) => write!(formatter, "the handshake failed: {error}"),
             ConnectError::Capabilities(error) => {
                 write!(formatter, "the client's capabilities cannot be announced in a handshake: {error}")

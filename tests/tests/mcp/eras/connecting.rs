@@ -94,6 +94,24 @@ async fn a_server_that_says_nothing_has_a_handshake_and_may_answer_late() {
     assert_eq!(reports.lock().unwrap().len(), 1, "the late answer is reported: {reports:?}");
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_server_that_never_answers_does_not_keep_the_client() {
+    let second = Duration::from_secs(1);
+    for (connector, within, said) in [
+        (connector(), 70 * second, "within 60s"),
+        (connector().options(Options::new().timeout(90 * second)), 100 * second, "within 90s"),
+        (connector().handshake_within(5 * second).era(Era::Handshake), 5 * second, "within 5s"),
+    ] {
+        let began = tokio::time::Instant::now();
+        let (_server, client) = connecting(connector);
+        let failed = client.await.unwrap().unwrap_err();
+        assert!(matches!(failed, ConnectError::Handshake(_)), "{failed:?}");
+        let text = failed.to_string();
+        assert!(text.contains(said) && text.ends_with("gets it with `handshake_within`"), "{text}");
+        assert!(began.elapsed() < within + second, "{:?}", began.elapsed());
+    }
+}
+
 #[tokio::test]
 async fn a_server_of_the_newer_era_is_not_asked_for_a_handshake() {
     guarded(async {
