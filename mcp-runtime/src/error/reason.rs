@@ -72,6 +72,33 @@ pub enum DisconnectReason {
     Protocol(TableError),
 }
 
+impl DisconnectReason {
+    /// Whether the peer has left: it closed the connection, or stopped reading from it without a word, as a program does that is
+    /// killed. A server need not take this for a mistake.
+    ///
+    /// ```
+    /// use std::io::{Error, ErrorKind};
+    /// use std::sync::Arc;
+    ///
+    /// use mcp_runtime::DisconnectReason;
+    ///
+    /// let broken = |kind| DisconnectReason::Failed(Arc::new(Error::from(kind)));
+    /// assert!(DisconnectReason::PeerClosed.peer_left());
+    /// assert!(broken(ErrorKind::BrokenPipe).peer_left());
+    /// assert!(!broken(ErrorKind::InvalidData).peer_left());
+    /// ```
+    pub fn peer_left(&self) -> bool {
+        match self {
+            DisconnectReason::PeerClosed => true,
+            DisconnectReason::Failed(error) => matches!(
+                error.kind(),
+                io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset | io::ErrorKind::ConnectionAborted
+            ),
+            _ => false,
+        }
+    }
+}
+
 /// Why reconnecting to a peer that has lost the session failed.
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]

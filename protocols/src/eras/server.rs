@@ -124,8 +124,10 @@ impl<H: Handler> Server<H> {
         // The revisions with a handshake are named to a client that asks for one without.
         let server = McpServer::with_options(transport, self.0.options.clone().revisions(REVISIONS));
         server.incoming().serve(Requests(self.0.clone())).await;
-        server.close().await?;
-        Ok(())
+        match server.close().await {
+            Err(McpError::Disconnected { reason }) if reason.peer_left() => Ok(()),
+            closed => closed.map(drop),
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use futures_util::FutureExt;
 use futures_util::future::{BoxFuture, try_join_all};
-use mcp_runtime::{DisconnectReason, Error, RpcError, Transport, negotiate_version};
+use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -73,7 +73,7 @@ pub(super) async fn serve<H: Handler>(transport: impl Transport, served: Served<
     let ((), ended) = tokio::join!(handlers, steps);
     match ended {
         // The client has left, which it may do at any time: before it has initialized the session, for instance.
-        Err(McpError::Disconnected { reason: DisconnectReason::PeerClosed }) => Ok(()),
+        Err(McpError::Disconnected { reason }) if reason.peer_left() => Ok(()),
         ended => ended,
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use mcp_runtime::Options;
+use mcp_runtime::transport::ByteStream;
 use serde_json::{Value, json};
 use test_support::raw::{Raw, raw};
 use test_support::script::guarded;
@@ -202,6 +203,26 @@ async fn a_client_may_leave_at_any_time() {
             }
             client.hush().await;
             assert!(serving.await.unwrap().is_ok(), "{said:?}");
+        }
+    })
+    .await;
+}
+
+/// A client that is killed may leave the standard input of its server open, in another process that has it.
+#[tokio::test]
+async fn a_client_that_stops_reading_has_left() {
+    use tokio::io::AsyncWriteExt;
+
+    guarded(async {
+        for said in [initialize("2025-11-25"), discover()] {
+            let (mut client, reader) = tokio::io::duplex(4096);
+            let (writer, gone) = tokio::io::duplex(4096);
+            drop(gone);
+            let wire = ByteStream::from_parts(reader, writer);
+            let serving = test_support::spawn(async move { server::server().unwrap().serve(wire).await });
+            client.write_all(format!("{said}\n").as_bytes()).await.unwrap();
+            let served = serving.await.unwrap();
+            assert!(served.is_ok(), "{said}: {served:?}");
         }
     })
     .await;
