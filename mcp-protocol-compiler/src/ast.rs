@@ -244,6 +244,70 @@ pub enum Payload {
         /// Whether `?` follows.
         optional: bool,
     },
+    /// `({ name: string })` or `({ name: string }?)`: a record where it is used.
+    Record {
+        /// What it is called, after its message: `LoginParams`, `LoggedInResult`. Its place is that of the record.
+        name: Name,
+        /// The record.
+        shape: Shape,
+        /// Whether `?` follows.
+        optional: bool,
+    },
+}
+
+impl Payload {
+    /// A record that is a payload, called after its message and what it carries, `Params` or `Result`.
+    pub fn of_record(message: &str, carries: &str, shape: Shape, optional: bool) -> Payload {
+        let text = match message.ends_with(carries) {
+            true => message.to_owned(),
+            false => format!("{message}{carries}"),
+        };
+        Payload::Record { name: Name { text, span: shape.span }, shape, optional }
+    }
+
+    /// From the first to the last token between the parentheses; nothing without parentheses.
+    pub fn span(&self) -> Option<Span> {
+        match self {
+            Payload::None => None,
+            Payload::Null(span) | Payload::Any { span, .. } => Some(*span),
+            Payload::Type { path, .. } => Some(path.span),
+            Payload::Record { shape, .. } => Some(shape.span),
+        }
+    }
+
+    fn record(&self) -> Option<(&Name, &Shape)> {
+        match self {
+            Payload::Record { name, shape, .. } => Some((name, shape)),
+            _ => None,
+        }
+    }
+}
+
+impl Item {
+    /// The shapes that the item declares: that of a `type`, and the records that its payloads are.
+    pub fn shapes(&self) -> impl Iterator<Item = (&Name, &Shape)> {
+        let (own, payload, replies) = match &self.kind {
+            ItemKind::Shape { name, body } => (Some((name, body)), None, [].as_slice()),
+            ItemKind::Request(request) => (None, Some(&request.payload), request.replies.as_slice()),
+            ItemKind::Notification(notification) => (None, Some(&notification.payload), [].as_slice()),
+            _ => (None, None, [].as_slice()),
+        };
+        let payloads = payload.into_iter().chain(replies.iter().map(|reply| &reply.payload));
+        own.into_iter().chain(payloads.filter_map(Payload::record))
+    }
+
+    /// The message whose payload is this record.
+    pub fn carrier_of(&self, record: &Shape) -> Option<&Name> {
+        let carries = |payload: &Payload| payload.span() == Some(record.span);
+        match &self.kind {
+            ItemKind::Request(request) if carries(&request.payload) => Some(&request.name),
+            ItemKind::Request(request) => {
+                request.replies.iter().find(|reply| carries(&reply.payload)).map(|reply| &reply.name)
+            }
+            ItemKind::Notification(notification) => Some(&notification.name),
+            _ => None,
+        }
+    }
 }
 
 /// A word after a declaration.

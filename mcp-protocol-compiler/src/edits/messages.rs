@@ -127,11 +127,8 @@ impl<'a> Placing<'a, '_> {
         for name in lacking {
             let bodies =
                 self.tree.files.iter().filter(|file| !file.imported).flat_map(|file| &file.tree.items);
-            let mut body = bodies.filter_map(|item| match &item.kind {
-                ItemKind::Shape { name: own, body } if own.text == name => Some(body),
-                _ => None,
-            });
-            let Some(Shape { kind: ShapeKind::Record(members), span }) = body.next_back() else { continue };
+            let shapes = bodies.flat_map(|item| item.shapes()).filter(|(own, _)| own.text == name);
+            let Some((_, Shape { kind: ShapeKind::Record(members), span })) = shapes.last() else { continue };
             let brace = Span { end: span.start + 1, ..*span };
             let comma = if members.is_empty() { " " } else { "," };
             self.edits.push(Edit::after(brace, format!(" {field}: string{comma}")));
@@ -428,11 +425,7 @@ fn member_span(member: &GroupMember) -> Span {
 
 /// A reply with its payload and condition.
 fn whole(reply: &Reply, sources: &SourceMap) -> Span {
-    let mut payload = match &reply.payload {
-        Payload::None => reply.name.span,
-        Payload::Null(span) | Payload::Any { span, .. } => *span,
-        Payload::Type { path, .. } => path.span,
-    };
+    let mut payload = reply.payload.span().unwrap_or(reply.name.span);
     // The parenthesis behind it.
     let behind = sources.text(payload.file).get(payload.end as usize..).unwrap_or("");
     if let Some(rest) = behind.trim_start_matches([' ', '?']).strip_prefix(')')

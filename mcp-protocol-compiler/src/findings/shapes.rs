@@ -38,6 +38,19 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
         .help("keep one of them")
 }
 
+/// A record in a payload that is called like another shape.
+pub fn name_of_a_record(name: &str, record: Span, other: Span) -> Diagnostic {
+    let shown = shorten(name);
+    Diagnostic::error(BAD_RECORD, record, format!("this record is called `{shown}`, as another shape is"))
+        .label("a record in a payload is called after its message")
+        .also(other, "the other one")
+        .suggest(
+            format!("write `{shown}` in place of the record if both are the same"),
+            [Edit::replace(record, name)],
+        )
+        .otherwise("give the other one another name")
+}
+
 /// `..rest` twice.
 pub fn rest_twice(second: Span) -> Diagnostic {
     Diagnostic::error(BAD_RECORD, second, "`..rest` stands here twice")

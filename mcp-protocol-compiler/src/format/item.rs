@@ -115,17 +115,16 @@ fn kind(out: &mut Writer<'_>, item: &Item) {
         ItemKind::Types(path) => out.text(&format!("types {}", rust(&path.text))),
         ItemKind::Import(path) => out.text(&format!("import {}", quote(&path.text))),
         ItemKind::Request(one) => {
-            out.text(&message("request", &one.name, &one.method, &one.condition, &one.payload));
+            message(out, "request", &one.name, &one.method, &one.condition, &one.payload);
             let line = out.line();
             for (index, one) in one.replies.iter().enumerate() {
-                let text = format!("{} {}", if index == 0 { "->" } else { "|" }, reply(one));
-                filled(out, &text, reply_end(one), false);
+                reply(out, if index == 0 { "->" } else { "|" }, one);
             }
             let broken = out.line() != line;
             modifiers(out, &one.modifiers, broken);
         }
         ItemKind::Notification(one) => {
-            out.text(&message("notification", &one.name, &one.method, &one.condition, &one.payload));
+            message(out, "notification", &one.name, &one.method, &one.condition, &one.payload);
             modifiers(out, &one.modifiers, false);
         }
         ItemKind::Capabilities { role, field, open, defaults, error } => {
@@ -221,12 +220,38 @@ fn alternatives(out: &mut Writer<'_>, head: &str, all: Vec<(String, u32)>, item:
     }
 }
 
-fn message(word: &str, name: &Name, method: &Name, when: &Option<Condition>, body: &Payload) -> String {
-    format!("{word} {} {}{}{}", name.text, quote(&method.text), condition(when, "if"), payload(body))
+fn message(
+    out: &mut Writer<'_>,
+    word: &str,
+    name: &Name,
+    method: &Name,
+    when: &Option<Condition>,
+    body: &Payload,
+) {
+    out.text(&format!("{word} {} {}{}", name.text, quote(&method.text), condition(when, "if")));
+    carried(out, body);
 }
 
-fn reply(reply: &Reply) -> String {
-    format!("{}{}{}", reply.name.text, payload(&reply.payload), condition(&reply.condition, "if"))
+/// A reply behind its sign.
+fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
+    let condition = condition(&reply.condition, "if");
+    let head = format!("{sign} {}", reply.name.text);
+    if let Payload::Record { shape, .. } = &reply.payload {
+        // Its fields have lines of their own where it does not fit, and the reply stays in this one.
+        filled(out, &head, shape.span.start, false);
+        carried(out, &reply.payload);
+        out.text(&condition);
+    } else {
+        filled(out, &format!("{head}{}{condition}", payload(&reply.payload)), reply_end(reply), false);
+    }
+}
+
+/// A payload with its parentheses; the fields of a record that does not fit stand in lines of their own.
+fn carried(out: &mut Writer<'_>, body: &Payload) {
+    let Payload::Record { shape, optional, .. } = body else { return out.text(&payload(body)) };
+    out.text(" (");
+    shape::laid_out(out, shape, 0);
+    out.text(if *optional { "?)" } else { ")" });
 }
 
 /// A piece in the same line if it fits and need not begin one.
@@ -270,10 +295,6 @@ fn modifier_end(modifier: &Modifier) -> u32 {
 
 /// The end of what is known of a reply's place.
 fn reply_end(reply: &Reply) -> u32 {
-    let payload = match &reply.payload {
-        Payload::None => reply.name.span.end,
-        Payload::Null(span) | Payload::Any { span, .. } => span.end,
-        Payload::Type { path, .. } => path.span.end,
-    };
+    let payload = reply.payload.span().unwrap_or(reply.name.span).end;
     reply.condition.as_ref().map_or(payload, |condition| condition.span.end)
 }

@@ -2,6 +2,7 @@
 
 use mcp_protocol_machine::protocol::position;
 
+use super::shape::flat;
 use crate::ast::{
     AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier, Payload,
 };
@@ -73,6 +74,7 @@ pub(super) fn payload(payload: &Payload) -> String {
         Payload::Null(_) => " (null)".to_owned(),
         Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
         Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
+        Payload::Record { shape, optional, .. } => format!(" ({}{})", flat(shape), mark(*optional)),
     }
 }
 

@@ -22,7 +22,7 @@ pub(super) fn defined(out: &mut Writer<'_>, shape: &Shape) {
 }
 
 /// A shape in this line if it fits, else its parts in lines of their own.
-fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
+pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
     let fits = out.column() + flat_width(shape) <= WIDTH && !out.has_within(shape.span);
     if fits && !is_documented(shape) {
         return out.text(&flat(shape));

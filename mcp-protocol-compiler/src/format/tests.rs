@@ -90,7 +90,18 @@ fn payload() -> impl Strategy<Value = Payload> {
         Just(Payload::Null(span())),
         any::<bool>().prop_map(|optional| Payload::Any { optional, span: span() }),
         (rust_path(), any::<bool>()).prop_map(|(path, optional)| Payload::Type { path, optional }),
+        (record(), any::<bool>()).prop_map(|(shape, optional)| Payload::of_record("", "", shape, optional)),
     ]
+}
+
+/// A payload as one of this message.
+fn of(message: &Name, carries: &str, payload: Payload) -> Payload {
+    match payload {
+        Payload::Record { shape, optional, .. } => {
+            Payload::of_record(&message.text, carries, shape, optional)
+        }
+        payload => payload,
+    }
 }
 
 fn level() -> impl Strategy<Value = Level> {
@@ -242,11 +253,22 @@ fn shape() -> impl Strategy<Value = Shape> {
     kind.prop_map(|kind| Shape { kind, span: span() })
 }
 
+/// A shape that is a record.
+fn record() -> impl Strategy<Value = Shape> {
+    prop::collection::vec((path(), any::<bool>(), shape()), 0..4).prop_map(|fields| {
+        let fields = fields.into_iter().map(|(path, optional, shape)| {
+            let name = path.segments.into_iter().next().unwrap();
+            Member::Field(ShapeField { documentation: Vec::new(), name, optional, shape })
+        });
+        Shape { kind: ShapeKind::Record(fields.collect()), span: span() }
+    })
+}
+
 fn item() -> impl Strategy<Value = Item> {
     let mark = || prop::option::of(Just(span()));
     let reply = (name(), payload(), condition()).prop_map(|(name, payload, condition)| Reply {
+        payload: of(&name, "Result", payload),
         name,
-        payload,
         condition,
     });
     let operator =
@@ -274,10 +296,12 @@ fn item() -> impl Strategy<Value = Item> {
             text().prop_map(ItemKind::Import),
             (name(), method(), condition(), payload(), prop::collection::vec(reply, 1..3), modifiers())
                 .prop_map(|(name, method, condition, payload, replies, modifiers)| {
+                    let payload = of(&name, "Params", payload);
                     ItemKind::Request(Request { name, method, condition, payload, replies, modifiers })
                 }),
             (name(), method(), condition(), payload(), modifiers()).prop_map(
                 |(name, method, condition, payload, modifiers)| {
+                    let payload = of(&name, "Params", payload);
                     ItemKind::Notification(Notification { name, method, condition, payload, modifiers })
                 }
             ),

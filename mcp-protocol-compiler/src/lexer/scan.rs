@@ -5,7 +5,6 @@ mod meant;
 mod shapes;
 
 use self::braces::Braces;
-use self::meant::InBraces;
 use self::shapes::ShapeBraces;
 use super::codes::{LONGEST_NAME, LONGEST_TEXT, MALFORMED_NUMBER, TOO_LONG, UNKNOWN_CHARACTER};
 use super::lookalike::{
@@ -338,12 +337,13 @@ impl<'s> Scanner<'s> {
     fn opens_record(&mut self) -> bool {
         let (sources, file) = (self.sources, self.file);
         let behind = self.rest().get(1..).unwrap_or_default();
-        self.shapes.opens(&self.lexed.tokens, behind, |token| sources.slice(token.span(file)))
+        let is_payload = self.opens_payload_record();
+        self.shapes.opens(&self.lexed.tokens, behind, is_payload, |token| sources.slice(token.span(file)))
     }
 
     /// A brace that has no meaning in this place.
     fn brace(&mut self, character: char) {
-        if character == '{' && self.foreign_record() {
+        if character == '{' && self.foreign_braces() {
             return;
         }
         if character == '{' || self.braces == 0 {
@@ -364,11 +364,8 @@ impl<'s> Scanner<'s> {
 
     /// What to write in place of a brace that has no meaning.
     fn in_place_of_brace(&mut self, character: char) -> (String, Vec<Edit>) {
-        // A record without its end is not declared: it is not known what belongs to it.
-        let help = match self.payload_in_braces() {
-            Some(InBraces::Type(help)) => help,
-            Some(InBraces::Record(_, true)) => "write `_` for any JSON".to_owned(),
-            Some(InBraces::Record(_, false)) => "write `(_)` for any JSON".to_owned(),
+        let help = match self.type_in_braces() {
+            Some(help) => help,
             None if character == '}' && !self.lacks_parenthesis() => {
                 return ("delete it".to_owned(), vec![Edit::delete(self.span(1))]);
             }
@@ -378,24 +375,20 @@ impl<'s> Scanner<'s> {
         (help, edits)
     }
 
-    /// Reports a record where a payload is, or JSON that is all of a file, and passes over it; nothing if neither stands
-    /// here, or its end is missing.
-    fn foreign_record(&mut self) -> bool {
+    /// Reports a type in braces where a payload is, or JSON that is all of a file, and passes over it; nothing if neither
+    /// stands here, or its end is missing.
+    fn foreign_braces(&mut self) -> bool {
         let is_all = self.lexed.tokens.is_empty();
-        let meant = self.payload_in_braces();
+        let meant = self.type_in_braces();
         if meant.is_none() && !is_all {
             return false;
         }
         let Some(close) = self.close_of_brace() else { return false };
         let diagnostic = self.unknown('{', 1);
         let diagnostic = match meant {
-            Some(InBraces::Type(help)) => {
+            Some(help) => {
                 let edits = self.parentheses_instead('{', &help);
                 diagnostic.suggest(help, edits)
-            }
-            Some(InBraces::Record(name, opened)) => {
-                let record = self.text.get(self.at..=close).unwrap_or_default();
-                self.record_as_payload(diagnostic, (&name, opened), record)
             }
             None => diagnostic.help(
                 "a file of this language is not JSON: it declares messages, such as `request Name \"method\" -> Reply`, \
@@ -403,16 +396,15 @@ impl<'s> Scanner<'s> {
             ),
         };
         self.report(diagnostic);
-        let opened = is_all || self.lexed.tokens.last().is_some_and(|last| last.kind == Kind::Open);
-        if !opened {
+        if !is_all {
             self.token(Kind::Open, 1);
         }
-        let end = close + usize::from(opened);
+        let end = close + usize::from(is_all);
         if let Some(last) = self.text.get(self.at..end).and_then(|inner| inner.rfind('\n')) {
             self.line = self.at + last + 1;
         }
         self.token(Kind::Unknown, end - self.at);
-        if !opened {
+        if !is_all {
             self.token(Kind::Close, 1);
         }
         true

@@ -17,7 +17,7 @@ impl Parser<'_> {
         let help = "write `request Name \"method\" (Params) -> Reply (Result)`";
         let (name, method) = self.name_and_method("request", help)?;
         let condition = self.condition();
-        let payload = self.payload();
+        let payload = self.payload(&name.text, "Params");
         let mut replies = Vec::new();
         // Where the replies belong if they are forgotten; what cannot be read behind an arrow is another mistake.
         let written = self.sources.slice(name.span.to(self.previous()));
@@ -51,7 +51,7 @@ impl Parser<'_> {
         let help = "write `notification Name \"method\" (Params)`";
         let (name, method) = self.name_and_method("notification", help)?;
         let condition = self.condition();
-        let payload = self.payload();
+        let payload = self.payload(&name.text, "Params");
         let modifiers = self.modifiers(&mut Vec::new(), false);
         Some(ItemKind::Notification(Notification { name, method, condition, payload, modifiers }))
     }
@@ -148,7 +148,7 @@ impl Parser<'_> {
         loop {
             let Some(name) = self.name("the reply", "write `-> Reply (Result)`") else { return };
             let mut condition = self.condition();
-            let payload = self.payload();
+            let payload = self.payload(&name.text, "Result");
             condition = condition.or_else(|| self.condition());
             replies.push(Reply { name, payload, condition });
             if self.kind() == Kind::Comma {
@@ -161,10 +161,10 @@ impl Parser<'_> {
         }
     }
 
-    /// `(T)`, `(T?)`, `(_)`, `(null)` or nothing.
-    pub(super) fn payload(&mut self) -> Payload {
+    /// `(T)`, `(T?)`, `(_)`, `(null)`, `({ … })` or nothing. A record is called after the message and what it carries.
+    pub(super) fn payload(&mut self, message: &str, carries: &str) -> Payload {
         if self.kind() != Kind::Open {
-            return self.bare_payload();
+            return self.bare_payload(message, carries);
         }
         let open = self.bump();
         if self.kind() == Kind::Close {
@@ -176,13 +176,11 @@ impl Parser<'_> {
             return Payload::None;
         }
         let struct_help = "a payload is one type: declare `type Name = { … }`, and write `(Name)`";
-        let fields = self.kind() == Kind::Word
-            && self.kind_at(1) == Kind::Colon
-            && self.token_at(1).end < self.token_at(2).start;
-        let payload = if fields {
-            let message = format!("the field `{}` stands where a type is expected", shorten(self.word()));
-            self.report(Diagnostic::error(MALFORMED_PAYLOAD, self.span(), message).help(struct_help));
-            None
+        if self.begins_field() {
+            return self.fields_without_braces();
+        }
+        let payload = if self.kind() == Kind::OpenBrace {
+            Some(self.record_payload(message, carries))
         } else {
             self.payload_type()
         };
@@ -211,18 +209,20 @@ impl Parser<'_> {
     /// A type that stands where one belongs, but without parentheses; it is read as if it had them.
     ///
     /// What could be a modifier is not taken for one: types begin with a capital letter, are paths, or are Rust's own.
-    fn bare_payload(&mut self) -> Payload {
+    fn bare_payload(&mut self, message: &str, carries: &str) -> Payload {
         let word = self.word();
         let capital = word.chars().next().is_some_and(char::is_uppercase);
         let path = matches!(self.kind_at(1), Kind::DoubleColon | Kind::Less);
         let known = word == "_" || word == "null" || is_primitive(word);
-        let type_like = !word.is_empty() && (capital || path || known) && !words::is_reserved(word);
+        let type_like = !word.is_empty() && (capital || path || known) && !words::is_reserved(word)
+            || self.kind() == Kind::OpenBrace;
         if self.token().starts_line || !type_like || self.at_item() {
             return Payload::None;
         }
         let (index, start) = (self.index(), self.span());
         let payload = match word {
             "null" => Payload::Null(self.bump()),
+            "" => self.record_payload(message, carries),
             "_" => {
                 self.bump();
                 Payload::Any { optional: self.eat(Kind::Question).is_some(), span: start.to(self.previous()) }
@@ -241,6 +241,43 @@ impl Parser<'_> {
         let edits = [Edit::before(all, "("), Edit::after(all, ")")];
         self.report_at(index, finding.suggest(format!("write `({written})`"), edits));
         payload
+    }
+
+    /// Whether a field stands here, `name: T` or `name?: T`; `a:b` may be a path.
+    fn begins_field(&self) -> bool {
+        let colon = if self.kind_at(1) == Kind::Question { 2 } else { 1 };
+        let apart = self.token_at(colon).end < self.token_at(colon + 1).start;
+        matches!(self.kind(), Kind::Word | Kind::Text) && self.kind_at(colon) == Kind::Colon && apart
+    }
+
+    /// `(name: T, other: T)`: a record that lacks its braces.
+    fn fields_without_braces(&mut self) -> Payload {
+        let (index, start) = (self.index(), self.span());
+        let name = shorten(self.word());
+        let message = format!("the field `{name}` stands where a type is expected");
+        let mut inner = 0usize;
+        while self.kind() != Kind::EndOfFile && !self.ends_record() {
+            match self.kind() {
+                Kind::Open => inner += 1,
+                Kind::Close if inner == 0 => break,
+                Kind::Close => inner -= 1,
+                _ => {}
+            }
+            self.bump();
+        }
+        let all = start.to(self.previous());
+        let edits = self.eat(Kind::Close).map(|_| [Edit::before(all, "{ "), Edit::after(all, " }")]);
+        let finding =
+            Diagnostic::error(MALFORMED_PAYLOAD, start, message).label("the braces of a record are missing");
+        let help = format!("write `({{ {name}: … }})`");
+        self.report_at(index, finding.suggest(help, edits.into_iter().flatten()));
+        Payload::Any { optional: false, span: all }
+    }
+
+    /// `{ … }`, `{ … }?`
+    fn record_payload(&mut self, message: &str, carries: &str) -> Payload {
+        let shape = self.shape();
+        Payload::of_record(message, carries, shape, self.eat(Kind::Question).is_some())
     }
 
     /// A shape where only the name of one may stand: a list of a shape, a text, `A | null`.

@@ -244,7 +244,7 @@ impl Parser<'_> {
     }
 
     /// Whether a line begins here with what is the beginning of an item, and of no field.
-    fn ends_record(&self) -> bool {
+    pub(super) fn ends_record(&self) -> bool {
         use Kind::{
             Close, CloseBrace, Comma, EndOfFile, Equals, Exclamation, Mu, Open, Question, Star, Text, Word,
         };

@@ -25,15 +25,27 @@ const MOST_COMPARED: usize = 1_000;
 /// Every shape, in the order of the text.
 pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -> Vec<DeclaredShape> {
     let mut texts: Vec<Text<'_>> = Vec::new();
-    for placed in items {
-        let ItemKind::Shape { name, .. } = &placed.item.kind else { continue };
+    let mut names: HashMap<&str, usize> = HashMap::new();
+    for (placed, (name, body)) in
+        items.iter().flat_map(|placed| placed.item.shapes().map(move |one| (placed, one)))
+    {
         if texts.len() == MOST_SHAPES {
             diagnostics.push(size::too_many_shapes(name.span, MOST_SHAPES));
             break;
         }
-        texts.push(Text { placed, name });
+        // Two `type` items of one name have been found before; what a payload's record is called is known only here.
+        match names.get(name.text.as_str()).and_then(|first| texts.get(*first)) {
+            Some(first) => {
+                let (own, other) = (name.span, first.name.span);
+                let (record, other) = if own == body.span { (own, other) } else { (other, own) };
+                diagnostics.push(finding::name_of_a_record(&name.text, record, other));
+            }
+            None => {
+                names.insert(&name.text, texts.len());
+                texts.push(Text { placed, name, body });
+            }
+        }
     }
-    let names = texts.iter().enumerate().map(|(index, text)| (text.name.text.as_str(), index)).collect();
     let mut forms = Forms { records: vec![Spread::Unread; texts.len()], texts, names, depth: 0, diagnostics };
     let all: Vec<DeclaredShape> = (0..forms.texts.len()).filter_map(|index| forms.shape(index)).collect();
     endless(&all, diagnostics);
@@ -42,15 +54,29 @@ pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -
 
 /// The documentation of a shape. What overrides without documentation says what changes, so that of what it overrides
 /// still fits.
-fn documentation(placed: &Placed<'_>) -> Vec<String> {
+fn documentation(placed: &Placed<'_>, body: &ast::Shape) -> Vec<String> {
+    if let Some(message) = placed.item.carrier_of(body) {
+        return vec![format!("What `{}` carries.", message.text)];
+    }
     let mut items = std::iter::once(placed.item).chain(placed.earlier.iter().rev().copied());
     items.find(|item| !item.documentation.is_empty()).map_or_else(Vec::new, |item| item.documentation.clone())
 }
 
-/// A `type` item.
+/// A shape as it is written, in a `type` item or in the payload of a message.
 struct Text<'a> {
     placed: &'a Placed<'a>,
     name: &'a Name,
+    body: &'a ast::Shape,
+}
+
+impl<'a> Text<'a> {
+    /// What the shape overrides, the latest last. A record in a payload goes with its message.
+    fn earlier(&self) -> &'a [&'a Item] {
+        match self.placed.item.kind {
+            ItemKind::Shape { .. } => &self.placed.earlier,
+            _ => &[],
+        }
+    }
 }
 
 /// What is known of the fields that a record gives to those that spread it.
@@ -88,10 +114,10 @@ struct Own<'a> {
 impl<'a> Forms<'a, '_> {
     fn shape(&mut self, index: usize) -> Option<DeclaredShape> {
         let form = self.form_of(index)?;
-        let Text { placed, name } = self.texts.get(index)?;
+        let Text { placed, name, body } = self.texts.get(index)?;
         Some(DeclaredShape {
             name: (*name).clone(),
-            documentation: documentation(placed),
+            documentation: documentation(placed, body),
             form,
             imported: placed.imported,
             is_inner: false,
@@ -107,8 +133,8 @@ impl<'a> Forms<'a, '_> {
         }
         self.set(index, Spread::Open);
         let text = self.texts.get(index)?;
-        let (item, earlier) = (text.placed.item, text.placed.earlier.as_slice());
-        let form = self.form_of_item(item, earlier);
+        let own = Own { name: &text.name.text, earlier: text.earlier() };
+        let form = self.form_of_body(text.body, own);
         self.set(index, Spread::Read(form.clone()));
         Some(form)
     }
@@ -119,9 +145,7 @@ impl<'a> Forms<'a, '_> {
         }
     }
 
-    fn form_of_item(&mut self, item: &'a Item, earlier: &'a [&'a Item]) -> Form {
-        let ItemKind::Shape { name, body } = &item.kind else { return Form::Any };
-        let own = Own { name: &name.text, earlier };
+    fn form_of_body(&mut self, body: &'a ast::Shape, own: Own<'a>) -> Form {
         self.depth += 1;
         let form = self.top(body, own);
         self.depth -= 1;
@@ -135,7 +159,8 @@ impl<'a> Forms<'a, '_> {
             self.diagnostics.push(size::records_too_deep(name.span, DEEPEST));
             return Some(Form::Any);
         }
-        Some(self.form_of_item(last, before))
+        let ItemKind::Shape { name, body } = &last.kind else { return Some(Form::Any) };
+        Some(self.form_of_body(body, Own { name: &name.text, earlier: before }))
     }
 
     /// The outermost form of an item, where its own name may stand for what it overrides.

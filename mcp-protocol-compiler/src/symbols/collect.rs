@@ -143,10 +143,8 @@ impl<'a> Collector<'a> {
     }
 
     fn reply(&mut self, reply: &Reply) {
-        let mut span = reply.name.span;
-        if let Payload::Type { path, .. } = &reply.payload {
-            span = span.to(path.span);
-        }
+        let name = reply.name.span;
+        let span = reply.payload.span().map_or(name, |payload| name.to(payload));
         self.add(SymbolKind::Reply, &reply.name, span, Vec::new());
         self.payload(&reply.payload);
     }
@@ -162,12 +160,14 @@ impl<'a> Collector<'a> {
         }
     }
 
-    /// A payload that is a declared shape; any other is a type of Rust.
+    /// A payload that is a declared shape, or a record with names in it; any other is a type of Rust.
     fn payload(&mut self, payload: &Payload) {
-        if let Payload::Type { path, .. } = payload
-            && self.shapes.contains(path.text.as_str())
-        {
-            self.used(SymbolKind::Shape, &Name { text: path.text.clone(), span: path.span });
+        match payload {
+            Payload::Type { path, .. } if self.shapes.contains(path.text.as_str()) => {
+                self.used(SymbolKind::Shape, &Name { text: path.text.clone(), span: path.span });
+            }
+            Payload::Record { shape, .. } => self.shape(shape),
+            _ => {}
         }
     }
 

@@ -289,3 +289,39 @@ fn what_is_never_chosen_is_mended_by_what_its_finding_suggests() {
     ran.unwrap_or_else(|error| panic!("{error}"));
     assert!(mended.get() > 100, "only {} were mended", mended.get());
 }
+
+/// A record in a payload says the same as a `type` with its name, and is Rust of the same name.
+#[test]
+fn a_record_in_a_payload_is_called_after_its_message() {
+    let session = "client Guest\nserver Shop = dual Guest\nGuest = rec on . ( !Order . ?Bill . on ⊕ !Tip . on ⊕ End )\n";
+    let declared = format!(
+        "protocol Shop \"1\"\ntype OrderParams = {{ drink: Drink }}\ntype Drink = {{ name: string }}\n\
+         type BillResult = {{ price: int, of?: Drink }}\ntype TipParams = {{ cents: uint }}\n\
+         request Order \"shop/order\" (OrderParams) -> Bill (BillResult)\n\
+         notification Tip \"shop/tip\" (TipParams?)\n{session}"
+    );
+    let written = format!(
+        "protocol Shop \"1\"\ntype Drink = {{ name: string }}\n\
+         request Order \"shop/order\" ({{ drink: Drink }}) -> Bill ({{ price: int, of?: Drink }})\n\
+         notification Tip \"shop/tip\" ({{ cents: uint }}?)\n{session}"
+    );
+    let lines = |text: &str| {
+        let compiled = compile(Path::new("shop.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+        assert!(compiled.diagnostics.is_empty(), "{:?}", compiled.diagnostics);
+        let protocol = compiled.protocol.as_ref().unwrap();
+        let code = generate::expand(protocol, &compiled.sources, &Default::default()).unwrap();
+        let mut lines: Vec<String> = code.lines().map(|line| line.trim().to_owned()).collect();
+        lines.sort_unstable();
+        lines
+    };
+    let (declared, written) = (lines(&declared), lines(&written));
+    assert!(written.iter().any(|line| line == "OrderParams {"));
+    // Where a shape stands among the others, and what is said of it, follows from the text.
+    let differs =
+        |line: &&String| ["shop.session", "ShapeIndex(", "///"].iter().any(|text| line.contains(text));
+    let relevant = |lines: Vec<String>| lines.into_iter().filter(|line| !differs(&line)).collect::<Vec<_>>();
+    let (declared, written) = (relevant(declared), relevant(written));
+    let only: Vec<&String> = declared.iter().filter(|line| !written.contains(line)).collect();
+    let other: Vec<&String> = written.iter().filter(|line| !declared.contains(line)).collect();
+    assert!(only.is_empty() && other.is_empty(), "declared: {only:#?}\nwritten: {other:#?}");
+}

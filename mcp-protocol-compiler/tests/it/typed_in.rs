@@ -57,8 +57,20 @@ const EDITS: &[Edit] = &[
         &[("if mode != \"url\"", "unless mode = \"url\"")],
         &[],
     ),
-    edit("braces", "S0010", "write `(_)` for any JSON", &[("{amount: u32}", "(_)")], &["S0010"]),
-    edit("braces", "S0010", "write parentheses", &[("{ !Tip . End }", "( !Tip . End )")], &["S0010"]),
+    edit(
+        "braces",
+        "S0026",
+        "write `({amount: u32})`",
+        &[("{amount: u32}", "({amount: u32})")],
+        &["S0010", "S0701"],
+    ),
+    edit(
+        "braces",
+        "S0010",
+        "write parentheses",
+        &[("{ !Tip . End }", "( !Tip . End )")],
+        &["S0026", "S0701"],
+    ),
     edit("no-quotes", "S0010", "write `\"shop/order\"`", &[("shop/order", "\"shop/order\"")], &[]),
     edit("replies-with-or", "S0025", "write `|`", &[(" or ", " | ")], &["S0112", "S0309"]),
     edit(

@@ -97,6 +97,16 @@ fn a_comment_in_parentheses_stays_in_them() {
 }
 
 #[test]
+fn a_record_in_a_payload_has_lines_for_its_fields_where_it_needs_them() {
+    let short = "request Order \"order\" ({ drink: string }) -> Bill ({ price: int }?) | Gone ({ why: string }) if why\n";
+    assert_eq!(formatted(short), short);
+    let long = "notification Tip \"tip\" ({ cents: uint, -- of them\n for: string })";
+    let laid_out = "notification Tip \"tip\" ({\n    cents: uint,  -- of them\n    for: string\n})\n";
+    assert_eq!(formatted(long), laid_out);
+    assert_eq!(formatted(laid_out), laid_out);
+}
+
+#[test]
 fn layouts_with_comments() {
     insta::assert_snapshot!(formatted(
         "-- The head of the file.

@@ -1,43 +1,42 @@
 //! What was meant by a character that is not of the language, as far as what stands around it tells.
 
 use super::{Scanner, continues_word, starts_word};
-use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
+use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::codes::UNKNOWN_CHARACTER;
 use crate::lexer::token::{Kind, Token};
 
-/// What a payload in braces was meant to be.
-pub(super) enum InBraces {
-    /// A type; what to write.
-    Type(String),
-    /// A record, for which this is a name; whether it stands in parentheses.
-    Record(String, bool),
-}
-
 impl Scanner<'_> {
-    /// What is meant where a `{` opens a payload; nothing if it opens something else.
-    pub(super) fn payload_in_braces(&self) -> Option<InBraces> {
+    /// Whether a `{` here opens a payload, which may be a record; whether its `(` stands before it or is missing.
+    pub(super) fn opens_payload_record(&self) -> bool {
+        self.is_payload() && self.type_in_braces().is_none()
+    }
+
+    /// Whether a payload begins here, behind its `(` or where that is missing.
+    fn is_payload(&self) -> bool {
+        let mut before = self.lexed.tokens.iter().rev().map(|token| token.kind).peekable();
+        let opened = before.next_if_eq(&Kind::Open).is_some();
+        match (before.next(), before.next()) {
+            // A condition may stand before it.
+            (Some(Kind::Text | Kind::Word), _) if opened => true,
+            (Some(Kind::Text), Some(Kind::Word)) => true,
+            (Some(Kind::Word), Some(Kind::Arrow | Kind::Bar)) => true,
+            _ => false,
+        }
+    }
+
+    /// What to write where a type stands in braces, in place of the parentheses of a payload.
+    pub(super) fn type_in_braces(&self) -> Option<String> {
         let behind = self.rest().strip_prefix('{')?;
-        let mut before = self.lexed.tokens.iter().rev().peekable();
-        let opened = before.next_if(|token| token.kind == Kind::Open).is_some();
-        let named = match (before.next()?, before.next()?) {
-            (Token { kind: Kind::Text, .. }, name) if name.kind == Kind::Word => {
-                format!("{}Params", self.sources.slice(name.span(self.file)))
-            }
-            (name, Token { kind: Kind::Arrow | Kind::Bar, .. }) if name.kind == Kind::Word => {
-                format!("{}Result", self.sources.slice(name.span(self.file)))
-            }
-            _ => return None,
-        };
+        if self.lexed.tokens.last()?.kind == Kind::Open || !self.is_payload() {
+            return None;
+        }
         let inner: String = behind.chars().take(60).take_while(|next| !matches!(next, '}' | '\n')).collect();
         let inner = inner.trim();
         let is_type = inner.split("::").all(|part| {
             let part = part.strip_suffix('?').unwrap_or(part);
             part.starts_with(starts_word) && part.chars().all(continues_word)
         });
-        Some(match is_type && !opened {
-            true => InBraces::Type(format!("write `({inner})`")),
-            false => InBraces::Record(named, opened),
-        })
+        is_type.then(|| format!("write `({inner})`"))
     }
 
     /// Whether a `(` around this place lacks its `)`, as far as the text tells up to the next empty line.
@@ -84,30 +83,6 @@ impl Scanner<'_> {
         let first = equals + named.len() - name.len();
         let edit = Edit::replace(self.span_of(equals, first - equals), " { ");
         Some((format!("write `{{` before `{}`", shorten(name)), edit))
-    }
-
-    /// What to do about a record in place of a payload, of which this is the whole text.
-    pub(super) fn record_as_payload(
-        &self,
-        finding: Diagnostic,
-        (name, opened): (&str, bool),
-        record: &str,
-    ) -> Diagnostic {
-        let (shown, whole) = (shorten(name), self.span(record.len()));
-        let around = |text: &str| if opened { text.to_owned() } else { format!("({text})") };
-        let text = format!("declare `type {shown} = {{ … }}` and write `({shown})`");
-        let is_shape = |next: char| continues_word(next) || " \n\r\t:?,|[]{}.\"".contains(next);
-        let finding = match record.contains(':') && !record.contains("::") && record.chars().all(is_shape) {
-            true => finding.changes(
-                text,
-                [
-                    Change::Declare { name: name.to_owned(), item: format!("type {name} = {record}") },
-                    Edit::replace(whole, around(name)).into(),
-                ],
-            ),
-            false => finding.help(text),
-        };
-        finding.suggest(format!("write `{}` for any JSON", around("_")), [Edit::replace(whole, around("_"))])
     }
 
     /// How the `-` at this place and the digits of an error's code are joined, where `error` stands before it; what

@@ -1,4 +1,4 @@
-//! Which braces are those of a record: they stand in a `type` item and nowhere else.
+//! Which braces are those of a record: they stand in a `type` item or in the payload of a message, and nowhere else.
 
 use crate::lexer::token::{Kind, Token};
 use crate::suggest::nearest;
@@ -18,16 +18,21 @@ pub(super) struct ShapeBraces {
 }
 
 impl ShapeBraces {
-    /// Whether a `{` between these tokens and this text begins a record; then it is counted. `word` gives a token's text.
+    /// Whether a `{` between these tokens and this text begins a record; then it is counted. `is_payload` says whether the
+    /// payload of a message begins here. `word` gives a token's text.
     pub(super) fn opens<'s>(
         &mut self,
         tokens: &[Token],
         behind: &str,
+        is_payload: bool,
         word: impl Fn(Token) -> &'s str,
     ) -> bool {
         // The parser says what is wrong before the `=`.
         let is_defined = tokens.last().is_some_and(|last| last.kind == Kind::Equals);
-        let opens = self.open > 0 || self.is_in_shape(tokens, word) || is_defined && begins_field(behind);
+        let opens = self.open > 0
+            || is_payload
+            || self.is_in_shape(tokens, word)
+            || is_defined && begins_field(behind);
         self.open += usize::from(opens);
         opens
     }

@@ -36,7 +36,6 @@ const WITHOUT: &[(&str, &str)] = &[
     ("name a field that is a `string` or an `int`", "which field is the author's to say"),
     ("let one shape take what `", "which of the two is meant is the author's to say"),
     ("write `Hello.protocolVersion`", "the field is missing"),
-    ("declare `type OrderParams = { … }`", "what stands there is not a record of shapes"),
     ("its fields are `", "none of them is near"),
     ("it is one of \"", "none of them is near"),
     ("write `}` behind the last field", "where the record ends is not known"),
