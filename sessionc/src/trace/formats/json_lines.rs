@@ -7,6 +7,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::document::without_place;
 use super::elements::for_each_element;
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
 
@@ -73,7 +74,7 @@ impl<'a> Part<'a> {
 
 /// A text, borrowed where it has no escapes.
 #[derive(Deserialize)]
-struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct JsonText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 impl<'a> EnvelopeParts<'a> {
     /// The parts of a line that was read; nothing if it is not an object.
@@ -209,9 +210,7 @@ pub(super) fn is_envelope(value: &[u8]) -> bool {
 
 /// What is wrong with a line. Its number is said elsewhere.
 fn problem(error: &serde_json::Error) -> String {
-    let (whole, line) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
-    let what = whole.strip_suffix(&line).unwrap_or(&whole);
-    format!("the line is not a JSON object: {what} in column {}", error.column())
+    format!("the line is not a JSON object: {} in column {}", without_place(error), error.column())
 }
 
 /// The sender that a direction names.

@@ -1,5 +1,6 @@
 //! How logs are written, and the messages in them.
 
+mod document;
 pub(crate) mod elements;
 mod har;
 mod json_lines;
@@ -37,7 +38,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     let marks = if beginning.starts_with(BOM) { BOM.len() } else { 0 };
     lines.pass(marks);
     if format == Format::Har {
-        return har::read(lines.into_rest(), reader);
+        return har::read(&mut lines, reader);
     }
     let blanks = lines.ahead().len() - lines.ahead().trim_ascii_start().len();
     lines.pass(blanks);
