@@ -43,7 +43,7 @@ pub(super) fn read(
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
                 if json_lines::is_envelope(value.get().as_bytes()) {
-                    return json_lines::read(place, value.get().as_bytes(), json, reader).map(|()| true);
+                    return json_lines::read(place, value.get().as_bytes(), json, reader).map(|_| true);
                 }
                 found(value.get());
                 return Ok(true);
