@@ -80,6 +80,7 @@ pub(super) struct JsonText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 impl<'a> EnvelopeParts<'a> {
     /// The parts of a line that was read; nothing if it is not an object.
+    #[inline(always)]
     fn of_value(line: JsonValue<'a>) -> Option<EnvelopeParts<'a>> {
         let mut parts = EnvelopeParts::default();
         let (mut is_lsp, mut lsp_type) = (false, None);
@@ -155,7 +156,7 @@ pub(super) fn read(
     read_object(place, line, json, reader)
 }
 
-/// Finds the message in an object.
+/// Finds the message in an object. What is done for each line is inlined here, as most lines are envelopes.
 fn read_object(
     place: Place,
     line: &str,
@@ -180,6 +181,7 @@ fn read_object(
 }
 
 /// Finds the message in an object that is neither a message nor an envelope, as it may be a member of what a program logs.
+#[cold]
 fn read_logged(
     place: Place,
     object: JsonValue<'_>,
@@ -205,6 +207,7 @@ fn read_logged(
 }
 
 /// Takes the message of an envelope, or the object that has these parts as a message.
+#[inline(always)]
 fn read_parts(place: Place, object: MessageText<'_>, parts: &EnvelopeParts<'_>, reader: &mut impl LogReader) {
     let (Some(direction), Some(message)) = (parts.direction, parts.message) else {
         let (sender, kind) = (Sender::Unsaid, RecordKind::Sent);

@@ -62,6 +62,7 @@ impl<R: LogReader> Messages<'_, R> {
     }
 
     /// Takes an object or a list, or the text for people that it has in place of a message.
+    #[inline]
     fn take_json(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
         match json_lines::read(place, text, &mut self.json, self.reader)? {
             Some(shown) => text::read(place, shown.as_bytes(), &mut self.json, self.reader).map(drop),

@@ -65,15 +65,21 @@ pub(super) fn read(
     problem.map_or(Ok(false), Err)
 }
 
-/// Why a message cannot be read.
+/// Why a message cannot be read. Some languages show objects with keys that have no quotes.
 fn why(message: &[u8], error: &serde_json::Error) -> String {
     let inside = message.get(1..).unwrap_or_default().trim_ascii_start();
     let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
-    match name > 0 && inside.get(name) == Some(&b':') {
-        true => "the message in the line is written as JavaScript shows an object, and not all of it may be there: write \
-                 `JSON.stringify` of it into the log"
-            .to_owned(),
-        false => format!("the message in the line cannot be read: {error}"),
+    let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
+    if behind.starts_with(b":") {
+        "the message in the line is written as JavaScript shows an object, and not all of it may be there: write \
+         `JSON.stringify` of it into the log"
+            .to_owned()
+    } else if behind.trim_ascii_start().starts_with(b"=") {
+        "the message in the line is written as Lua shows a table: write it into the log as JSON, or record the session \
+         with `sessionc guard --record`"
+            .to_owned()
+    } else {
+        format!("the message in the line cannot be read: {error}")
     }
 }
 
@@ -178,6 +184,7 @@ mod tests {
         for (line, problem) in [
             ("got {'jsonrpc': '2.0', 'id': <object>}", "cannot be read"),
             ("got { jsonrpc: '2.0', id: 1, params: [Object] }", "write `JSON.stringify` of it into the log"),
+            ("rpc.send { id = 1, jsonrpc = \"2.0\" }", "as Lua shows a table"),
         ] {
             let broken = notes(&format!("a log\n{line}\n"), look).broken;
             assert!(broken.len() == 1 && broken[0].1.contains(problem), "{broken:?}");
