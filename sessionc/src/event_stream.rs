@@ -131,6 +131,11 @@ impl Event {
         self.data.as_deref().filter(|data| !data.trim_ascii().is_empty())
     }
 
+    /// The same, taken out.
+    pub(crate) fn into_content(self) -> Option<Vec<u8>> {
+        self.data.filter(|data| !data.trim_ascii().is_empty())
+    }
+
     /// The message in it, if it is of the type that has messages.
     pub(crate) fn message(&self) -> Option<&[u8]> {
         let is_message = self.name.as_deref().is_none_or(|name| name == b"message");

@@ -83,7 +83,7 @@ fn broken(judged: Result<(), ShapeMismatch>) -> ControlFlow<ShapeMismatch> {
 fn is_anything(protocol: &Protocol, shape: &Shape) -> bool {
     match shape {
         Shape::Any => true,
-        Shape::Named(index) => protocol.shape(*index).is_some_and(|named| named.shape == Shape::Any),
+        Shape::Named(index) => protocol.shape(*index).is_some_and(|named| matches!(named.shape, Shape::Any)),
         _ => false,
     }
 }

@@ -134,7 +134,7 @@ pub(crate) fn parse_value(
 ) -> Option<Result<Envelope<'_, JsonValue<'_>>, Malformed>> {
     let members = message.plain_members().filter(|_| message.is_within(deepest))?;
     let mut parts = Parts::default();
-    members.for_each(|(key, value)| parts.add(key, value, value.written()));
+    members.for_each(|(key, value)| parts.add(key, value, || value.written()));
     Some(parts.classify(dialect))
 }
 

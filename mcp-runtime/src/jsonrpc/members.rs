@@ -41,7 +41,7 @@ impl<'de> Deserialize<'de> for Parts<'de, &'de str> {
                 let mut parts = Parts::default();
                 while let Some(key) = map.next_key::<JsonKey<'de>>()? {
                     let value = map.next_value::<&'de RawValue>()?.get();
-                    parts.add(&key.0, value, value);
+                    parts.add(&key.0, value, || value);
                 }
                 Ok(parts)
             }
@@ -52,16 +52,16 @@ impl<'de> Deserialize<'de> for Parts<'de, &'de str> {
 }
 
 impl<'a, P> Parts<'a, P> {
-    /// Takes a member, as it is and as it is written; those that mean nothing here are dropped.
+    /// Takes a member, as it is or as it is written; those that mean nothing here are dropped.
     #[inline(always)]
-    pub(super) fn add(&mut self, key: &str, value: P, written: &'a str) {
+    pub(super) fn add(&mut self, key: &str, value: P, written: impl FnOnce() -> &'a str) {
         let (is_again, name) = match key {
-            "jsonrpc" => (self.jsonrpc.replace(written).is_some(), "jsonrpc"),
-            "id" => (self.id.replace(written).is_some(), "id"),
-            "method" => (self.method.replace(written).is_some(), "method"),
+            "jsonrpc" => (self.jsonrpc.replace(written()).is_some(), "jsonrpc"),
+            "id" => (self.id.replace(written()).is_some(), "id"),
+            "method" => (self.method.replace(written()).is_some(), "method"),
             "params" => (self.params.replace(value).is_some(), "params"),
             "result" => (self.result.replace(value).is_some(), "result"),
-            "error" => (self.error.replace(written).is_some(), "error"),
+            "error" => (self.error.replace(written()).is_some(), "error"),
             _ => return,
         };
         if is_again {

@@ -241,16 +241,22 @@ impl<'j> JsonValue<'j> {
         }
     }
 
-    /// The last member with a key for which this holds; nothing if it cannot be said of a key.
+    /// The last member with a key for which this holds; nothing if it cannot be said of a key. Only the keys are looked at:
+    /// of most members nothing else is needed.
     #[inline]
     fn last_member(&self, is_it: impl Fn(&Span) -> Option<bool>) -> Option<JsonValue<'j>> {
+        let mut members = if self.is_object() { self.values.get(1..)? } else { &[] };
         let mut found = None;
-        for (name, value) in self.entries() {
+        while let [name, behind @ ..] = members {
+            let count = behind.first()?.count as usize;
             if is_it(name)? {
-                found = Some(value);
+                found = Some(behind);
             }
+            members = behind.get(count..)?;
         }
-        found
+        let found = found?;
+        let values = found.get(..found.first()?.count as usize)?;
+        Some(JsonValue { text: self.text, values, depth: self.depth.saturating_sub(1) })
     }
 
     /// Whether a text without escapes is this one. Most keys that are looked for are not there, and most have another length.

@@ -12,7 +12,7 @@ const DEEPEST: u32 = 128;
 /// Finds the members of a message, if it is plain and its brackets nest at most `deepest` levels.
 pub(super) fn members(text: &str, deepest: usize) -> Option<Parts<'_, &str>> {
     let mut parts = Parts::default();
-    each_member(text, deepest, |key, value| parts.add(key, value, value))?;
+    each_member(text, deepest, |key, value| parts.add(key, value, || value))?;
     Some(parts)
 }
 
@@ -235,7 +235,8 @@ impl<'a> Recogniser<'a> {
         Some(key)
     }
 
-    /// One value, whatever it holds.
+    /// One value, whatever it holds. Blanks are looked for only where nothing else is there: between the parts of most
+    /// messages there are none.
     #[inline(always)]
     fn value(&mut self, nesting: &mut impl Nesting) -> Option<()> {
         loop {
@@ -260,6 +261,10 @@ impl<'a> Recogniser<'a> {
                     }
                     // It is empty, and closed below.
                 }
+                b' ' | b'\n' | b'\t' | b'\r' => {
+                    self.space();
+                    continue;
+                }
                 first => {
                     match first {
                         b'-' | b'0'..=b'9' => self.number()?,
@@ -274,17 +279,20 @@ impl<'a> Recogniser<'a> {
             // A value has ended, or an empty bracket waits to be closed.
             loop {
                 let Some(in_object) = nesting.is_in_object() else { return Some(()) };
-                self.space();
                 match self.peek()? {
                     b'}' if in_object => {}
                     b']' if !in_object => {}
                     b',' => {
                         self.at += 1;
-                        self.space();
                         if in_object {
+                            self.space();
                             self.inner_key(nesting)?;
                         }
                         break;
+                    }
+                    b' ' | b'\n' | b'\t' | b'\r' => {
+                        self.space();
+                        continue;
                     }
                     _ => return None,
                 }
@@ -294,15 +302,16 @@ impl<'a> Recogniser<'a> {
         }
     }
 
-    /// A key inside of a value; it may have escapes.
+    /// A key inside of a value, and the colon behind it; the key may have escapes.
     #[inline(always)]
     fn inner_key(&mut self, nesting: &mut impl Nesting) -> Option<()> {
         let start = self.at;
         let quoted = self.string()?;
         nesting.key(start, self.at, quoted.is_plain);
-        self.space();
-        self.expect(b':')?;
-        self.space();
+        if !self.takes(b':') {
+            self.space();
+            self.expect(b':')?;
+        }
         Some(())
     }
 

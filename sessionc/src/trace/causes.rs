@@ -58,6 +58,8 @@ pub(crate) struct Missing {
     pub(crate) owed: Owed,
     /// The first message after which it was overdue.
     pub(crate) place: Place,
+    /// The first message before which its side had to take it, if there is one.
+    pub(crate) before: Option<Place>,
 }
 
 impl Causes {
@@ -177,7 +179,7 @@ impl Causes {
     pub(crate) fn missing(&mut self) -> Option<Missing> {
         let Waiting { owed, instead, is_reported, early, .. } = self.waiting.take()?;
         let place = instead.or(early.map(|early| early.place))?;
-        (!is_reported).then_some(Missing { owed, place })
+        (!is_reported).then_some(Missing { owed, place, before: instead })
     }
 
     /// What was reported once and came again.

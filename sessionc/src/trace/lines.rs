@@ -79,14 +79,6 @@ impl<R: Read> Lines<R> {
         self.number + 1
     }
 
-    /// Everything that was not returned as a line, as it is.
-    pub(crate) fn into_rest(self) -> impl Read {
-        let mut read = self.buffer;
-        read.truncate(self.end);
-        read.drain(..self.start);
-        io::Cursor::new(read).chain(self.from)
-    }
-
     /// The next line.
     pub(crate) fn next(&mut self) -> io::Result<Option<Line<'_>>> {
         loop {
@@ -216,14 +208,5 @@ mod tests {
         assert_eq!((lines.ahead(), lines.number()), (&b"c\n"[..], 3));
         lines.pass(9);
         assert_eq!(lines.next().unwrap(), None);
-    }
-
-    #[test]
-    fn the_beginning_is_not_lost() {
-        let mut lines = Lines::new(&b"{\n}\n"[..]);
-        assert_eq!(lines.beginning().unwrap(), b"{\n}\n");
-        let mut rest = String::new();
-        lines.into_rest().read_to_string(&mut rest).unwrap();
-        assert_eq!(rest, "{\n}\n");
     }
 }

@@ -9,7 +9,7 @@ use super::formats::record::Place;
 
 /// How many requests without a reply are remembered.
 const RUNNING: usize = 65_536;
-/// How many tokens of requests that have their reply are remembered.
+/// How many tokens are remembered of requests that have their reply, and how many requests that were cancelled.
 const OVER: usize = 1_024;
 
 /// How many bytes an id or a token may have to be remembered.
@@ -37,36 +37,50 @@ struct Running {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Requests {
     running: IdTable<(Side, RequestId), Running>,
-    over: Over,
+    /// The tokens of requests that have their reply.
+    answered: Over,
+    /// The requests that their own side has cancelled.
+    cancelled: Over,
 }
 
-/// The tokens of requests that have their reply.
+/// The tokens or ids of what is over, each with the place where it ended.
 #[derive(Clone, Debug, Default)]
 struct Over {
-    /// The number of the newest reply for each token, and where it stands.
-    replies: IdTable<(Side, Token), (u64, Place)>,
-    /// The numbers of all replies in their order, and of some that are not in the table any more.
+    /// The number of the newest end for each of them, and where it stands.
+    places: IdTable<(Side, Token), (u64, Place)>,
+    /// The numbers of all ends in their order, and of some that are not in the table any more.
     order: VecDeque<(u64, (Side, Token))>,
     next: u64,
 }
 
 impl Over {
     fn add(&mut self, token: (Side, Token), place: Place) {
-        while self.replies.len() >= OVER
+        while self.places.len() >= OVER
             && let Some((number, oldest)) = self.order.pop_front()
         {
-            if self.replies.get(&oldest).is_some_and(|(newest, _)| *newest == number) {
-                self.replies.remove(&oldest);
+            if self.places.get(&oldest).is_some_and(|(newest, _)| *newest == number) {
+                self.places.remove(&oldest);
             }
         }
         if self.order.len() >= 2 * OVER {
-            let replies = &self.replies;
+            let places = &self.places;
             self.order
-                .retain(|(number, token)| replies.get(token).is_some_and(|(newest, _)| newest == number));
+                .retain(|(number, token)| places.get(token).is_some_and(|(newest, _)| newest == number));
         }
         self.order.push_back((self.next, token.clone()));
-        self.replies.insert(token, (self.next, place));
+        self.places.insert(token, (self.next, place));
         self.next += 1;
+    }
+
+    fn place(&self, by: Side, token: &Token) -> Option<Place> {
+        self.places.get(&(by, token.clone())).map(|(_, place)| *place)
+    }
+
+    /// It has begun again.
+    fn remove(&mut self, by: Side, token: &Token) {
+        if !self.places.is_empty() {
+            self.places.remove(&(by, token.clone()));
+        }
     }
 }
 
@@ -83,8 +97,9 @@ impl Requests {
     /// A side has sent a request.
     pub(crate) fn open(&mut self, by: Side, id: &RequestId, token: Option<Token>, place: Place) {
         if let Some(token) = &token {
-            self.over.replies.remove(&(by, token.clone()));
+            self.answered.remove(by, token);
         }
+        self.cancelled.remove(by, id);
         if self.running.len() < RUNNING && is_short(id) {
             let token = token.filter(is_short);
             self.running
@@ -102,15 +117,28 @@ impl Requests {
     pub(crate) fn answer(&mut self, by: Side, id: &RequestId, place: Place) {
         let Some(request) = self.running.remove(&(by, id.clone())) else { return };
         if let Some(token) = request.token {
-            self.over.add((by, token), place);
+            self.answered.add((by, token), place);
         }
     }
 
     /// A side has cancelled its request, and what is under way may still come; or one of the other side, which it ends so.
-    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId) {
-        if self.running.remove(&(by, id.clone())).is_none() {
+    pub(crate) fn cancel(&mut self, by: Side, id: &RequestId, place: Place) {
+        if self.running.remove(&(by, id.clone())).is_some() {
+            self.cancelled.add((by, id.clone()), place);
+        } else {
             self.running.remove(&(by.other(), id.clone()));
         }
+    }
+
+    /// Where a side has cancelled a request of its own that has not begun again.
+    pub(crate) fn cancelled(&self, by: Side, id: &RequestId) -> Option<Place> {
+        self.cancelled.place(by, id)
+    }
+
+    /// A request of a side, or the cancel of one, did not arrive.
+    pub(crate) fn withdraw(&mut self, by: Side, id: &RequestId) {
+        self.running.remove(&(by, id.clone()));
+        self.cancelled.remove(by, id);
     }
 
     /// Progress of a request.
@@ -126,7 +154,7 @@ impl Requests {
 
     /// Where the reply stands to the request of a side that carried a token.
     pub(crate) fn answered(&self, by: Side, token: &Token) -> Option<Place> {
-        self.over.replies.get(&(by, token.clone())).map(|(_, place)| *place)
+        self.answered.place(by, token)
     }
 
     /// That a request has no reply follows from what was found.
@@ -180,7 +208,7 @@ mod tests {
             requests.open(Side::Client, &id, Some(id.clone()), at(1));
             requests.answer(Side::Client, &id, at(2));
         }
-        assert_eq!(requests.over.replies.len(), OVER);
+        assert_eq!(requests.answered.places.len(), OVER);
         assert!(requests.running.is_empty());
         let answered = |number: i64| requests.answered(Side::Client, &RequestId::Number(number)).is_some();
         assert!(!answered(1_975) && answered(1_976) && answered(2_999));
@@ -194,7 +222,25 @@ mod tests {
             requests.open(Side::Client, &id, Some(Token::from(number % 2)), at(1));
             requests.answer(Side::Client, &id, at(2));
         }
-        assert_eq!(requests.over.replies.len(), 2);
-        assert!(requests.over.order.len() <= 2 * OVER);
+        assert_eq!(requests.answered.places.len(), 2);
+        assert!(requests.answered.order.len() <= 2 * OVER);
+    }
+
+    #[test]
+    fn a_cancelled_request_is_known_until_its_id_begins_again() {
+        let (id, mut requests) = (RequestId::Number(1), Requests::default());
+        requests.open(Side::Client, &id, None, at(1));
+        requests.cancel(Side::Client, &id, at(2));
+        assert_eq!(requests.cancelled(Side::Client, &id), Some(at(2)));
+        assert_eq!(requests.cancelled(Side::Server, &id), None);
+        requests.open(Side::Client, &id, None, at(3));
+        assert_eq!(requests.cancelled(Side::Client, &id), None);
+        // The other side ends it.
+        requests.cancel(Side::Server, &id, at(4));
+        assert_eq!(requests.cancelled(Side::Server, &id), None);
+        requests.open(Side::Client, &id, None, at(5));
+        requests.cancel(Side::Client, &id, at(6));
+        requests.withdraw(Side::Client, &id);
+        assert_eq!(requests.cancelled(Side::Client, &id), None);
     }
 }

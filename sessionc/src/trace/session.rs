@@ -193,9 +193,12 @@ impl JudgedSession {
         for message in messages {
             let Some((era, one)) = self.recent.take(&message, &self.eras) else { continue };
             self.eras.observer_mut(era).withdraw(&one);
-            if let (ObservedKind::Request, Some(id)) = (one.kind, &one.id) {
-                self.requests.cancel(Side::Client, id);
-            }
+            let request = match one.kind {
+                ObservedKind::Request => &one.id,
+                ObservedKind::Notification => &one.about,
+                _ => &None,
+            };
+            request.iter().for_each(|id| self.requests.withdraw(Side::Client, id));
             if matches!(one.step, Some(StepKind::Linear { from, to }) if from != to) {
                 let early = self.causes.wait(self.eras.handshake().owes().into_iter().next());
                 self.emit(early, found);
@@ -346,8 +349,17 @@ impl JudgedSession {
                 let table =
                     observed.message.and_then(|index| self.eras.observer(era).protocol().message(index));
                 let Some(table) = table else { return };
-                if let (Some(_), Some(id), false) = (&table.cancels, &observed.about, step.is_dropped()) {
-                    self.requests.cancel(sender, id);
+                if let (Some(_), Some(id)) = (&table.cancels, &observed.about) {
+                    let before = self.requests.cancelled(sender, id).filter(|_| step.is_dropped());
+                    if !step.is_dropped() {
+                        self.requests.cancel(sender, id, place);
+                    }
+                    let state = || self.eras.observer(era).state();
+                    let name = || self.name(observed, era);
+                    let finding = before.map(|before| {
+                        wording::cancelled_twice(place, sender, state(), (&name(), id), before)
+                    });
+                    self.report(finding, found);
                 } else if table.reports.is_some() {
                     let finding = self.progress(place, observed, step, message, era);
                     self.report(finding, found);
@@ -531,7 +543,7 @@ impl JudgedSession {
     pub(crate) fn finish(mut self, found: &mut Vec<Finding>) -> Summary {
         self.emit_before_opening(found);
         if let Some(missing) = self.causes.missing()
-            && !self.unclear.explain_missing(missing.owed.side)
+            && !self.unclear.explain_missing(missing.owed.side, missing.before)
         {
             let table = self.eras.handshake().protocol().message(missing.owed.message);
             let finding = wording::missing(&missing, table);

@@ -118,9 +118,12 @@ impl UnclearMessages {
         })
     }
 
-    /// Whether that a step of a side never came follows from a message.
-    pub(crate) fn explain_missing(&mut self, side: Side) -> bool {
-        self.find(Consequence::Missing, |it| it.sender == side && !it.is_reply())
+    /// Whether that a step of a side never came follows from a message. It may have been the step, unless it stands behind
+    /// what the side had to send after it.
+    pub(crate) fn explain_missing(&mut self, side: Side, before: Option<Place>) -> bool {
+        self.find(Consequence::Missing, |it| {
+            it.sender == side && !it.is_reply() && before.is_none_or(|before| it.place < before)
+        })
     }
 
     /// Finds a message that explains a consequence, and notes it there. What is explained once is explained again.

@@ -105,6 +105,32 @@ pub(super) fn progress_that_does_not_increase(
     }
 }
 
+/// A cancel of a request that its sender has cancelled before; with the name of the cancel and the id of the request.
+pub(super) fn cancelled_twice(
+    place: Place,
+    sender: Side,
+    state: String,
+    (name, id): (&str, &RequestId),
+    before: Place,
+) -> Finding {
+    Finding {
+        place,
+        code: Code::Correlation,
+        level: Strictness::Must,
+        blame: sender,
+        rule: None,
+        state,
+        expected: Vec::new(),
+        got: format!("{name} of the request {id}"),
+        message: format!(
+            "{name} names the id {id}, which the {} has cancelled before, in line {}",
+            side(sender),
+            before.line
+        ),
+        hint: "cancel each request once".to_owned(),
+    }
+}
+
 /// A request without a reply at the end of its session.
 pub(super) fn unanswered(place: Place, blame: Side, state: String, method: &str, id: &RequestId) -> Finding {
     Finding {
@@ -140,7 +166,7 @@ pub(super) fn unanswered_step(
 
 /// A step that never came; `table` is its message.
 pub(super) fn missing(missing: &Missing, table: Option<&Message>) -> Finding {
-    let Missing { owed, place } = missing;
+    let Missing { owed, place, .. } = missing;
     let method = table.map(|table| table.method.to_string()).unwrap_or_default();
     let what = match table.map(|table| table.kind) {
         Some(Kind::Request) => "request",

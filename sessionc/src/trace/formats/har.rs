@@ -1,84 +1,115 @@
 //! HTTP archives (HAR): one JSON document, of which one entry at a time is read.
 
 use std::borrow::Cow;
-use std::cell::Cell;
 use std::fmt;
-use std::io::{self, BufReader, Read};
-use std::rc::Rc;
+use std::io::{self, Read};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use mcp_runtime::observer::{JsonReader, MessageText};
 use mcp_runtime::protocol::Side;
+use memchr::memmem::Finder;
 use serde::Deserialize;
-use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{Deserializer, SeqAccess, Visitor};
 
+use super::document::{Bracket, Document, Unreadable, one};
+use super::json_lines::JsonText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use crate::event_stream::{Event, EventCutter, Piece};
+use crate::trace::lines::Lines;
 
 /// How many bytes an entry may have.
-const LONGEST: u64 = 64 * 1024 * 1024;
+const LONGEST: usize = 64 * 1024 * 1024;
 /// How many bytes of messages are held until it is known when they came.
 const MOST_HELD: usize = 16 * 1024 * 1024;
 
+/// What an entry has of an exchange. Texts are borrowed where they have no escapes.
 #[derive(Deserialize)]
-struct ArchiveEntry {
-    request: Request,
-    response: Response,
+struct ArchiveEntry<'a> {
+    #[serde(borrow)]
+    request: Request<'a>,
+    #[serde(borrow)]
+    response: Response<'a>,
 }
 
 #[derive(Deserialize)]
-struct Request {
-    #[serde(default)]
-    method: String,
-    #[serde(default)]
-    headers: Vec<Header>,
-    #[serde(default, rename = "postData")]
-    body: Option<Body>,
+struct Request<'a> {
+    #[serde(borrow, default)]
+    method: Cow<'a, str>,
+    #[serde(borrow, default)]
+    headers: Headers<'a>,
+    #[serde(borrow, default, rename = "postData")]
+    body: Option<Body<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Response {
+struct Response<'a> {
     /// 0 where the browser got no answer.
     #[serde(default)]
     status: Option<i64>,
-    #[serde(default)]
-    headers: Vec<Header>,
-    #[serde(default)]
-    content: Body,
+    #[serde(borrow, default)]
+    headers: Headers<'a>,
+    #[serde(borrow, default)]
+    content: Body<'a>,
+}
+
+/// What headers say.
+#[derive(Default)]
+struct Headers<'a> {
+    /// The session that they name.
+    session: Option<Cow<'a, str>>,
 }
 
 #[derive(Deserialize)]
-struct Header {
-    name: String,
-    value: String,
+struct Header<'a> {
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    value: Cow<'a, str>,
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Headers<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Headers<'a>, D::Error> {
+        deserializer.deserialize_seq(Headers::default())
+    }
+}
+
+impl<'de: 'a, 'a> Visitor<'de> for Headers<'a> {
+    type Value = Headers<'a>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a list of headers")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut all: A) -> Result<Headers<'a>, A::Error> {
+        while let Some(Header { name, value }) = all.next_element()? {
+            if self.session.is_none() && name.eq_ignore_ascii_case("mcp-session-id") {
+                self.session = Some(value);
+            }
+        }
+        Ok(self)
+    }
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Body {
+struct Body<'a> {
     #[serde(default)]
     size: i64,
-    #[serde(default)]
-    mime_type: String,
-    text: Option<String>,
-    encoding: Option<String>,
+    #[serde(borrow, default)]
+    mime_type: Cow<'a, str>,
+    #[serde(borrow)]
+    text: Option<JsonText<'a>>,
+    #[serde(borrow)]
+    encoding: Option<JsonText<'a>>,
 }
 
-impl Response {
-    /// The status with which HTTP refused the request, without a word of JSON-RPC: the session never got it.
-    fn refused(&self) -> Option<i64> {
-        let status = self.status.filter(|status| *status == 0 || *status >= 400)?;
-        let says_why = self.content.bytes().is_ok_and(|body| body.is_some_and(|body| is_json_rpc(&body)));
-        (!says_why).then_some(status)
-    }
-}
-
-impl Body {
+impl Body<'_> {
     /// The body as it was sent.
     fn bytes(&self) -> Result<Option<Cow<'_, [u8]>>, String> {
-        let Some(text) = &self.text else { return Ok(None) };
-        match self.encoding.as_deref() {
-            Some("base64") => match STANDARD.decode(text) {
+        let Some(JsonText(text)) = &self.text else { return Ok(None) };
+        match &self.encoding {
+            Some(JsonText(encoding)) if encoding == "base64" => match STANDARD.decode(&**text) {
                 Ok(bytes) => Ok(Some(Cow::Owned(bytes))),
                 Err(error) => Err(format!("not base64: {error}")),
             },
@@ -87,159 +118,120 @@ impl Body {
     }
 }
 
-/// Reads the messages of an archive.
-pub(super) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<()> {
-    let meter = Rc::new(Meter { line: Cell::new(1), left: Cell::new(LONGEST) });
-    let metered = Metered { from: BufReader::new(from), meter: Rc::clone(&meter) };
-    let mut json = serde_json::Deserializer::from_reader(metered);
-    let mut entries = Entries { meter: &meter, number: 0, held: HeldMessages::default(), reader };
-    let read = Within("log", Within("entries", &mut entries)).deserialize(&mut json);
+/// Reads the messages of the archive that is ahead.
+pub(super) fn read(lines: &mut Lines<impl Read>, reader: &mut impl LogReader) -> io::Result<()> {
+    let mut document = Document::new(lines, LONGEST);
+    let mut entries = Entries {
+        number: 0,
+        held: HeldMessages::default(),
+        marks: Marks::default(),
+        json: JsonReader::default(),
+        reader,
+    };
+    let read = read_entries(&mut document, &mut entries);
     entries.held.release(entries.reader);
-    match read {
-        Ok(()) => Ok(()),
-        Err(error) if error.is_io() && meter.left.get() > 0 => Err(error.into()),
-        Err(error) => {
-            let place = Place { line: meter.line.get(), entry: Some(entries.number) };
-            let problem = match meter.left.get() {
-                0 => format!("the entry is longer than {} MiB, and the rest is not read", LONGEST >> 20),
-                _ => format!("the archive cannot be read from here on: {error}"),
-            };
-            reader.broken(Broken { place, may_be_message: true, problem });
-            Ok(())
+    let (line, problem) = match read {
+        Ok(()) => return Ok(()),
+        Err(Unreadable::File(error)) => return Err(error),
+        Err(Unreadable::TooLong) => {
+            let problem = format!("the entry is longer than {} MiB, and the rest is not read", LONGEST >> 20);
+            (document.line(), problem)
         }
-    }
-}
-
-/// How far a document was read.
-struct Meter {
-    line: Cell<u64>,
-    /// How many bytes the entry may still have.
-    left: Cell<u64>,
-}
-
-struct Metered<R> {
-    from: R,
-    meter: Rc<Meter>,
-}
-
-impl<R: Read> Read for Metered<R> {
-    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-        let read = self.from.read(into)?;
-        let bytes = into.get(..read).unwrap_or_default();
-        let feeds = memchr::memchr_iter(b'\n', bytes).count();
-        self.meter.line.set(self.meter.line.get() + u64::try_from(feeds).unwrap_or_default());
-        let left = self.meter.left.get().saturating_sub(u64::try_from(read).unwrap_or_default());
-        self.meter.left.set(left);
-        if left == 0 { Err(io::Error::other("it is too long")) } else { Ok(read) }
-    }
-}
-
-/// Looks into the member of an object with this name.
-struct Within<S>(&'static str, S);
-
-impl<'de, S: DeserializeSeed<'de, Value = ()>> DeserializeSeed<'de> for Within<S> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_map(self)
-    }
-}
-
-impl<'de, S: DeserializeSeed<'de, Value = ()>> Visitor<'de> for Within<S> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "an object with `{}`", self.0)
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
-        let mut seed = Some(self.1);
-        while let Some(key) = map.next_key::<String>()? {
-            match seed.take_if(|_| key == self.0) {
-                Some(seed) => map.next_value_seed(seed)?,
-                None => map.next_value::<IgnoredAny>().map(drop)?,
-            }
+        Err(Unreadable::Json { line, problem }) => {
+            (line, format!("the archive cannot be read from here on: {problem}"))
         }
-        Ok(())
+    };
+    let place = Place { line, entry: Some(entries.number) };
+    entries.reader.broken(Broken { place, may_be_message: true, problem });
+    Ok(())
+}
+
+fn read_entries<R: LogReader>(
+    document: &mut Document<'_, impl Read>,
+    entries: &mut Entries<'_, R>,
+) -> Result<(), Unreadable> {
+    document.begin(Bracket::Object, "an object with `log`")?;
+    if !document.find_member("log")? {
+        return Ok(());
+    }
+    document.begin(Bracket::Object, "an object with `entries`")?;
+    if document.find_member("entries")? {
+        document.begin(Bracket::List, "a list of entries")?;
+        let mut is_first = true;
+        while document.goes_on(Bracket::List, std::mem::take(&mut is_first))? {
+            let line = document.line();
+            document.value(|ahead| {
+                let (entry, size) = one::<ArchiveEntry<'_>>(ahead)?;
+                entries.number += 1;
+                entries.take(Place { line, entry: Some(entries.number) }, &entry);
+                Ok(Some(size))
+            })?;
+        }
+        document.end_object()?;
+    }
+    document.end_object()
+}
+
+/// What bodies are searched for.
+struct Marks {
+    json_rpc: Finder<'static>,
+    method: Finder<'static>,
+}
+
+impl Default for Marks {
+    fn default() -> Marks {
+        Marks { json_rpc: Finder::new("jsonrpc"), method: Finder::new("\"method\"") }
+    }
+}
+
+impl Marks {
+    fn is_json_rpc(&self, body: &[u8]) -> bool {
+        self.json_rpc.find(body).is_some()
+    }
+
+    /// The status with which HTTP refused a request, without a word of JSON-RPC: the session never got it.
+    fn refused(&self, response: &Response<'_>) -> Option<i64> {
+        let status = response.status.filter(|status| *status == 0 || *status >= 400)?;
+        (!self.has_json_rpc(&response.content)).then_some(status)
+    }
+
+    fn has_json_rpc(&self, body: &Body<'_>) -> bool {
+        body.bytes().is_ok_and(|bytes| bytes.is_some_and(|bytes| self.is_json_rpc(&bytes)))
     }
 }
 
 /// Takes the entries one by one.
 struct Entries<'a, R> {
-    meter: &'a Meter,
     /// The number of the last entry.
     number: u64,
     held: HeldMessages,
+    marks: Marks,
+    /// It keeps its room from one message to the next.
+    json: JsonReader,
     reader: &'a mut R,
 }
 
-impl<'de, R: LogReader> DeserializeSeed<'de> for &mut Entries<'_, R> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, R: LogReader> Visitor<'de> for &mut Entries<'_, R> {
-    type Value = ();
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("a list of entries")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut all: A) -> Result<(), A::Error> {
-        loop {
-            self.meter.left.set(LONGEST);
-            let mut line = 0;
-            let entry = all.next_element_seed(Begins { meter: self.meter, line: &mut line })?;
-            let Some(entry) = entry else { return Ok(()) };
-            self.number += 1;
-            self.take(Place { line, entry: Some(self.number) }, &entry);
-        }
-    }
-}
-
-/// Reads an entry, and notes the line on which it begins.
-struct Begins<'a> {
-    meter: &'a Meter,
-    line: &'a mut u64,
-}
-
-impl<'de> DeserializeSeed<'de> for Begins<'_> {
-    type Value = ArchiveEntry;
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<ArchiveEntry, D::Error> {
-        *self.line = self.meter.line.get();
-        ArchiveEntry::deserialize(deserializer)
-    }
-}
-
 impl<R: LogReader> Entries<'_, R> {
-    fn take(&mut self, place: Place, entry: &ArchiveEntry) {
+    /// Takes the messages of one exchange.
+    fn take(&mut self, place: Place, entry: &ArchiveEntry<'_>) {
         let ArchiveEntry { request, response } = entry;
         // The answer to the first request names the session.
-        let session = named(&request.headers).or_else(|| named(&response.headers));
+        let session = request.headers.session.as_deref().or(response.headers.session.as_deref());
         let mut is_reply = false;
-        let sends = |body: &Body| body.bytes().is_ok_and(|body| body.is_some_and(|body| is_json_rpc(&body)));
-        if let Some(status) = response.refused().filter(|_| request.body.as_ref().is_some_and(sends)) {
+        let sends = |body: &Body<'_>| self.marks.has_json_rpc(body);
+        if let Some(status) =
+            self.marks.refused(response).filter(|_| request.body.as_ref().is_some_and(sends))
+        {
             return self.reader.not_sent(place, status);
         }
         match request.body.as_ref().map(Body::bytes) {
-            Some(Ok(Some(body))) if is_json_rpc(&body) => {
-                is_reply = memchr::memmem::find(&body, b"\"method\"").is_none();
+            Some(Ok(Some(body))) if self.marks.is_json_rpc(&body) => {
+                is_reply = self.marks.method.find(&body).is_none();
                 if is_reply {
                     // What is answered has come before.
                     self.held.release(self.reader);
                 }
-                let sender = Sender::Is(Side::Client);
-                self.reader.message(Record {
-                    place,
-                    sender,
-                    session,
-                    kind: RecordKind::Sent,
-                    message: (&*body).into(),
-                });
+                self.message(place, session, Side::Client, &body);
             }
             Some(Err(problem)) => self.reader.broken(Broken { place, may_be_message: true, problem }),
             _ => {}
@@ -255,7 +247,7 @@ impl<R: LogReader> Entries<'_, R> {
             }
             Err(problem) => return self.reader.broken(Broken { place, may_be_message: true, problem }),
         };
-        if !is_json_rpc(&body) {
+        if !self.marks.is_json_rpc(&body) {
             return;
         }
         let is_stream = response.content.mime_type.starts_with("text/event-stream");
@@ -268,16 +260,7 @@ impl<R: LogReader> Entries<'_, R> {
         for message in messages {
             match is_open {
                 true => self.held.hold(place, session, message.into_owned()),
-                false => {
-                    let sender = Sender::Is(Side::Server);
-                    self.reader.message(Record {
-                        place,
-                        sender,
-                        session,
-                        kind: RecordKind::Sent,
-                        message: (&*message).into(),
-                    });
-                }
+                false => self.message(place, session, Side::Server, &message),
             }
         }
         if self.held.bytes > MOST_HELD {
@@ -287,6 +270,13 @@ impl<R: LogReader> Entries<'_, R> {
             let problem = "the last event of the stream is cut off".to_owned();
             self.reader.broken(Broken { place, may_be_message: true, problem });
         }
+    }
+
+    fn message(&mut self, place: Place, session: Option<&str>, sender: Side, body: &[u8]) {
+        let value = str::from_utf8(body).ok().and_then(|text| self.json.read(text));
+        let message = value.map_or(body.into(), MessageText::from);
+        let (sender, kind) = (Sender::Is(sender), RecordKind::Sent);
+        self.reader.message(Record { place, sender, session, kind, message });
     }
 }
 
@@ -318,22 +308,11 @@ impl HeldMessages {
     }
 }
 
-fn is_json_rpc(body: &[u8]) -> bool {
-    memchr::memmem::find(body, b"jsonrpc").is_some()
-}
-
-/// The session that headers name.
-fn named(headers: &[Header]) -> Option<&str> {
-    let header = headers.iter().find(|header| header.name.eq_ignore_ascii_case("mcp-session-id"));
-    header.map(|header| header.value.as_str())
-}
-
 /// What each event of a stream carries, and whether the last one has no end.
 fn events(body: &[u8]) -> (Vec<Cow<'static, [u8]>>, bool) {
     let mut cutter = EventCutter::new(usize::MAX);
     let whole = cutter.feed(body).into_iter().filter_map(event);
-    let contents =
-        whole.filter_map(|event| event.content().map(|content| Cow::Owned(content.to_vec()))).collect();
+    let contents = whole.filter_map(Event::into_content).map(Cow::Owned).collect();
     // With an end, what is left is an event, too.
     let is_cut_off = cutter.feed(b"\n\n").into_iter().filter_map(event).any(|event| event.data.is_some());
     (contents, is_cut_off)
@@ -367,7 +346,7 @@ mod tests {
 
     fn notes(archive: &str) -> Notes {
         let mut notes = Notes::default();
-        read(archive.as_bytes(), &mut notes).unwrap();
+        read(&mut Lines::new(archive.as_bytes()), &mut notes).unwrap();
         notes
     }
 
@@ -405,5 +384,31 @@ mod tests {
         let notes = notes(&ARCHIVE[..ARCHIVE.len() - 40]);
         assert_eq!(notes.messages.len(), 3);
         assert!(notes.broken.iter().any(|(_, problem)| problem.contains("from here on")), "{notes:?}");
+    }
+
+    #[test]
+    fn what_is_wrong_with_an_archive_is_said_with_its_place() {
+        let begins = ARCHIVE.find("entries").unwrap();
+        let said = |archive: &str| {
+            let all = notes(archive).broken;
+            all.into_iter().filter(|(_, problem)| problem.contains("from here on")).collect::<Vec<_>>()
+        };
+        let expected = |archive: &str| {
+            let error = serde_json::from_str::<serde_json::Value>(archive).unwrap_err();
+            let line = u64::try_from(error.line()).unwrap();
+            vec![(line, format!("the archive cannot be read from here on: {error}"))]
+        };
+        for cut in begins..ARCHIVE.trim_end().len() {
+            assert_eq!(said(&ARCHIVE[..cut]), expected(&ARCHIVE[..cut]), "{cut}");
+        }
+        for (place, _) in ARCHIVE.match_indices([',', ':', '{', '}', '[', ']']).filter(|at| at.0 > begins) {
+            for other in ["?", ",", "]"] {
+                let archive = [&ARCHIVE[..place], other, &ARCHIVE[place + 1..]].concat();
+                if serde_json::from_str::<serde_json::Value>(&archive).is_err() {
+                    assert_eq!(said(&archive), expected(&archive), "{place} {other}");
+                }
+            }
+        }
+        assert_eq!(said(ARCHIVE), []);
     }
 }

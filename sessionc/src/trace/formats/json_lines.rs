@@ -7,6 +7,7 @@ use mcp_runtime::protocol::Side;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use super::document::without_place;
 use super::elements::for_each_element;
 use super::record::{LogReader, Place, Record, RecordKind, Sender};
 
@@ -39,6 +40,8 @@ struct EnvelopeParts<'a> {
     /// `guard` for what `sessionc guard` has written.
     by: Option<Part<'a>>,
     not_received: Option<Part<'a>>,
+    /// It has a member that messages have.
+    seems_message: bool,
 }
 
 #[derive(Clone, Copy)]
@@ -73,10 +76,11 @@ impl<'a> Part<'a> {
 
 /// A text, borrowed where it has no escapes.
 #[derive(Deserialize)]
-struct JsonText<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct JsonText<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 impl<'a> EnvelopeParts<'a> {
     /// The parts of a line that was read; nothing if it is not an object.
+    #[inline(always)]
     fn of_value(line: JsonValue<'a>) -> Option<EnvelopeParts<'a>> {
         let mut parts = EnvelopeParts::default();
         let (mut is_lsp, mut lsp_type) = (false, None);
@@ -87,6 +91,7 @@ impl<'a> EnvelopeParts<'a> {
                 "session" | "sessionId" | "session_id" => parts.session = Some(Part::Read(value)),
                 "by" => parts.by = Some(Part::Read(value)),
                 "not_received" => parts.not_received = Some(Part::Read(value)),
+                "jsonrpc" | "method" | "id" | "result" => parts.seems_message = true,
                 "isLSPMessage" => is_lsp = true,
                 "type" => lsp_type = Some(Part::Read(value)),
                 _ => {}
@@ -94,6 +99,10 @@ impl<'a> EnvelopeParts<'a> {
         }
         parts.direction = parts.direction.or(lsp_type.filter(|_| is_lsp));
         Some(parts)
+    }
+
+    fn is_envelope(&self) -> bool {
+        self.direction.is_some() && self.message.is_some()
     }
 
     /// The parts of any other line.
@@ -106,11 +115,14 @@ impl<'a> EnvelopeParts<'a> {
             session: part(envelope.session),
             by: part(envelope.by),
             not_received: part(envelope.not_received),
+            // What else it has is not looked at.
+            seems_message: true,
         })
     }
 }
 
-/// Finds the message in a line.
+/// Finds the message in a line. Returns a text that the line has in its place, if there is one: programs write what they log for
+/// people as a member of an object, too.
 ///
 /// # Errors
 /// What is wrong with the line.
@@ -119,12 +131,12 @@ pub(super) fn read(
     line: &[u8],
     json: &mut JsonReader,
     reader: &mut impl LogReader,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     if line.starts_with(b"[") && has_envelopes(line) {
-        let mut read_all = Ok(());
+        let mut read_all = Ok(None);
         for_each_element(line, |element| {
             let element = read_object(place, element.get(), json, reader);
-            read_all = std::mem::replace(&mut read_all, Ok(())).and(element);
+            read_all = std::mem::replace(&mut read_all, Ok(None)).and(element);
         })
         .map_err(|error| problem(&error))?;
         return read_all;
@@ -138,37 +150,68 @@ pub(super) fn read(
             kind: RecordKind::Sent,
             message: line.into(),
         });
-        return Ok(());
+        return Ok(None);
     }
     let line = std::str::from_utf8(line).map_err(|error| format!("the line is not UTF-8: {error}"))?;
     read_object(place, line, json, reader)
 }
 
-/// Finds the message in an object.
+/// Finds the message in an object. What is done for each line is inlined here, as most lines are envelopes.
 fn read_object(
     place: Place,
     line: &str,
     json: &mut JsonReader,
     reader: &mut impl LogReader,
-) -> Result<(), String> {
+) -> Result<Option<String>, String> {
     if line.starts_with('[') {
         return Err("the list has a list and envelopes".to_owned());
     }
-    let plain = Record {
-        place,
-        sender: Sender::Unsaid,
-        session: None,
-        kind: RecordKind::Sent,
-        message: line.as_bytes().into(),
-    };
     let value = json.read(line);
     let parts = match value.and_then(EnvelopeParts::of_value) {
         Some(parts) => parts,
         None => EnvelopeParts::of_line(line).map_err(|error| problem(&error))?,
     };
+    match value {
+        Some(value) if !parts.seems_message && !parts.is_envelope() => read_logged(place, value, reader),
+        _ => {
+            read_parts(place, value.map_or(line.as_bytes().into(), MessageText::from), &parts, reader);
+            Ok(None)
+        }
+    }
+}
+
+/// Finds the message in an object that is neither a message nor an envelope, as it may be a member of what a program logs.
+#[cold]
+fn read_logged(
+    place: Place,
+    object: JsonValue<'_>,
+    reader: &mut impl LogReader,
+) -> Result<Option<String>, String> {
+    if memchr::memmem::find(object.written().as_bytes(), b"jsonrpc").is_none() {
+        return Ok(None);
+    }
+    let mut texts = object.members().filter_map(|(_, member)| member.text());
+    for (_, member) in object.members() {
+        let Some(parts) = EnvelopeParts::of_value(member) else { continue };
+        if parts.is_envelope() || parts.seems_message {
+            read_parts(place, member.into(), &parts, reader);
+            return Ok(None);
+        }
+    }
+    match texts.find(|text| text.contains("jsonrpc")) {
+        Some(text) => Ok(Some(text.into_owned())),
+        None => Err("the object has a message in it, and not as a member: write the message on the line, or as `msg` \
+                     with its `dir`"
+            .to_owned()),
+    }
+}
+
+/// Takes the message of an envelope, or the object that has these parts as a message.
+#[inline(always)]
+fn read_parts(place: Place, object: MessageText<'_>, parts: &EnvelopeParts<'_>, reader: &mut impl LogReader) {
     let (Some(direction), Some(message)) = (parts.direction, parts.message) else {
-        reader.message(Record { message: value.map_or(plain.message, MessageText::from), ..plain });
-        return Ok(());
+        let (sender, kind) = (Sender::Unsaid, RecordKind::Sent);
+        return reader.message(Record { place, sender, session: None, kind, message: object });
     };
     // Some programs number their sessions.
     let named = parts.session.filter(|session| session.written() != "null");
@@ -180,7 +223,7 @@ fn read_object(
             let (sender, kind) = (Sender::Is(Side::Client), RecordKind::NotReceived);
             reader.message(Record { place, sender, session, kind, message: lost.message() });
         }
-        return Ok(());
+        return;
     };
     let is_of_guard = parts.by.and_then(Part::text).is_some_and(|by| by == "guard");
     let kind = if is_of_guard { RecordKind::ByGuard } else { RecordKind::Sent };
@@ -190,7 +233,6 @@ fn read_object(
         Some(raw) => reader.message(Record { message: raw.as_bytes().into(), ..record }),
         None => reader.message(record),
     }
-    Ok(())
 }
 
 /// Whether a list has envelopes in it, as its first element shows.
@@ -200,18 +242,21 @@ fn has_envelopes(list: &[u8]) -> bool {
     elements.next().and_then(Result::ok).is_some_and(|first| is_envelope(first.get().as_bytes()))
 }
 
+/// Whether a line is an object, whatever it has.
+pub(super) fn is_object(line: &[u8]) -> bool {
+    line.starts_with(b"{") && serde_json::from_slice::<&RawValue>(line).is_ok()
+}
+
 /// Whether a value is an envelope.
 pub(super) fn is_envelope(value: &[u8]) -> bool {
     let value = str::from_utf8(value).ok().filter(|value| value.starts_with('{'));
     let parts = value.and_then(|value| EnvelopeParts::of_line(value).ok());
-    parts.is_some_and(|parts| parts.direction.is_some() && parts.message.is_some())
+    parts.is_some_and(|parts| parts.is_envelope())
 }
 
 /// What is wrong with a line. Its number is said elsewhere.
 fn problem(error: &serde_json::Error) -> String {
-    let (whole, line) = (error.to_string(), format!(" at line {} column {}", error.line(), error.column()));
-    let what = whole.strip_suffix(&line).unwrap_or(&whole);
-    format!("the line is not a JSON object: {what} in column {}", error.column())
+    format!("the line is not a JSON object: {} in column {}", without_place(error), error.column())
 }
 
 /// The sender that a direction names.
@@ -255,7 +300,7 @@ mod tests {
 
     fn notes(log: &str) -> Notes {
         let mut json = JsonReader::default();
-        notes_of(log, |place, line, notes| read(place, line, &mut json, notes))
+        notes_of(log, |place, line, notes| read(place, line, &mut json, notes).map(drop))
     }
 
     #[test]

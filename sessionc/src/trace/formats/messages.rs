@@ -51,16 +51,22 @@ impl<R: LogReader> Messages<'_, R> {
         // A program may write other lines between those of the format that the log begins with.
         match (self.format, text.first()) {
             _ if matches!(text, b"" | b"[" | b"]") => Ok(()),
-            (Format::Text, _) if !json_lines::is_envelope(text) => {
-                text::read(place, text, &mut self.json, self.reader).map(drop)
-            }
-            (Format::JsonLines, Some(b'{' | b'[')) | (Format::Text | Format::Har, _) => {
-                json_lines::read(place, text, &mut self.json, self.reader)
-            }
+            (Format::JsonLines | Format::Har, Some(b'{' | b'[')) => self.take_json(place, text),
+            (Format::Text, Some(b'{')) if json_lines::is_object(text) => self.take_json(place, text),
             (Format::JsonLines, _) => match text::read(place, text, &mut self.json, self.reader)? {
                 true => Ok(()),
                 false => Err("the line is neither a JSON object nor a message behind some text".to_owned()),
             },
+            (Format::Text | Format::Har, _) => text::read(place, text, &mut self.json, self.reader).map(drop),
+        }
+    }
+
+    /// Takes an object or a list, or the text for people that it has in place of a message.
+    #[inline]
+    fn take_json(&mut self, place: Place, text: &[u8]) -> Result<(), String> {
+        match json_lines::read(place, text, &mut self.json, self.reader)? {
+            Some(shown) => text::read(place, shown.as_bytes(), &mut self.json, self.reader).map(drop),
+            None => Ok(()),
         }
     }
 

@@ -1,5 +1,6 @@
 //! How logs are written, and the messages in them.
 
+mod document;
 pub(crate) mod elements;
 mod har;
 mod json_lines;
@@ -37,7 +38,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     let marks = if beginning.starts_with(BOM) { BOM.len() } else { 0 };
     lines.pass(marks);
     if format == Format::Har {
-        return har::read(lines.into_rest(), reader);
+        return har::read(&mut lines, reader);
     }
     let blanks = lines.ahead().len() - lines.ahead().trim_ascii_start().len();
     lines.pass(blanks);
@@ -119,8 +120,10 @@ fn recognise(beginning: &[u8]) -> Format {
 
 #[cfg(test)]
 mod tests {
+    use super::record::Sender;
     use super::record::tests::Notes;
     use super::*;
+    use mcp_runtime::protocol::Side;
 
     /// What is read of a log, whatever its format.
     pub(super) fn notes(log: &str) -> Notes {
@@ -198,6 +201,31 @@ mod tests {
         let notes = notes(&format!("{one}\nlistening\n"));
         assert_eq!((notes.messages.len(), notes.broken.len()), (1, 1));
         assert!(notes.broken[0].1.starts_with("the line is neither a JSON object nor"), "{notes:?}");
+    }
+
+    #[test]
+    fn a_message_may_be_a_member_of_what_a_program_logs() {
+        let one = r#"{"jsonrpc":"2.0","id":1}"#;
+        let shown = one.replace('"', "\\\"");
+        let lines = [
+            format!(r#"{{"level":"debug","msg":"Message from client: {shown}"}}"#),
+            format!(r#"{{"t":1,"fields":{{"message":"x"}},"rpc":{one}}}"#),
+            format!(r#"{{"event":{{"direction":"in","message":{one}}},"level":3}}"#),
+            r#"{"level":"info","msg":"listening"}"#.to_owned(),
+            r#"{"level":"error","error":"lost","msg":"closed"}"#.to_owned(),
+        ];
+        // At the beginning, and in a log of text.
+        for (first, line) in [("", 1), ("a log\n", 2)] {
+            let found = notes(&format!("{first}{}\n", lines.join("\n")));
+            let messages = found.messages.iter().map(|(line, _, message)| (*line, message.as_str()));
+            assert_eq!(messages.collect::<Vec<_>>(), [(line, one), (line + 1, one), (line + 2, one)]);
+            assert_eq!(found.messages[0].1, Sender::Is(Side::Client));
+            assert_eq!(found.messages[2].1, Sender::Peer);
+            assert_eq!(found.broken, []);
+        }
+        let hidden = format!(r#"{{"a":[{one}]}}"#);
+        let broken = notes(&format!("{hidden}\n")).broken;
+        assert!(broken[0].1.contains("not as a member"), "{broken:?}");
     }
 
     #[test]

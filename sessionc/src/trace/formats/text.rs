@@ -22,7 +22,6 @@ pub(super) fn read(
     json: &mut JsonReader,
     reader: &mut impl LogReader,
 ) -> Result<bool, String> {
-    let seems = memchr::memmem::find(line, b"jsonrpc").is_some();
     let mut problem = None;
     let mut from = 0;
     for _ in 0..TRIED {
@@ -44,26 +43,49 @@ pub(super) fn read(
         match values.next() {
             Some(Ok(value)) if is_message(value.get()) => {
                 if json_lines::is_envelope(value.get().as_bytes()) {
-                    return json_lines::read(place, value.get().as_bytes(), json, reader).map(|()| true);
+                    return json_lines::read(place, value.get().as_bytes(), json, reader).map(|_| true);
                 }
                 found(value.get());
                 return Ok(true);
             }
-            Some(Err(error)) if seems && rest.starts_with(b"{") => {
-                let shown = str::from_utf8(rest).ok().and_then(python::dictionary);
-                if let Some(json) = shown.filter(|json| is_message(json)) {
-                    found(&json);
-                    return Ok(true);
+            Some(Err(error)) if rest.starts_with(b"{") && seems_message(rest) => {
+                match str::from_utf8(rest).ok().and_then(python::dictionary) {
+                    Some(json) if is_message(&json) => {
+                        found(&json);
+                        return Ok(true);
+                    }
+                    // Something else that a program has logged.
+                    Some(_) => {}
+                    None => problem = problem.or_else(|| Some(why(rest, &error))),
                 }
-                problem = problem.or(Some(error));
             }
             _ => {}
         }
     }
-    match problem {
-        Some(error) => Err(format!("the message in the line cannot be read: {error}")),
-        None => Ok(false),
+    problem.map_or(Ok(false), Err)
+}
+
+/// Why a message cannot be read. Some languages show objects with keys that have no quotes.
+fn why(message: &[u8], error: &serde_json::Error) -> String {
+    let inside = message.get(1..).unwrap_or_default().trim_ascii_start();
+    let name = inside.iter().take_while(|byte| byte.is_ascii_alphanumeric() || **byte == b'_').count();
+    let behind = inside.get(name..).filter(|_| name > 0).unwrap_or_default();
+    if behind.starts_with(b":") {
+        "the message in the line is written as JavaScript shows an object, and not all of it may be there: write \
+         `JSON.stringify` of it into the log"
+            .to_owned()
+    } else if behind.trim_ascii_start().starts_with(b"=") {
+        "the message in the line is written as Lua shows a table: write it into the log as JSON, or record the session \
+         with `sessionc guard --record`"
+            .to_owned()
+    } else {
+        format!("the message in the line cannot be read: {error}")
     }
+}
+
+/// Whether a text that is not JSON looks like a message. What stands before it, such as the name of a logger, does not count.
+fn seems_message(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"jsonrpc").is_some()
 }
 
 /// Whether a value is a message, and not something else that a program has logged.
@@ -147,5 +169,25 @@ mod tests {
         assert_eq!(is("listening on {\"port\":3000}"), []);
         let broken = notes("a log\nread: {\"jsonrpc\":\"2.0\",\"met", look).broken;
         assert!(broken[0].1.contains("cannot be read"), "{broken:?}");
+    }
+
+    #[test]
+    fn what_else_a_program_logs_is_not_half_a_message() {
+        for line in [
+            "DEBUG - pylsp_jsonrpc.endpoint - Got result from request handler: {'contents': ''}",
+            "DEBUG - pylsp_jsonrpc.endpoint - Sending notification: a/b {'uri': 'file:///a', 'items': [{'a': 1}]}",
+            "DEBUG - root - Headers: {'user-agent': 'a jsonrpc client'}",
+        ] {
+            let found = notes(&format!("a log\n{line}\n"), look);
+            assert_eq!((found.messages.len(), found.broken), (0, vec![]), "{line}");
+        }
+        for (line, problem) in [
+            ("got {'jsonrpc': '2.0', 'id': <object>}", "cannot be read"),
+            ("got { jsonrpc: '2.0', id: 1, params: [Object] }", "write `JSON.stringify` of it into the log"),
+            ("rpc.send { id = 1, jsonrpc = \"2.0\" }", "as Lua shows a table"),
+        ] {
+            let broken = notes(&format!("a log\n{line}\n"), look).broken;
+            assert!(broken.len() == 1 && broken[0].1.contains(problem), "{broken:?}");
+        }
     }
 }

@@ -228,3 +228,20 @@ fn a_step_that_was_not_understood_is_not_missing() {
         assert_eq!(found.places(), [(line as u64, code.to_owned())], "{found:#?}");
     }
 }
+
+#[test]
+fn what_comes_too_late_to_be_a_step_does_not_explain_that_it_is_missing() {
+    let mut log = messages("whole-2025-11-25");
+    let initialized = line_of(&log, is("notifications/initialized"));
+    log.remove(initialized - 1);
+    let alone = trace(written(&log));
+    let overdue = alone.lines()[0] as usize;
+    for (place, is_explained) in [(overdue - 1, true), (overdue, false), (log.len(), false)] {
+        let mut log = log.clone();
+        log.insert(place, (true, json!({ "jsonrpc": "2.0", "method": "notifications/nope" })));
+        let found = trace(written(&log));
+        let codes: Vec<_> = found.places().into_iter().map(|(_, code)| code).collect();
+        assert_eq!(codes.contains(&"missing".to_owned()), !is_explained, "{place}: {found:#?}");
+        assert!(codes.contains(&"method".to_owned()), "{place}: {found:#?}");
+    }
+}

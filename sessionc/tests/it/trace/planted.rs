@@ -162,3 +162,28 @@ fn a_file_of_a_protocol_judges_as_well() {
     assert_eq!((run.code, run.err.as_str()), (1, ""), "{}", run.out);
     insta::assert_snapshot!(run.out);
 }
+
+#[test]
+fn a_request_is_cancelled_once() {
+    let mut log: Vec<_> = messages("cancel-py130").into_iter().take(3).collect();
+    let call = json!({ "jsonrpc": "2.0", "id": 40, "method": "tools/list" });
+    let cancel =
+        json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": 40 } });
+    let reply = json!({ "jsonrpc": "2.0", "id": 40, "result": { "tools": [] } });
+    // The reply may cross the first cancel, and the cancel may cross the reply.
+    log.extend([(true, call.clone()), (true, cancel.clone()), (false, reply.clone())]);
+    assert_eq!(trace(written(&log)).places(), []);
+    let crossed = [&log[..4], &[(false, reply), (true, cancel.clone())]].concat();
+    assert_eq!(trace(written(&crossed)).places(), []);
+    for place in [5, 6] {
+        let mut log = log.clone();
+        log.insert(place, (true, cancel.clone()));
+        let found = trace(written(&log));
+        assert_eq!(found.places(), [(place as u64 + 1, "correlation".to_owned())], "{found:#?}");
+        let finding = &found.findings[0];
+        let message =
+            "`notifications/cancelled` names the id 40, which the client has cancelled before, in line 5";
+        assert_eq!((&finding["message"], &finding["blame"]), (&json!(message), &json!("client")));
+        assert_eq!(finding["hint"], "cancel each request once");
+    }
+}

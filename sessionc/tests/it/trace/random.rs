@@ -1,7 +1,7 @@
 //! Random mistakes in recordings that follow their protocol. Each is found where the checker alone sees it, and what the
 //! checker accepts is not reported.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use mcp_protocols::{REVISIONS, mcp_2025_11_25, mcp_2026_07_28_tasks};
 use mcp_runtime::Options;
@@ -133,6 +133,26 @@ fn refused(messages: &[Message], is_stateless: bool) -> Vec<u64> {
     let left = left.filter(|request| !request.stays_open);
     lines.extend(left.filter_map(|request| of(request.sender, &request.id)));
     lines.extend(bad_progress(messages));
+    lines.extend(second_cancels(messages));
+    lines
+}
+
+/// Cancels of requests that their side has cancelled before.
+fn second_cancels(messages: &[Message]) -> Vec<u64> {
+    let (mut asked, mut cancelled, mut lines) = (HashSet::new(), HashSet::new(), Vec::new());
+    for (line, (is_client, message)) in (1..).zip(messages) {
+        let request = (*is_client, message["id"].to_string());
+        if message["method"].is_string() && !message["id"].is_null() {
+            cancelled.remove(&request);
+            asked.insert(request);
+        }
+        if message["method"] == "notifications/cancelled" {
+            let request = (*is_client, message["params"]["requestId"].to_string());
+            if asked.contains(&request) && !cancelled.insert(request) {
+                lines.push(line);
+            }
+        }
+    }
     lines
 }
 
