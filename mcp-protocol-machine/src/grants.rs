@@ -4,11 +4,16 @@ use crate::capability::Capabilities;
 use crate::fence::Fence;
 use crate::protocol::GateIndex;
 
-/// How often each gate is granted.
-///
-/// Invariant: `open` are the gates that are granted at least once.
+/// How often each gate is granted. In most sessions none is, and this takes no room but its place.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Grants {
+    /// `None` before the first grant.
+    granted: Option<Box<Granted>>,
+}
+
+/// Invariant: `open` are the gates that are granted at least once.
+#[derive(Clone, Debug, Default)]
+struct Granted {
     counts: Vec<u32>,
     /// How often each gate was granted and not asked back. What is asked back stays granted until the answer comes, and
     /// counts here at once: both sides read the messages of the one that grants in one order, and answers in two.
@@ -34,18 +39,19 @@ impl Grants {
     /// These are granted once more.
     pub(crate) fn add(&mut self, granted: &Capabilities) {
         for gate in granted.each() {
+            let Granted { counts, kept, open, .. } = &mut **self.granted.get_or_insert_default();
             let place = usize::from(gate.0);
-            if self.counts.len() <= place {
-                self.counts.resize(place + 1, 0);
-                self.kept.resize(place + 1, 0);
+            if counts.len() <= place {
+                counts.resize(place + 1, 0);
+                kept.resize(place + 1, 0);
             }
-            if let Some(kept) = self.kept.get_mut(place) {
+            if let Some(kept) = kept.get_mut(place) {
                 *kept += 1;
             }
-            let Some(count) = self.counts.get_mut(place) else { continue };
+            let Some(count) = counts.get_mut(place) else { continue };
             *count += 1;
             if *count == 1 {
-                self.open.push(gate);
+                open.push(gate);
             }
         }
     }
@@ -53,61 +59,73 @@ impl Grants {
     /// These are asked back. Returns those of them that were granted and not asked back before, which are to be
     /// [removed](Self::remove).
     pub(crate) fn ask_back(&mut self, asked: &Capabilities) -> Capabilities {
+        let Some(granted) = &mut self.granted else { return Capabilities::none() };
         let is_kept = |gate: &GateIndex| {
-            let kept = self.kept.get_mut(usize::from(gate.0)).filter(|kept| **kept > 0);
+            let kept = granted.kept.get_mut(usize::from(gate.0)).filter(|kept| **kept > 0);
             kept.map(|kept| *kept -= 1).is_some()
         };
         Capabilities::from_gates(asked.each().filter(is_kept).collect::<Vec<_>>())
     }
 
     /// These are granted once less.
-    pub(crate) fn remove(&mut self, granted: &Capabilities) {
-        for gate in granted.each() {
-            let Some(count) = self.counts.get_mut(usize::from(gate.0)) else { continue };
+    pub(crate) fn remove(&mut self, removed: &Capabilities) {
+        let Some(granted) = &mut self.granted else { return };
+        for gate in removed.each() {
+            let Some(count) = granted.counts.get_mut(usize::from(gate.0)) else { continue };
             if *count == 0 {
                 continue;
             }
             *count -= 1;
-            if !self.released.contains(&gate) {
-                self.released.push(gate);
+            if !granted.released.contains(&gate) {
+                granted.released.push(gate);
             }
             if *count == 0 {
-                self.open.retain(|open| *open != gate);
+                granted.open.retain(|open| *open != gate);
             }
         }
     }
 
     /// What is removed by the present message was removed by one that crossed others of this side.
     pub(crate) fn crosses(&mut self, fence: Fence) {
-        self.crossed = Some(fence);
+        if let Some(granted) = &mut self.granted {
+            granted.crossed = Some(fence);
+        }
     }
 
     /// What was removed since the last call, if anything was. This is asked after every message, and most remove nothing.
     #[inline]
     pub(crate) fn take_released(&mut self) -> Option<Released> {
-        let crossed = self.crossed.take();
-        if self.released.is_empty() {
+        let Granted { released, crossed, .. } = &mut **self.granted.as_mut()?;
+        let crossed = crossed.take();
+        if released.is_empty() {
             return None;
         }
-        Some(Released { gates: Capabilities::from_gates(std::mem::take(&mut self.released)), crossed })
+        Some(Released { gates: Capabilities::from_gates(std::mem::take(released)), crossed })
     }
 
     /// Whether one of them grants a gate.
     pub(crate) fn has(&self, gate: GateIndex) -> bool {
-        self.counts.get(usize::from(gate.0)).is_some_and(|count| *count > 0)
+        let counts = self.granted.as_ref().map_or(&[][..], |granted| &granted.counts);
+        counts.get(usize::from(gate.0)).is_some_and(|count| *count > 0)
     }
 
     /// Whether all of them grant exactly this. It is asked after every message, and takes no allocation.
     #[inline]
     pub(crate) fn are(&self, granted: &Capabilities) -> bool {
+        let open = self.open();
         !granted.is_unknown()
-            && self.open.len() == granted.count()
-            && self.open.iter().all(|gate| granted.grants(*gate))
+            && open.len() == granted.count()
+            && open.iter().all(|gate| granted.grants(*gate))
     }
 
     /// What all of them grant.
     pub(crate) fn all(&self) -> Capabilities {
-        Capabilities::from_gates(self.open.iter().copied())
+        Capabilities::from_gates(self.open().iter().copied())
+    }
+
+    #[inline]
+    fn open(&self) -> &[GateIndex] {
+        self.granted.as_ref().map_or(&[], |granted| &granted.open)
     }
 }
 

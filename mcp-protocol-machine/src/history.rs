@@ -118,9 +118,15 @@ impl Remembered for RequestId {
     }
 }
 
-/// A map that keeps its newest entries.
+/// A map that keeps its newest entries. Many are never used, and one that is not takes no room but its place.
 #[derive(Clone, Debug)]
 pub(crate) struct Recent<V, K = RequestId> {
+    /// `None` before the first entry.
+    kept: Option<Box<Kept<V, K>>>,
+}
+
+#[derive(Clone, Debug)]
+struct Kept<V, K> {
     entries: SteadyTable<K, (u64, V)>,
     /// Every entry in order of insertion, and some that are gone from the map since.
     order: VecDeque<(u64, K)>,
@@ -132,35 +138,42 @@ pub(crate) struct Recent<V, K = RequestId> {
 
 impl<V, K> Default for Recent<V, K> {
     fn default() -> Recent<V, K> {
-        Recent { entries: SteadyTable::default(), order: VecDeque::new(), serial: 0, bytes: 0 }
+        Recent { kept: None }
+    }
+}
+
+impl<V, K> Default for Kept<V, K> {
+    fn default() -> Kept<V, K> {
+        Kept { entries: SteadyTable::default(), order: VecDeque::new(), serial: 0, bytes: 0 }
     }
 }
 
 impl<V, K: Remembered> Recent<V, K> {
     /// What is remembered of an id.
     pub(crate) fn get(&self, id: &K) -> Option<&V> {
-        self.entries.get(id).map(|(_, value)| value)
+        self.kept.as_ref()?.entries.get(id).map(|(_, value)| value)
     }
 
     /// What is remembered of an id, to be changed.
     pub(crate) fn get_mut(&mut self, id: &K) -> Option<&mut V> {
-        self.entries.get_mut(id).map(|(_, value)| value)
+        self.kept.as_mut()?.entries.get_mut(id).map(|(_, value)| value)
     }
 
     /// All that is remembered.
     pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut V> {
-        self.entries.values_mut().map(|(_, value)| value)
+        self.kept.iter_mut().flat_map(|kept| kept.entries.values_mut()).map(|(_, value)| value)
     }
 
     /// All that is remembered, each with what finds it.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
-        self.entries.iter().map(|(id, (_, value))| (id, value))
+        self.kept.iter().flat_map(|kept| kept.entries.iter()).map(|(id, (_, value))| (id, value))
     }
 
     /// Forgets an id.
     pub(crate) fn remove(&mut self, id: &K) -> Option<V> {
         // Most sessions never cancel anything; then this costs no hash.
-        if self.entries.is_empty() { None } else { self.entries.remove(id).map(|(_, value)| value) }
+        let entries = &mut self.kept.as_mut()?.entries;
+        if entries.is_empty() { None } else { entries.remove(id).map(|(_, value)| value) }
     }
 
     /// Remembers an id, and forgets the oldest ones beyond the limits. A text longer than the limit of all texts
@@ -174,20 +187,20 @@ impl<V, K: Remembered> Recent<V, K> {
         if id.text_length() > limits.remembered_bytes || limits.remembered == 0 {
             return forgotten(value);
         }
-        self.serial += 1;
-        self.entries.insert(id.clone(), (self.serial, value));
-        self.order.push_back((self.serial, id.clone()));
-        self.bytes += id.text_length();
-        if self.order.len() > limits.remembered.saturating_mul(2) {
-            let entries = &self.entries;
-            self.order.retain(|(serial, id)| entries.get(id).is_some_and(|(newest, _)| newest == serial));
-            self.bytes = self.order.iter().map(|(_, id)| id.text_length()).sum();
+        let Kept { entries, order, serial, bytes } = &mut **self.kept.get_or_insert_default();
+        *serial += 1;
+        entries.insert(id.clone(), (*serial, value));
+        order.push_back((*serial, id.clone()));
+        *bytes += id.text_length();
+        if order.len() > limits.remembered.saturating_mul(2) {
+            order.retain(|(serial, id)| entries.get(id).is_some_and(|(newest, _)| newest == serial));
+            *bytes = order.iter().map(|(_, id)| id.text_length()).sum();
         }
-        while self.entries.len() > limits.remembered || self.bytes > limits.remembered_bytes {
-            let Some((serial, oldest)) = self.order.pop_front() else { break };
-            self.bytes -= oldest.text_length();
-            if self.entries.get(&oldest).is_some_and(|(newest, _)| *newest == serial)
-                && let Some((_, value)) = self.entries.remove(&oldest)
+        while entries.len() > limits.remembered || *bytes > limits.remembered_bytes {
+            let Some((serial, oldest)) = order.pop_front() else { break };
+            *bytes -= oldest.text_length();
+            if entries.get(&oldest).is_some_and(|(newest, _)| *newest == serial)
+                && let Some((_, value)) = entries.remove(&oldest)
             {
                 forgotten(value);
             }
@@ -196,7 +209,7 @@ impl<V, K: Remembered> Recent<V, K> {
 
     #[cfg(test)]
     pub(crate) fn len(&self) -> usize {
-        self.entries.len().max(self.order.len())
+        self.kept.as_ref().map_or(0, |kept| kept.entries.len().max(kept.order.len()))
     }
 }
 

@@ -33,8 +33,8 @@ pub fn messages<'a>(
     let mut reader = FrameReader::new(framing);
     let mut messages = Vec::new();
     let mut each = |frame: Frame<'_>| match frame {
-        Frame::Whole(message) if message.trim_ascii().is_empty() => {}
-        Frame::Whole(message) => messages.push(match parse(message, deepest, Dialect::Standard) {
+        Frame::Whole(message) if message.bytes().trim_ascii().is_empty() => {}
+        Frame::Whole(message) => messages.push(match parse(message.bytes(), deepest, Dialect::Standard) {
             Ok(Envelope::Request { id, method, params }) => {
                 Message::Request(json(&id), method.into_owned(), params.map(str::to_owned))
             }

@@ -9,14 +9,13 @@ use mcp_protocol_machine::{
     Awaiting, ProtocolRef, RequestId, Step, StepKind, TableError, Violation, ViolationKind,
 };
 
-use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is_batch, parse, parse_value};
+use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is_batch};
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
 use crate::rules::{alternatives, announcements, cancelling, judge, resume, shapes, version};
 
 mod ended;
-mod message_text;
 mod observed;
 mod owed;
 mod rounds;
@@ -24,9 +23,8 @@ mod rounds;
 mod tests;
 mod withdraw;
 
-pub use crate::jsonrpc::{JsonReader, JsonValue};
+pub use crate::jsonrpc::{JsonReader, JsonValue, MessageText};
 use ended::{EndedBy, EndedRequests};
-pub use message_text::MessageText;
 pub use observed::{Observed, ObservedKind, Unanswered};
 pub use owed::Owed;
 use rounds::KnownRounds;
@@ -247,10 +245,7 @@ impl Observer {
     /// Judges one message.
     fn observe_one(&mut self, sender: Side, message: MessageText<'_>) -> Observed {
         let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
-        match message.value().and_then(|value| parse_value(value, depth, dialect)) {
-            Some(read) => self.read(sender, read),
-            None => self.read(sender, parse(message.bytes(), depth, dialect)),
-        }
+        self.read(sender, message.parse(depth, dialect))
     }
 
     fn read<P: RawPayload>(&mut self, sender: Side, message: Result<Envelope<'_, P>, Malformed>) -> Observed {

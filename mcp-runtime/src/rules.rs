@@ -56,6 +56,9 @@ fn checker(
 ) -> Result<Box<Checker>, TableError> {
     let limits = Limits { running: options.max_running, ..Limits::default() };
     let mut checker = Box::new(Checker::resume(protocol, side, state)?.with_limits(limits));
+    if options.tolerated().is_empty() {
+        return Ok(checker);
+    }
     let gates = (0..=u16::MAX).map(GateIndex).zip(protocol.gates.iter());
     let is_tolerated = |gate: &Gate| options.tolerated().iter().any(|name| gate.to_string() == **name);
     let named = gates.filter(|(_, gate)| gate.during.is_none() && is_tolerated(gate));
@@ -148,15 +151,19 @@ impl Rules {
     }
 
     /// The params of a request of one side, to be looked into. Where each request says what its sender can do, or its version,
-    /// several values are looked up in them, and they are read for that.
+    /// several values are looked up in them, and they are read for that if they were not before.
     pub(crate) fn params<'p>(
         &self,
         sender: Side,
-        written: Option<&'p str>,
+        payload: Option<LookedUp<'p>>,
         reader: &'p mut JsonReader,
     ) -> Option<LookedUp<'p>> {
-        let says_more = self.protocol.announces_in_each_request(sender);
-        written.map(|text| if says_more { LookedUp::read(text, reader) } else { LookedUp::Text(text) })
+        match payload {
+            Some(LookedUp::Text(text)) if self.protocol.announces_in_each_request(sender) => {
+                Some(LookedUp::read(text, reader))
+            }
+            payload => payload,
+        }
     }
 
     /// Where a request has the token that reports on it carry.

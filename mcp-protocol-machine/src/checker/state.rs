@@ -142,13 +142,13 @@ impl Checker {
             false => Capabilities::none(),
         };
         let (client, server) = (initial(Side::Client), initial(Side::Server));
-        let exchanges = Exchanges::new(protocol.reuses_ids);
+        let reuses_ids = protocol.reuses_ids;
         let mut checker = Checker {
             protocol,
             side,
             channels: Channels::new(Role::START, state, trail.clone()),
-            sent: exchanges.clone(),
-            received: exchanges,
+            sent: Exchanges::new(reuses_ids),
+            received: Exchanges::new(reuses_ids),
             sub_sessions: SubSessions::new(bodies),
             left: Vec::new(),
             ended: Vec::new(),

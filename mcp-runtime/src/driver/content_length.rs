@@ -169,10 +169,10 @@ impl ContentLengthReader {
                     };
                     bytes = rest;
                     if self.partial.is_empty() {
-                        each(Frame::Whole(message));
+                        each(Frame::Whole(message.into()));
                     } else {
                         self.partial.extend_from_slice(message);
-                        each(Frame::Whole(&self.partial));
+                        each(Frame::Whole((&self.partial).into()));
                         self.partial.clear();
                         if self.partial.capacity() > KEPT_CAPACITY {
                             self.partial = Vec::new();
@@ -280,7 +280,7 @@ mod tests {
         for end in ends {
             let error = reader.feed(&stream[start..end], limit, |frame| {
                 seen.push(match frame {
-                    Frame::Whole(message) => String::from_utf8_lossy(message).into_owned(),
+                    Frame::Whole(message) => String::from_utf8_lossy(message.bytes()).into_owned(),
                     Frame::TooLong(sketch) => format!("too long: {:?}", sketch.id.map(|id| id.to_string())),
                 });
             });

@@ -6,6 +6,7 @@ use super::extension::Extension;
 use super::frame::Frame;
 use super::framing::FrameReader;
 use crate::epoch::Epoch;
+use crate::jsonrpc::MessageText;
 
 /// A transport's name for a message, or batch, of the peer. What the session says in reply to it carries the tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -50,7 +51,7 @@ pub struct Delivery<'a> {
 
 #[derive(Debug)]
 enum DeliverySource<'a> {
-    Message(&'a [u8]),
+    Message(MessageText<'a>),
     Bytes(&'a mut FrameReader, &'a [u8]),
     End(&'a mut FrameReader),
     Frame(Frame<'a>),
@@ -59,6 +60,12 @@ enum DeliverySource<'a> {
 impl<'a> Delivery<'a> {
     /// One whole message, or a batch, laid out in any way.
     pub fn message(message: &'a [u8]) -> Delivery<'a> {
+        Delivery::of(DeliverySource::Message(message.into()))
+    }
+
+    /// The same, where the message may have been read before.
+    #[cfg(feature = "http-server")]
+    pub(crate) fn text(message: MessageText<'a>) -> Delivery<'a> {
         Delivery::of(DeliverySource::Message(message))
     }
 
@@ -109,7 +116,7 @@ impl<'a> Delivery<'a> {
     pub fn for_each(self, mut each: impl FnMut(&[u8])) {
         self.frames(usize::MAX, |frame| {
             if let Frame::Whole(message) = frame {
-                each(message);
+                each(message.bytes());
             }
         });
     }
@@ -129,7 +136,9 @@ impl<'a> Delivery<'a> {
     /// Hands each message to `each`; those of more than `limit` bytes as a sketch.
     pub(crate) fn frames(self, limit: usize, mut each: impl FnMut(Frame<'_>)) {
         match self.source {
-            DeliverySource::Message(message) if message.len() > limit => each(Frame::too_long(message)),
+            DeliverySource::Message(message) if message.bytes().len() > limit => {
+                each(Frame::too_long(message.bytes()));
+            }
             DeliverySource::Message(message) => each(Frame::Whole(message)),
             DeliverySource::Bytes(reader, bytes) => reader.feed(bytes, limit, each),
             DeliverySource::End(reader) => reader.finish(limit, each),

@@ -1,12 +1,12 @@
 //! [`Frame`]: one message as it was found in a stream of bytes.
 
-use crate::jsonrpc::{Scanner, Sketch};
+use crate::jsonrpc::{MessageText, Scanner, Sketch};
 
 /// What a stream held.
 #[derive(Debug)]
 pub(crate) enum Frame<'a> {
     /// A message that fits.
-    Whole(&'a [u8]),
+    Whole(MessageText<'a>),
     /// A message that was too long, and what its top level said.
     TooLong(Sketch),
 }

@@ -37,7 +37,7 @@ impl LineReader {
 
     fn line_ended(&mut self, line: &[u8], limit: usize, each: &mut impl FnMut(Frame<'_>)) {
         if self.skipping.is_none() && self.partial.is_empty() && line.len() <= limit {
-            each(Frame::Whole(trimmed(line)));
+            each(Frame::Whole(trimmed(line).into()));
             return;
         }
         self.keep(line, limit);
@@ -45,7 +45,7 @@ impl LineReader {
             each(Frame::TooLong(scanner.finish()));
             return;
         }
-        each(Frame::Whole(trimmed(&self.partial)));
+        each(Frame::Whole(trimmed(&self.partial).into()));
         self.partial.clear();
         if self.partial.capacity() > KEPT_CAPACITY {
             self.partial = Vec::new();
@@ -82,7 +82,7 @@ mod tests {
         let mut seen = Vec::new();
         let mut note = |line: Frame<'_>| {
             seen.push(match line {
-                Frame::Whole(line) => String::from_utf8(line.to_vec()).unwrap(),
+                Frame::Whole(line) => String::from_utf8(line.bytes().to_vec()).unwrap(),
                 Frame::TooLong(sketch) => format!("too long: {:?}", sketch.id.map(|id| id.to_string())),
             });
         };

@@ -20,7 +20,9 @@ use super::state::Engine;
 use crate::budget::Permit;
 use crate::driver::{Delivery, Frame, Received};
 use crate::error::Error;
-use crate::jsonrpc::{Envelope, JsonReader, Malformed, RpcError, batch, is_batch, parse};
+use crate::jsonrpc::{
+    Envelope, JsonReader, LookedUp, Malformed, MessageText, RawPayload, RpcError, batch, is_batch,
+};
 use crate::report::{DropReason, Report};
 use crate::rules::{alternatives, cancelling, judge, method, shapes, version};
 
@@ -48,11 +50,11 @@ impl Engine {
             return Received::default();
         }
         let parsed = match frame {
-            Frame::Whole(message) if message.trim_ascii().is_empty() => return Received::default(),
-            Frame::Whole(message) if self.rules.protocol().batch && is_batch(message) => {
-                return self.batch_came(inbound, message);
+            Frame::Whole(message) if message.bytes().trim_ascii().is_empty() => return Received::default(),
+            Frame::Whole(message) if self.rules.protocol().batch && is_batch(message.bytes()) => {
+                return self.batch_came(inbound, message.bytes());
             }
-            Frame::Whole(message) => parse(message, self.rules.options().max_depth, self.rules.dialect()),
+            Frame::Whole(message) => message.parse(self.rules.options().max_depth, self.rules.dialect()),
             Frame::TooLong(sketch) => {
                 Err(Malformed::too_long(self.rules.options().max_message_bytes, sketch))
             }
@@ -72,11 +74,9 @@ impl Engine {
         for message in messages.into_iter().map(RawValue::get) {
             // A message may end the session for those behind it.
             if self.lifecycle.is_open() {
-                let received = self.message_came(
-                    inbound,
-                    parse(message.as_bytes(), self.rules.options().max_depth, self.rules.dialect()),
-                );
-                all.add(received);
+                let message = MessageText::from(message.as_bytes());
+                let parsed = message.parse(self.rules.options().max_depth, self.rules.dialect());
+                all.add(self.message_came(inbound, parsed));
             }
         }
         self.leave_batch(Some(key));
@@ -87,13 +87,15 @@ impl Engine {
     pub(super) fn message_came(
         &mut self,
         inbound: Inbound<'_>,
-        parsed: Result<Envelope<'_>, Malformed>,
+        parsed: Result<Envelope<'_, LookedUp<'_>>, Malformed>,
     ) -> Received {
         self.inbox.next_message();
         let received = match parsed {
             Ok(Envelope::Request { id, method, params }) => self.request_came(inbound, id, &method, params),
-            Ok(Envelope::Notification { method, params }) => self.notification_came(inbound, &method, params),
-            Ok(Envelope::Result { id, result }) => self.reply_came(inbound, &id, Ok(result)),
+            Ok(Envelope::Notification { method, params }) => {
+                self.notification_came(inbound, &method, params.as_ref().map(RawPayload::written))
+            }
+            Ok(Envelope::Result { id, result }) => self.reply_came(inbound, &id, Ok(result.written())),
             Ok(Envelope::Error { id, error, problem }) => {
                 if let Some(problem) = problem {
                     let error = RpcError::invalid_request(problem);
@@ -116,8 +118,9 @@ impl Engine {
         inbound: Inbound<'_>,
         id: RequestId,
         method: &str,
-        params: Option<&str>,
+        payload: Option<LookedUp<'_>>,
     ) -> Received {
+        let params = payload.as_ref().map(RawPayload::written);
         let Some(message) = alternatives::read_as(&self.rules, Direction::Receive, true, method, params)
         else {
             return self.unnamed(inbound, Some(&id), method);
@@ -132,7 +135,7 @@ impl Engine {
             return self.hold_early(inbound, message, Some(id), method, params);
         }
         let mut reader = JsonReader::default();
-        let said = self.rules.params(self.rules.side().other(), params, &mut reader);
+        let said = self.rules.params(self.rules.side().other(), payload, &mut reader);
         if let Some(mismatch) = shapes::mismatch(&self.rules, message, said) {
             return self.misshapen_came(inbound, message, Some(&id), mismatch);
         }
@@ -332,7 +335,9 @@ impl Engine {
             self.inbox.next_message();
             match id {
                 Some(id) => {
-                    if self.request_came(inbound, id, &method, params.as_deref()).requests == 0 {
+                    if self.request_came(inbound, id, &method, params.as_deref().map(LookedUp::Text)).requests
+                        == 0
+                    {
                         // It was refused, and has its answer.
                         self.outbox.settled(tag, &mut self.effects);
                     }

@@ -9,7 +9,7 @@ use super::owners::context::{Accepted, Caller};
 use super::state::Engine;
 use crate::driver::MessageKind;
 use crate::error::{Error, MismatchError};
-use crate::jsonrpc::{JsonReader, path, write};
+use crate::jsonrpc::{JsonReader, LookedUp, path, write};
 use crate::report::{DropReason, Report};
 use crate::rules::method::Opening;
 use crate::rules::names::{Names, applies, id_at};
@@ -66,7 +66,7 @@ impl Engine {
         alternatives::check(&self.rules, message, &opening)?;
         let Opening { method, params: text } = opening;
         let mut reader = JsonReader::default();
-        let params = self.rules.params(self.rules.side(), text, &mut reader);
+        let params = self.rules.params(self.rules.side(), text.map(LookedUp::Text), &mut reader);
         version::check_asked(&self.rules, message, params)?;
         shapes::check(&self.rules, message, params)?;
         self.rules.checker().check_closed_gates(message, applies(params))?;

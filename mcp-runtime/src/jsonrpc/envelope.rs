@@ -30,6 +30,24 @@ pub(crate) enum Envelope<'a, P = &'a str> {
     Complaint { error: RpcError },
 }
 
+impl<'a, P> Envelope<'a, P> {
+    /// The same with its payload in another form.
+    #[inline(always)]
+    pub(super) fn with_payload<Q>(self, form: impl FnOnce(P) -> Q) -> Envelope<'a, Q> {
+        match self {
+            Envelope::Request { id, method, params } => {
+                Envelope::Request { id, method, params: params.map(form) }
+            }
+            Envelope::Notification { method, params } => {
+                Envelope::Notification { method, params: params.map(form) }
+            }
+            Envelope::Result { id, result } => Envelope::Result { id, result: form(result) },
+            Envelope::Error { id, error, problem } => Envelope::Error { id, error, problem },
+            Envelope::Complaint { error } => Envelope::Complaint { error },
+        }
+    }
+}
+
 /// What is wrong with a line, and whom to tell.
 #[derive(Debug)]
 pub(crate) struct Malformed {
@@ -127,7 +145,7 @@ pub(crate) fn parse(line: &[u8], deepest: usize, dialect: Dialect) -> Result<Env
 
 /// Reads one message that was read as JSON before. Nothing if it nests too deep, is not an object, or has keys with escapes:
 /// then [`parse`] says what it is.
-pub(crate) fn parse_value(
+pub(super) fn parse_value(
     message: JsonValue<'_>,
     deepest: usize,
     dialect: Dialect,

@@ -45,21 +45,6 @@ pub(crate) fn find<'a>(json: &'a str, path: &[Text]) -> Option<&'a str> {
     Some(here)
 }
 
-/// The raw values of several keys of one object, found in one pass. The last of equal keys counts, as in [`find`].
-#[cfg(any(feature = "http-server", feature = "http-client"))]
-pub(crate) fn find_each<'a, const KEYS: usize>(
-    json: &'a str,
-    keys: [&'static str; KEYS],
-) -> [Option<&'a str>; KEYS] {
-    let mut found = [None; KEYS];
-    let is_plain = each_member(json, usize::MAX, |name, value| {
-        if let Some((_, place)) = keys.iter().zip(&mut found).find(|(key, _)| **key == name) {
-            *place = Some(value);
-        }
-    });
-    if is_plain.is_some() { found } else { keys.map(|key| find(json, &[Text::Borrowed(key)])) }
-}
-
 /// The texts at a path that goes into each element of the lists that it meets.
 pub(crate) fn texts(json: &str, path: &[Text]) -> Vec<String> {
     fn collect(value: &serde_json::Value, path: &[Text], into: &mut Vec<String>) {
@@ -220,24 +205,6 @@ mod tests {
         assert_eq!(find(json, &path(&["a"])), None, "`a` is not at the top");
         assert_eq!(find(r#"{"\u0061":7}"#, &path(&["a"])), Some("7"), "escaped keys are keys");
         assert_eq!(find("7", &path(&["a"])), None);
-    }
-
-    #[cfg(any(feature = "http-server", feature = "http-client"))]
-    #[test]
-    fn several_keys_are_found_as_each_is() {
-        for json in [
-            r#"{"a":1,"b":{"a":2},"c":3}"#,
-            r#"{"\u0061":1,"c":[{}]}"#,
-            r#"{"a":1,"a":2}"#,
-            r#"{"c":{"a":1}}"#,
-            r#"{"a":1"#,
-            "[1]",
-            "7",
-            "",
-        ] {
-            let each = ["a", "b", "absent"].map(|key| find(json, &path(&[key])));
-            assert_eq!(find_each(json, ["a", "b", "absent"]), each, "{json}");
-        }
     }
 
     #[test]

@@ -1,9 +1,14 @@
 //! Payloads: raw JSON in which values are found by their paths, and which is judged by its shape.
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+use std::borrow::Cow;
+
 use mcp_protocol_machine::Said;
 use mcp_protocol_machine::protocol::{Protocol, Shape, Text, position};
 use mcp_protocol_machine::shape::{ShapeMismatch, judge};
 
+#[cfg(any(feature = "http-server", feature = "http-client"))]
+use super::key::JsonKey;
 use super::path;
 use super::raw::{JsonReader, JsonValue};
 
@@ -61,6 +66,24 @@ impl<'j> LookedUp<'j> {
     pub(crate) fn read(text: &'j str, reader: &'j mut JsonReader) -> LookedUp<'j> {
         reader.read(text).map_or(LookedUp::Text(text), LookedUp::Read)
     }
+
+    /// The values of several keys of an object, each as [`find`](RawPayload::find) finds it.
+    #[cfg(any(feature = "http-server", feature = "http-client"))]
+    pub(crate) fn members<const KEYS: usize>(self, keys: [&'static str; KEYS]) -> [Option<Self>; KEYS] {
+        match self {
+            LookedUp::Text(_) => keys.map(|key| self.find(&[Text::Borrowed(key)])),
+            LookedUp::Read(value) => value.members_of(keys).map(|value| value.map(LookedUp::Read)),
+        }
+    }
+
+    /// The text that it is, without quotes and escapes.
+    #[cfg(any(feature = "http-server", feature = "http-client"))]
+    pub(crate) fn text(self) -> Option<Cow<'j, str>> {
+        match self {
+            LookedUp::Text(json) => serde_json::from_str(json).ok().map(|JsonKey(text)| text),
+            LookedUp::Read(value) => value.text(),
+        }
+    }
 }
 
 impl RawPayload for LookedUp<'_> {
@@ -106,6 +129,38 @@ pub(crate) fn said(json: impl RawPayload, path: &[Text]) -> Said {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_payload_that_was_read_has_what_its_text_has() {
+        for json in [
+            r#"{"a":1,"b":{"a":2},"c":3}"#,
+            r#"{"\u0061":"1\n","c":[{}]}"#,
+            r#"{"a":1,"a":"2"}"#,
+            r#"{"c":{"a":1}}"#,
+            r#"{"a":1"#,
+            "[1]",
+            "7",
+            "",
+        ] {
+            let mut reader = JsonReader::default();
+            let (text, read) = (LookedUp::Text(json), LookedUp::read(json, &mut reader));
+            #[cfg(any(feature = "http-server", feature = "http-client"))]
+            {
+                let keys = ["a", "b", "absent"];
+                let each = keys.map(|key| path::find(json, &[Text::Borrowed(key)]).map(str::to_owned));
+                let found = read.members(keys);
+                assert_eq!(found.map(|found| found.map(|found| found.written().to_owned())), each, "{json}");
+            }
+            for path in [&["a"][..], &["b"], &["b", "a"], &["absent"]] {
+                let path: Vec<Text> = path.iter().map(|key| Text::Borrowed(key)).collect();
+                let (of_text, of_read) = (text.find(&path), read.find(&path));
+                let written = |found: Option<LookedUp<'_>>| found.map(|found| found.written().to_owned());
+                assert_eq!(written(of_read), written(of_text), "{json}");
+                #[cfg(any(feature = "http-server", feature = "http-client"))]
+                assert_eq!(of_read.and_then(LookedUp::text), of_text.and_then(LookedUp::text), "{json}");
+            }
+        }
+    }
 
     #[test]
     fn what_is_said_of_a_capability() {

@@ -186,6 +186,26 @@ impl<'j> JsonValue<'j> {
         })
     }
 
+    /// The members with these keys, in one pass, each as [`member`](Self::member) finds it.
+    #[cfg(any(feature = "http-server", feature = "http-client"))]
+    pub(super) fn members_of<const KEYS: usize>(&self, keys: [&str; KEYS]) -> [Option<JsonValue<'j>>; KEYS] {
+        let mut found = [None; KEYS];
+        for (name, value) in self.entries() {
+            let read = if name.kind == SpanKind::Plain { None } else { Some(self.text_of(name)) };
+            for (key, place) in keys.iter().zip(&mut found) {
+                let is_it = match &read {
+                    None => self.is_plain_text(name, key),
+                    Some(Some(text)) => text == key,
+                    Some(None) => return [None; KEYS],
+                };
+                if is_it {
+                    *place = Some(value);
+                }
+            }
+        }
+        found
+    }
+
     /// The element at this position of a list, counted from 0.
     pub(super) fn element(&self, at: usize) -> Option<JsonValue<'j>> {
         let is_list = self.span().is_some_and(|span| span.kind == SpanKind::List);

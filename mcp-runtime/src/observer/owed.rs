@@ -6,7 +6,7 @@ use mcp_protocol_machine::protocol::{
 };
 
 use super::{JsonReader, JsonValue, MessageText, Observer, direction};
-use crate::jsonrpc::{Envelope, Malformed, RawPayload, parse, parse_value};
+use crate::jsonrpc::{Envelope, Malformed, RawPayload};
 use crate::rules::{alternatives, cancelling, shapes};
 
 /// A step that the session waits for: nothing else leads on from its state.
@@ -115,10 +115,7 @@ impl Observer {
     ) -> Option<(MessageIndex, RequestId)> {
         let message = message.into();
         let (depth, dialect) = (self.options.max_depth, self.rules.dialect());
-        match message.value().and_then(|value| parse_value(value, depth, dialect)) {
-            Some(read) => self.named(sender, read),
-            None => self.named(sender, parse(message.bytes(), depth, dialect)),
-        }
+        self.named(sender, message.parse(depth, dialect))
     }
 
     /// Whether a result is one with which a request of this method is answered: it has the shape of the reply that its

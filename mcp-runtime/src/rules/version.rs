@@ -94,6 +94,12 @@ fn of_request(
     let place = rules.protocol.version_of_each_request()?;
     rules.message(message).filter(|table| table.kind == Kind::Request)?;
     let said = params?.find(&place.path)?;
+    let plain = said.written().strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let plain = plain.filter(|text| !rules.protocol.numeric_version && !text.contains('\\'));
+    if plain.is_some_and(|version| rules.options.speaks_by_request(&rules.protocol, Some(version))) {
+        // Most are, and are not copied.
+        return None;
+    }
     let version = AnnouncedVersion::read(Some(said.written()), rules.protocol.numeric_version);
     let is_spoken = rules.options.speaks_by_request(&rules.protocol, version.as_deref());
     (!is_spoken).then_some(version)

@@ -84,10 +84,24 @@ impl IncomingQueue {
             let mut handlers = Handlers::default();
             let options = self.link.options();
             let limit = (!options.keep_handlers).then_some(options.close_grace);
-            let in_time = tokio::select! {
-                biased;
-                () = self.work(dispatch, &mut handlers, &dispatcher) => true,
-                () = overtime(&self.link, limit) => false,
+            let in_time = {
+                let (queue, running, key) = (&self, &mut handlers, dispatcher.key);
+                let (mut waiter, mut ended) = (Waiter::default(), false);
+                let mut overtime = pin!(overtime(&self.link, limit));
+                poll_fn(move |context| {
+                    if !ended {
+                        ended = queue.poll_work(context, &dispatch, running, &mut waiter, key).is_ready();
+                    }
+                    if ended && running.poll_done(context).is_ready() {
+                        return Poll::Ready(true);
+                    }
+                    // As long as no handler has to wait, nothing can outlast the session.
+                    if running.are_done() {
+                        return Poll::Pending;
+                    }
+                    overtime.as_mut().poll(context).map(|()| false)
+                })
+                .await
             };
             drop(dispatcher);
             if !in_time {
@@ -103,14 +117,6 @@ impl IncomingQueue {
         self.link.with(|engine| engine.handler_began(requests));
     }
 
-    /// Begins handlers until the session has ended, then waits for those that run.
-    async fn work(&self, dispatch: Dispatch, handlers: &mut Handlers, dispatcher: &DispatcherGuard) {
-        let (mut waiter, running) = (Waiter::default(), &mut *handlers);
-        poll_fn(move |context| self.poll_work(context, &dispatch, running, &mut waiter, dispatcher.key))
-            .await;
-        poll_fn(|context| handlers.poll_done(context)).await;
-    }
-
     /// Begins the handlers of the inputs at hand. Ready when the session has ended.
     fn poll_work(
         &self,
@@ -123,7 +129,7 @@ impl IncomingQueue {
         for _ in 0..AT_ONCE {
             // Those that are done make room.
             let _ = handlers.poll_done(context);
-            let (requests, notified) = (handlers.requests.len(), !handlers.notifications.is_empty());
+            let (requests, notified) = (handlers.requests.len(), handlers.notifications.len() > 0);
             let served =
                 self.link.with(|engine| engine.inbox().poll_served(context, waiter, key, requests, notified));
             match ready!(served) {
@@ -186,29 +192,54 @@ impl IncomingQueue {
 /// The handlers that run.
 #[derive(Debug, Default)]
 struct Handlers {
-    requests: JoinSet<()>,
+    requests: Tasks,
     /// One at a time.
-    notifications: JoinSet<()>,
+    notifications: Tasks,
     /// Sub-sessions live as long as they live; they take no request's place.
-    sub_sessions: JoinSet<()>,
+    sub_sessions: Tasks,
 }
 
 impl Handlers {
     /// Lets go of those that are done. Ready when all are.
     fn poll_done(&mut self, context: &mut task::Context<'_>) -> Poll<()> {
-        let mut all = true;
         for tasks in [&mut self.requests, &mut self.notifications, &mut self.sub_sessions] {
-            while let Poll::Ready(Some(_)) = tasks.poll_join_next(context) {}
-            all &= tasks.is_empty();
+            tasks.let_go(context);
         }
-        if all { Poll::Ready(()) } else { Poll::Pending }
+        if self.are_done() { Poll::Ready(()) } else { Poll::Pending }
+    }
+
+    /// Whether none runs that was not let go of.
+    fn are_done(&self) -> bool {
+        [&self.requests, &self.notifications, &self.sub_sessions].iter().all(|tasks| tasks.len() == 0)
     }
 
     /// Drops all of them, and waits until they are dropped.
     async fn stop(&mut self) {
         for tasks in [&mut self.requests, &mut self.notifications, &mut self.sub_sessions] {
-            tasks.shutdown().await;
+            if let Some(tasks) = &mut tasks.0 {
+                tasks.shutdown().await;
+            }
         }
+    }
+}
+
+/// Tasks of handlers that have to wait. Many sessions have none; then there is no set of them.
+#[derive(Debug, Default)]
+struct Tasks(Option<JoinSet<()>>);
+
+impl Tasks {
+    fn len(&self) -> usize {
+        self.0.as_ref().map_or(0, JoinSet::len)
+    }
+
+    fn spawn(&mut self, task: impl Future<Output = ()> + Send + 'static) {
+        self.0.get_or_insert_default().spawn(task);
+    }
+
+    /// Lets go of those that are done, and has the others wake the task.
+    fn let_go(&mut self, context: &mut task::Context<'_>) {
+        let Some(tasks) = &mut self.0 else { return };
+        while let Poll::Ready(Some(_)) = tasks.poll_join_next(context) {}
     }
 }
 
@@ -217,7 +248,7 @@ impl Handlers {
 /// the code that is watched anyway.
 fn begin(
     context: &mut task::Context<'_>,
-    tasks: &mut JoinSet<()>,
+    tasks: &mut Tasks,
     permit: Permit,
     mut handler: Handling,
 ) -> Result<(), Option<String>> {

@@ -15,7 +15,7 @@ use crate::rules::announcements;
 /// protocol declares.
 #[derive(Debug, Default)]
 pub(crate) struct UnhandledRequests {
-    implemented: BTreeSet<MessageIndex>,
+    implemented: Vec<MessageIndex>,
     /// Those that were not reported, and may be as soon as their capability is announced.
     waiting: Vec<MessageIndex>,
     reported: BTreeSet<String>,
@@ -27,7 +27,9 @@ impl UnhandledRequests {
         self.waiting.reserve(requests.len());
         for &(request, is_default) in requests {
             if !is_default {
-                self.implemented.insert(request);
+                if !self.implemented.contains(&request) {
+                    self.implemented.push(request);
+                }
             } else if !self.waiting.contains(&request) {
                 self.waiting.push(request);
             }

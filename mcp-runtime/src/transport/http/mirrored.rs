@@ -12,8 +12,7 @@ use mcp_protocol_machine::protocol::Text;
 use serde_json::Value;
 
 use super::headers::PARAM_PREFIX;
-use crate::jsonrpc::JsonKey;
-use crate::jsonrpc::path::{find, find_each};
+use crate::jsonrpc::{LookedUp, RawPayload};
 
 const META: &str = "_meta";
 /// Where the metadata of a request says its revision.
@@ -35,32 +34,27 @@ const ENCODED: (&str, &str) = ("=?base64?", "?=");
 /// What a message says that its head repeats, in addition to its method.
 #[derive(Debug, Default)]
 pub(super) struct Mirrored<'a> {
-    /// Its revision, as a JSON value.
-    pub(super) version: Option<&'a str>,
-    /// What its client can do, as a JSON value.
+    /// Its revision.
+    pub(super) version: Option<LookedUp<'a>>,
+    /// What its client can do.
     #[cfg_attr(not(feature = "http-server"), allow(dead_code, reason = "only servers look at it"))]
-    pub(super) capabilities: Option<&'a str>,
+    pub(super) capabilities: Option<LookedUp<'a>>,
     /// The name, or the URI, of what the message is about, if its head repeats that.
     pub(super) name: Option<Cow<'a, str>>,
 }
 
 impl<'a> Mirrored<'a> {
-    pub(super) fn of(method: &str, params: Option<&'a str>) -> Mirrored<'a> {
+    pub(super) fn of(method: &str, params: Option<LookedUp<'a>>) -> Mirrored<'a> {
         let Some(params) = params else { return Mirrored::default() };
-        let [meta, name, uri] = find_each(params, [META, "name", "uri"]);
-        let [version, capabilities] = meta.map_or([None; 2], |meta| find_each(meta, [VERSION, CAPABILITIES]));
+        let [meta, name, uri] = params.members([META, "name", "uri"]);
+        let [version, capabilities] = meta.map_or([None; 2], |meta| meta.members([VERSION, CAPABILITIES]));
         let about = match method {
             CALL_TOOL | "prompts/get" => name,
             "resources/read" => uri,
             _ => None,
         };
-        Mirrored { version, capabilities, name: about.and_then(text) }
+        Mirrored { version, capabilities, name: about.and_then(LookedUp::text) }
     }
-}
-
-/// The text that a JSON value is.
-pub(super) fn text(json: &str) -> Option<Cow<'_, str>> {
-    serde_json::from_str(json).ok().map(|JsonKey(text)| text)
 }
 
 /// A text as the value of a header. What cannot stand in one is written in Base64.
@@ -234,11 +228,11 @@ impl ParamHeaders {
     /// The headers of a call with these params, each with the text that the call has for it, if it has one.
     pub(super) fn of_call<'a>(
         &'a self,
-        params: Option<&'a str>,
+        params: Option<LookedUp<'a>>,
     ) -> impl Iterator<Item = (&'a str, Option<ParamText>)> {
         self.params.iter().map(move |param| {
-            let value = params.and_then(|params| find(params, &param.path));
-            (&*param.header, value.and_then(ParamText::of))
+            let value = params.and_then(|params| params.find(&param.path));
+            (&*param.header, value.and_then(|value| ParamText::of(value.written())))
         })
     }
 }
@@ -388,7 +382,10 @@ mod tests {
         let headers = ParamHeaders::of_schema(&schema).unwrap();
         let of_call = |arguments: &str| {
             let params = format!(r#"{{"name":"t","arguments":{arguments}}}"#);
-            headers.of_call(Some(&params)).map(|(_, text)| text.map(|text| text.text)).collect::<Vec<_>>()
+            headers
+                .of_call(Some(LookedUp::Text(&params)))
+                .map(|(_, text)| text.map(|text| text.text))
+                .collect::<Vec<_>>()
         };
         let some = |text: &str| Some(text.to_owned());
         assert_eq!(of_call(r#"{"a":"x\ny","b":{"c":-7}}"#), [some("x\ny"), some("-7")]);

@@ -94,7 +94,7 @@ enum Held {
 impl Held {
     fn of(frame: Frame<'_>) -> Held {
         match frame {
-            Frame::Whole(message) => Held::Message(message.to_vec()),
+            Frame::Whole(message) => Held::Message(message.bytes().to_vec()),
             Frame::TooLong(sketch) => Held::TooLong(sketch),
         }
     }
@@ -352,12 +352,12 @@ impl Connection {
     /// Hands a message to its session, or holds it.
     pub(super) fn receive(&self, frame: Frame<'_>, now: Instant) {
         // An empty line is not a message, and begins nothing.
-        if matches!(frame, Frame::Whole(message) if message.trim_ascii().is_empty()) {
+        if matches!(frame, Frame::Whole(message) if message.bytes().trim_ascii().is_empty()) {
             return;
         }
         let mut state = self.lock();
         let name = match (&frame, &state.divide) {
-            (Frame::Whole(message), Some(_)) => method(message),
+            (Frame::Whole(message), Some(_)) => method(message.bytes()),
             _ => None,
         };
         let division = match (&name, &mut state.divide) {

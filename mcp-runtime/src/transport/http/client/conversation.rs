@@ -19,6 +19,7 @@ use super::http_client::{HttpClient, OnSession, server};
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::options::ClientOptions;
+use super::posters::Posters;
 use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
 use super::repeated::ToolTable;
 use super::running::{Over, RunningRequests};
@@ -27,9 +28,6 @@ use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::panics::contained;
 use crate::report::Report;
 use crate::transport::http::headers::{EITHER, EVENT_STREAM, JSON, PROTOCOL_VERSION, SESSION_ID};
-
-/// How many headers most requests have in addition to what they repeat, with those that are added on their way.
-const HEADERS: usize = 6;
 
 /// The shortest wait before a stream is opened again, also if the server asks for none.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
@@ -50,6 +48,8 @@ pub(super) struct ConversationState {
     pub(super) tools: ToolTable,
     /// A session that the server has begun in place of a lost one, and that is not this side's yet.
     pub(super) begun: Option<SessionIdentity>,
+    /// What posts requests in parallel.
+    pub(super) posters: Posters,
     /// What may end each request of this side.
     pub(super) requests: RunningRequests,
     /// The server has begun to answer the first message, so it has named the session; or it needs none.
@@ -124,6 +124,8 @@ pub(super) struct Conversation {
     tasks: Mutex<JoinSet<()>>,
     /// A message waits to be posted.
     pub(super) queued: Notify,
+    /// A task that posts in parallel has been handed a message.
+    pub(super) handed: Notify,
     /// The session has its name.
     pub(super) opened: Notify,
     /// The server has taken a message.
@@ -168,6 +170,7 @@ impl Conversation {
             state: Mutex::new(ConversationState { identity, tools, opened, ..ConversationState::default() }),
             tasks: Mutex::new(JoinSet::new()),
             queued: Notify::new(),
+            handed: Notify::new(),
             opened: Notify::new(),
             went_through: Notify::new(),
             listened: Notify::new(),
@@ -234,7 +237,10 @@ impl Conversation {
         let posts = method == Method::POST;
         let mut request = reqwest::Request::new(method, self.url.clone());
         let headers = request.headers_mut();
-        headers.reserve(HEADERS + self.headers.len() + provided.len() + repeated.len());
+        // What is added on the way of a request goes into a copy.
+        let named = usize::from(identity.id.is_some()) + usize::from(identity.version.is_some());
+        let own = 1 + usize::from(posts) + named + repeated.len();
+        headers.reserve(own + self.headers.len() + provided.len());
         headers.extend(self.headers.clone());
         headers.extend(provided);
         headers.values_mut().for_each(|value| value.set_sensitive(true));

@@ -35,6 +35,7 @@ mod identity;
 mod listening;
 mod message;
 mod options;
+mod posters;
 mod posting;
 mod posts;
 mod provider;

@@ -1,6 +1,7 @@
 //! Which message is posted when: the first alone, then notifications and replies one after another, and requests in
 //! parallel.
 
+use std::pin::pin;
 use std::sync::Arc;
 use std::task::Waker;
 
@@ -102,8 +103,39 @@ pub(super) async fn post_in_order(conversation: &Arc<Conversation>) {
 }
 
 fn post_in_parallel(conversation: &Arc<Conversation>, message: PostMessage) {
-    let delivery = Arc::clone(conversation);
-    conversation.spawn(async move { deliver(&delivery, &message).await });
+    let not_handed = conversation.state().posters.hand(message);
+    match not_handed {
+        Some(message) => conversation.spawn(post_all(Arc::clone(conversation), message)),
+        None => conversation.handed.notify_one(),
+    }
+}
+
+/// Posts a message, and those that it is handed after that.
+async fn post_all(conversation: Arc<Conversation>, message: PostMessage) {
+    let mut next = Some(message);
+    while let Some(message) = next {
+        // Boxed, so that it takes no memory while the task rests.
+        Box::pin(deliver(&conversation, &message)).await;
+        drop(message);
+        next = handed(&conversation).await;
+    }
+}
+
+/// Waits for a message, if the task may rest.
+async fn handed(conversation: &Conversation) -> Option<PostMessage> {
+    if !conversation.state().posters.rest() {
+        return None;
+    }
+    loop {
+        let mut notified = pin!(conversation.handed.notified());
+        // From here on no message is missed.
+        notified.as_mut().enable();
+        let taken = conversation.state().posters.take();
+        if taken.is_some() {
+            return taken;
+        }
+        notified.await;
+    }
 }
 
 /// Opens the stream for what the server says unasked, unless it is open; whether it is begun now.

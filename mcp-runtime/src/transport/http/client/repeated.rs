@@ -12,9 +12,9 @@ use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::jsonrpc::path::{find, set};
-use crate::jsonrpc::{Dialect, Envelope, parse, write};
+use crate::jsonrpc::{Dialect, Envelope, JsonReader, LookedUp, MessageText, parse, write};
 use crate::transport::http::headers::{METHOD, NAME, PROTOCOL_VERSION};
-use crate::transport::http::mirrored::{CALL_TOOL, LIST_TOOLS, Mirrored, ParamHeaders, encoded, text};
+use crate::transport::http::mirrored::{CALL_TOOL, LIST_TOOLS, Mirrored, ParamHeaders, encoded};
 
 const VERSION_HEADER: HeaderName = HeaderName::from_static(PROTOCOL_VERSION);
 const METHOD_HEADER: HeaderName = HeaderName::from_static(METHOD);
@@ -36,7 +36,9 @@ pub(super) struct RepeatedHeaders {
 
 impl RepeatedHeaders {
     pub(super) fn of(message: &Bytes, tools: &ToolTable) -> RepeatedHeaders {
-        let (method, params) = match parse(message, usize::MAX, Dialect::WithoutJsonrpc) {
+        let mut reader = JsonReader::default();
+        let read = MessageText::read(message, &mut reader);
+        let (method, params) = match read.parse(usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { method, params, .. } | Envelope::Notification { method, params }) => {
                 (method, params)
             }
@@ -51,7 +53,7 @@ impl RepeatedHeaders {
             }
         };
         let Mirrored { version, name, .. } = Mirrored::of(&method, params);
-        if let Some(version) = version.and_then(text) {
+        if let Some(version) = version.and_then(LookedUp::text) {
             add(VERSION_HEADER, &version);
         }
         add(METHOD_HEADER, &method);

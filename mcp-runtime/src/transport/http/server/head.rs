@@ -121,16 +121,20 @@ pub(super) fn detached(mut parts: Parts) -> Parts {
     let mut buffer = BytesMut::with_capacity(
         parts.headers.values().map(HeaderValue::len).sum::<usize>() + 2 * target(&parts).len(),
     );
+    parts.headers.values().for_each(|value| buffer.extend_from_slice(value.as_bytes()));
+    let mut copies = buffer.split().freeze();
     for value in parts.headers.values_mut() {
-        buffer.extend_from_slice(value.as_bytes());
-        if let Ok(mut copy) = HeaderValue::from_maybe_shared(buffer.split().freeze()) {
+        if let Ok(mut copy) = HeaderValue::from_maybe_shared(copies.split_to(value.len())) {
             copy.set_sensitive(value.is_sensitive());
             *value = copy;
         }
     }
     let mut copy = |uri: &Uri| {
-        // A buffer takes whatever is written.
-        let _ = write!(buffer, "{uri}");
+        match uri.path_and_query().filter(|_| uri.scheme().is_none() && uri.authority().is_none()) {
+            Some(target) => buffer.extend_from_slice(target.as_str().as_bytes()),
+            // A buffer takes whatever is written.
+            None => drop(write!(buffer, "{uri}")),
+        }
         Uri::from_maybe_shared(buffer.split().freeze()).unwrap_or_else(|_| uri.clone())
     };
     let copied = copy(&parts.uri);

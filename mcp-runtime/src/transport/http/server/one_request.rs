@@ -23,7 +23,7 @@ use super::request_work::RequestWork;
 use super::service::Server;
 use super::session::HttpSessionState;
 use super::streams::{Ending, PostAnswer};
-use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
+use crate::jsonrpc::{Dialect, Envelope, LookedUp, MessageText, RawPayload, RpcError, parse};
 use crate::options::Options;
 use crate::transport::http::headers::{EVENT_STREAM, METHOD, NAME, PROTOCOL_VERSION};
 use crate::transport::http::mirrored::{self, CALL_TOOL, Mirrored, decoded};
@@ -206,7 +206,7 @@ fn is_stream(answer: &Response) -> bool {
 /// What a message says that its head repeats.
 pub(super) struct PostedMessage<'a> {
     method: Cow<'a, str>,
-    params: Option<&'a str>,
+    params: Option<LookedUp<'a>>,
     is_request: bool,
     mirrored: Mirrored<'a>,
 }
@@ -216,8 +216,8 @@ impl<'a> PostedMessage<'a> {
     ///
     /// # Errors
     /// If it is not a message.
-    pub(super) fn of(message: &'a [u8]) -> Result<Option<PostedMessage<'a>>, RequestRefusal> {
-        let (method, params, is_request) = match parse(message, Options::MAX_DEPTH, Dialect::WithoutJsonrpc) {
+    pub(super) fn of(message: MessageText<'a>) -> Result<Option<PostedMessage<'a>>, RequestRefusal> {
+        let (method, params, is_request) = match message.parse(Options::MAX_DEPTH, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { method, params, .. }) => (method, params, true),
             Ok(Envelope::Notification { method, params }) => (method, params, false),
             Ok(_) => return Ok(None),
@@ -243,7 +243,7 @@ impl<'a> PostedMessage<'a> {
     ) -> Result<Option<&'h str>, RequestRefusal> {
         let header = value(headers, &VERSION_HEADER)?.ok_or_else(|| missing(&VERSION_HEADER, served))?;
         if let Some(version) = self.mirrored.version {
-            let version = mirrored::text(version).ok_or_else(|| incomplete("protocolVersion"))?;
+            let version = version.text().ok_or_else(|| incomplete("protocolVersion"))?;
             if version != header {
                 return Err(differs(&VERSION_HEADER, header, &version));
             }
@@ -256,7 +256,9 @@ impl<'a> PostedMessage<'a> {
         if self.is_request && self.mirrored.version.is_none() {
             return Err(incomplete("protocolVersion"));
         }
-        if self.is_request && !self.mirrored.capabilities.is_some_and(|value| value.starts_with('{')) {
+        if self.is_request
+            && !self.mirrored.capabilities.is_some_and(|value| value.written().starts_with('{'))
+        {
             return Err(incomplete("clientCapabilities"));
         }
         let method = value(headers, &METHOD_HEADER)?;

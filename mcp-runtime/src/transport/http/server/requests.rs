@@ -27,8 +27,8 @@ use super::session::{HttpSessionState, SessionKey};
 use super::stream::ReadPosition;
 use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
 use crate::budget::{Account, Exhausted, Permit};
-use crate::driver::{MessageKind, PeerIdentity};
-use crate::jsonrpc::{Dialect, RpcError, write};
+use crate::driver::{MessageKind, PeerIdentity, Received};
+use crate::jsonrpc::{Dialect, JsonReader, MessageText, RpcError, write};
 use crate::transport::http::headers::{EVENT_STREAM, JSON, LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID};
 use crate::transport::http::pieces::Pieces;
 
@@ -41,6 +41,10 @@ const LAST_EVENT: HeaderName = HeaderName::from_static(LAST_EVENT_ID);
 const SERVER_ERROR: i64 = -32000;
 /// The same where the session is not there.
 const NO_SESSION: i64 = -32001;
+
+/// A message of at most so many bytes is read once, for the head and for the session. What is known of the values of a
+/// longer one could take more room than is counted for it.
+const READ_AT_ONCE: usize = 4 * 1024;
 
 /// How an error begins that answers something whose id could not be read.
 const UNREAD: &[u8] = br#"{"jsonrpc":"2.0","id":null,"#;
@@ -202,15 +206,22 @@ impl Server {
             named => {
                 if let Some(session) = named? {
                     let message = self.read(body, session.quotas.bytes()).await?;
-                    let mut answered = answer_of(&session);
-                    let (answer, _) = self.deliver(&session, message, head, &mut answered).await?;
+                    let delivered = self.deliver(&session, message.0[..].into(), head)?;
+                    // The session has it now. Answering may take long.
+                    drop(message);
+                    let (answer, _) = self.answered(delivered, &mut answer_of(&session)).await?;
                     return Ok(answer);
                 }
                 None
             }
         };
         let message = self.read(body, &caller.bytes()).await?;
-        let posted = match PostedMessage::of(&message.0) {
+        let mut reader = JsonReader::default();
+        let text = match message.0.len() {
+            ..=READ_AT_ONCE => MessageText::read(&message.0, &mut reader),
+            _ => message.0[..].into(),
+        };
+        let posted = match PostedMessage::of(text) {
             Ok(Some(posted)) => posted,
             Ok(None) => return Err(unknown.unwrap_or_else(|| self.unnamed()).about(&message.0)),
             Err(malformed) => return Err(unknown.unwrap_or(malformed).about(&message.0)),
@@ -218,9 +229,11 @@ impl Server {
         if !posted.opens(&self.options.opens_with) {
             let mut request = self.one_request(head, caller, &message.0, posted, unknown).await?;
             let session = Arc::clone(&request.session);
+            let delivered = self.deliver(&session, text, head)?;
+            drop((message, reader));
             let mut answered =
                 |context: &Context<'_>, stream, in_time| request.poll_answer(context, stream, in_time);
-            let (answer, _) = self.deliver(&session, message, head, &mut answered).await?;
+            let (answer, _) = self.answered(delivered, &mut answered).await?;
             request.answered(&answer);
             return Ok(answer);
         }
@@ -230,7 +243,9 @@ impl Server {
         if let Some(version) = self.taken_on(&session).await? {
             return Err(no_handshake(&parts.headers, &version).about(&message.0));
         }
-        let (mut answer, opened) = self.deliver(&session, message, head, &mut answer_of(&session)).await?;
+        let delivered = self.deliver(&session, text, head)?;
+        drop((message, reader));
+        let (mut answer, opened) = self.answered(delivered, &mut answer_of(&session)).await?;
         if opened
             && let SessionKey::Id(id) = &session.key
             && let Ok(id) = HeaderValue::from_str(id)
@@ -277,22 +292,30 @@ impl Server {
         refused(StatusCode::BAD_REQUEST, problem)
     }
 
-    /// Hands a message to its session and answers with what that says; whether the session goes on. `answered` waits for
-    /// the answer on a stream, which has a limited time until it is a stream of its own.
-    async fn deliver(
+    /// Hands a message to its session.
+    fn deliver<'a>(
         &self,
-        session: &Arc<HttpSessionState>,
-        (message, permit): (Bytes, Permit),
+        session: &'a Arc<HttpSessionState>,
+        message: MessageText<'_>,
         head: &Arc<RequestHead>,
-        answered: &mut (dyn FnMut(&Context<'_>, u64, bool) -> Poll<PostAnswer> + Send),
-    ) -> Result<(Response, bool), RequestRefusal> {
+    ) -> Result<Delivered<'a>, RequestRefusal> {
         let primed = self.primes(session, head.headers());
         let posted = session.streams().post(primed);
-        let Posted { stream: number, opens } = posted.ok_or_else(|| too_many(session).about(&message))?;
-        let mut waiting = PostGuard { session, number, left: false };
-        let received = session.receive(&message, number, head);
-        // The session has it now. Answering may take long.
-        drop((message, permit));
+        let Posted { stream, opens } = posted.ok_or_else(|| too_many(session).about(message.bytes()))?;
+        let waiting = PostGuard { session, number: stream, left: false };
+        let received = session.receive(message, stream, head);
+        Ok(Delivered { waiting, received, opens, primed })
+    }
+
+    /// Answers with what the session says about a message; whether the session goes on. `answered` waits for the answer on a
+    /// stream, which has a limited time until it is a stream of its own.
+    async fn answered(
+        &self,
+        delivered: Delivered<'_>,
+        answered: &mut (dyn FnMut(&Context<'_>, u64, bool) -> Poll<PostAnswer> + Send),
+    ) -> Result<(Response, bool), RequestRefusal> {
+        let Delivered { mut waiting, received, opens, primed } = delivered;
+        let PostGuard { session, number, .. } = waiting;
         let after = self.options.stream_after;
         let answer = if after.is_zero() && opens && !session.is_for_one_request() {
             // Who has no session yet could not come back for the answer.
@@ -392,9 +415,19 @@ fn answer_of(session: &HttpSessionState) -> impl FnMut(&Context<'_>, u64, bool) 
     |context, stream, in_time| session.streams().poll_answer(context, stream, in_time)
 }
 
+/// A message that its session has been given.
+struct Delivered<'a> {
+    waiting: PostGuard<'a>,
+    received: Received,
+    /// It opens the session.
+    opens: bool,
+    /// A stream of its answer starts with an event that carries nothing but its id.
+    primed: bool,
+}
+
 /// A POST that is being answered. If its client goes away before the answer has begun, nothing waits for it any more.
 struct PostGuard<'a> {
-    session: &'a HttpSessionState,
+    session: &'a Arc<HttpSessionState>,
     number: u64,
     left: bool,
 }

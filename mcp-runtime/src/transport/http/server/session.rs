@@ -20,6 +20,7 @@ use crate::driver::{
     Received, RequestTag, SharedLimits, Transport, TransportEvent, duplicate,
 };
 use crate::error::{DisconnectReason, Error};
+use crate::jsonrpc::MessageText;
 
 /// How long the end of a session waits for its client to take the last messages.
 const FLUSH: std::time::Duration = std::time::Duration::from_secs(2);
@@ -190,12 +191,12 @@ impl HttpSessionState {
     }
 
     /// Hands a message to the session.
-    pub(super) fn receive(&self, message: &[u8], stream: u64, head: &Arc<RequestHead>) -> Received {
+    pub(super) fn receive(&self, message: MessageText<'_>, stream: u64, head: &Arc<RequestHead>) -> Received {
         let now = Instant::now().into_std();
         let received = match self.endpoint.get() {
             Some(Attached(endpoint)) => {
                 let head = Arc::clone(head) as Arc<dyn Extension>;
-                let delivery = Delivery::message(message).tagged(RequestTag(stream)).with_extension(&head);
+                let delivery = Delivery::text(message).tagged(RequestTag(stream)).with_extension(&head);
                 endpoint.receive(delivery, now)
             }
             None => Received::default(),
