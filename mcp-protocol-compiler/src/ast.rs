@@ -244,11 +244,11 @@ pub enum Payload {
         /// Whether `?` follows.
         optional: bool,
     },
-    /// `({ name: string })` or `({ name: string }?)`: a record where it is used.
-    Record {
-        /// What it is called, after its message: `LoginParams`, `LoggedInResult`. Its place is that of the record.
+    /// `({ name: string })` or `([string]?)`: a shape where it is used.
+    Shape {
+        /// What it is called, after its message: `LoginParams`, `LoggedInResult`. Its place is that of the shape.
         name: Name,
-        /// The record.
+        /// The shape.
         shape: Shape,
         /// Whether `?` follows.
         optional: bool,
@@ -256,13 +256,13 @@ pub enum Payload {
 }
 
 impl Payload {
-    /// A record that is a payload, called after its message and what it carries, `Params` or `Result`.
-    pub fn of_record(message: &str, carries: &str, shape: Shape, optional: bool) -> Payload {
+    /// A shape that is written as a payload, called after its message and what it carries, `Params` or `Result`.
+    pub fn of_shape(message: &str, carries: &str, shape: Shape, optional: bool) -> Payload {
         let text = match message.ends_with(carries) {
             true => message.to_owned(),
             false => format!("{message}{carries}"),
         };
-        Payload::Record { name: Name { text, span: shape.span }, shape, optional }
+        Payload::Shape { name: Name { text, span: shape.span }, shape, optional }
     }
 
     /// From the first to the last token between the parentheses; nothing without parentheses.
@@ -271,20 +271,20 @@ impl Payload {
             Payload::None => None,
             Payload::Null(span) | Payload::Any { span, .. } => Some(*span),
             Payload::Type { path, .. } => Some(path.span),
-            Payload::Record { shape, .. } => Some(shape.span),
+            Payload::Shape { shape, .. } => Some(shape.span),
         }
     }
 
-    fn record(&self) -> Option<(&Name, &Shape)> {
+    fn shape(&self) -> Option<(&Name, &Shape)> {
         match self {
-            Payload::Record { name, shape, .. } => Some((name, shape)),
+            Payload::Shape { name, shape, .. } => Some((name, shape)),
             _ => None,
         }
     }
 }
 
 impl Item {
-    /// The shapes that the item declares: that of a `type`, and the records that its payloads are.
+    /// The shapes that the item declares: that of a `type`, and those that are written as payloads.
     pub fn shapes(&self) -> impl Iterator<Item = (&Name, &Shape)> {
         let (own, payload, replies) = match &self.kind {
             ItemKind::Shape { name, body } => (Some((name, body)), None, [].as_slice()),
@@ -293,12 +293,12 @@ impl Item {
             _ => (None, None, [].as_slice()),
         };
         let payloads = payload.into_iter().chain(replies.iter().map(|reply| &reply.payload));
-        own.into_iter().chain(payloads.filter_map(Payload::record))
+        own.into_iter().chain(payloads.filter_map(Payload::shape))
     }
 
-    /// The message whose payload is this record.
-    pub fn carrier_of(&self, record: &Shape) -> Option<&Name> {
-        let carries = |payload: &Payload| payload.span() == Some(record.span);
+    /// The message whose payload is this shape.
+    pub fn carrier_of(&self, shape: &Shape) -> Option<&Name> {
+        let carries = |payload: &Payload| payload.span() == Some(shape.span);
         match &self.kind {
             ItemKind::Request(request) if carries(&request.payload) => Some(&request.name),
             ItemKind::Request(request) => {

@@ -38,16 +38,13 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
         .help("keep one of them")
 }
 
-/// A record in a payload that is called like another shape.
-pub fn name_of_a_record(name: &str, record: Span, other: Span) -> Diagnostic {
+/// A shape in a payload that is called like another one.
+pub fn name_of_a_payload(name: &str, shape: Span, other: Span) -> Diagnostic {
     let shown = shorten(name);
-    Diagnostic::error(BAD_RECORD, record, format!("this record is called `{shown}`, as another shape is"))
-        .label("a record in a payload is called after its message")
+    Diagnostic::error(BAD_RECORD, shape, format!("this shape is called `{shown}`, as another one is"))
+        .label("a shape in a payload is called after its message")
         .also(other, "the other one")
-        .suggest(
-            format!("write `{shown}` in place of the record if both are the same"),
-            [Edit::replace(record, name)],
-        )
+        .suggest(format!("write `{shown}` in its place if both are the same"), [Edit::replace(shape, name)])
         .otherwise("give the other one another name")
 }
 

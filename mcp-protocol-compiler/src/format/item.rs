@@ -236,7 +236,7 @@ fn message(
 fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
     let condition = condition(&reply.condition, "if");
     let head = format!("{sign} {}", reply.name.text);
-    if let Payload::Record { shape, .. } = &reply.payload {
+    if let Payload::Shape { shape, .. } = &reply.payload {
         // Its fields have lines of their own where it does not fit, and the reply stays in this one.
         filled(out, &head, shape.span.start, false);
         carried(out, &reply.payload);
@@ -248,7 +248,7 @@ fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
 
 /// A payload with its parentheses; the fields of a record that does not fit stand in lines of their own.
 fn carried(out: &mut Writer<'_>, body: &Payload) {
-    let Payload::Record { shape, optional, .. } = body else { return out.text(&payload(body)) };
+    let Payload::Shape { shape, optional, .. } = body else { return out.text(&payload(body)) };
     out.text(" (");
     shape::laid_out(out, shape, 0);
     out.text(if *optional { "?)" } else { ")" });

@@ -74,7 +74,7 @@ pub(super) fn payload(payload: &Payload) -> String {
         Payload::Null(_) => " (null)".to_owned(),
         Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
         Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
-        Payload::Record { shape, optional, .. } => format!(" ({}{})", flat(shape), mark(*optional)),
+        Payload::Shape { shape, optional, .. } => format!(" ({}{})", flat(shape), mark(*optional)),
     }
 }
 

@@ -90,16 +90,15 @@ fn payload() -> impl Strategy<Value = Payload> {
         Just(Payload::Null(span())),
         any::<bool>().prop_map(|optional| Payload::Any { optional, span: span() }),
         (rust_path(), any::<bool>()).prop_map(|(path, optional)| Payload::Type { path, optional }),
-        (record(), any::<bool>()).prop_map(|(shape, optional)| Payload::of_record("", "", shape, optional)),
+        (payload_shape(), any::<bool>())
+            .prop_map(|(shape, optional)| Payload::of_shape("", "", shape, optional)),
     ]
 }
 
 /// A payload as one of this message.
 fn of(message: &Name, carries: &str, payload: Payload) -> Payload {
     match payload {
-        Payload::Record { shape, optional, .. } => {
-            Payload::of_record(&message.text, carries, shape, optional)
-        }
+        Payload::Shape { shape, optional, .. } => Payload::of_shape(&message.text, carries, shape, optional),
         payload => payload,
     }
 }
@@ -251,6 +250,23 @@ fn shape() -> impl Strategy<Value = Shape> {
         ]
     });
     kind.prop_map(|kind| Shape { kind, span: span() })
+}
+
+/// A shape that may stand in a payload: a record, or another one whose names the language has.
+fn payload_shape() -> impl Strategy<Value = Shape> {
+    let kind = |kind| Shape { kind, span: span() };
+    let built_in = prop::sample::select(&BUILT_IN[..])
+        .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
+    let literal = text().prop_map(move |text| kind(ShapeKind::Literal(text)));
+    // `[bool]` and `[u8]` may be meant as types of Rust.
+    let of = prop::sample::select(vec!["string", "int", "object"])
+        .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
+    prop_oneof![
+        4 => record(),
+        1 => of.clone().prop_map(move |of| kind(ShapeKind::List(Box::new(of)))),
+        1 => of.prop_map(move |of| kind(ShapeKind::Map(Box::new(of)))),
+        1 => prop::collection::vec(prop_oneof![built_in, literal], 2..12).prop_map(move |parts| kind(ShapeKind::Union(parts))),
+    ]
 }
 
 /// A shape that is a record.

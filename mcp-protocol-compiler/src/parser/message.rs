@@ -182,7 +182,7 @@ impl Parser<'_> {
         let payload = if self.kind() == Kind::OpenBrace {
             Some(self.record_payload(message, carries))
         } else {
-            self.payload_type()
+            self.payload_type(message, carries)
         };
         if self.eat(Kind::Close).is_none() {
             if payload.is_some() {
@@ -277,11 +277,12 @@ impl Parser<'_> {
     /// `{ … }`, `{ … }?`
     fn record_payload(&mut self, message: &str, carries: &str) -> Payload {
         let shape = self.shape();
-        Payload::of_record(message, carries, shape, self.eat(Kind::Question).is_some())
+        Payload::of_shape(message, carries, shape, self.eat(Kind::Question).is_some())
     }
 
-    /// A shape where only the name of one may stand: a list of a shape, a text, `A | null`.
-    fn unnamed_shape(&mut self) -> Option<Payload> {
+    /// A shape that is not a record: a list of a shape, a text, `A | null`. If names in it are not known here, they may be
+    /// types of Rust, and it is refused.
+    fn unnamed_shape(&mut self, message: &str, carries: &str) -> Option<Payload> {
         let is_shape = match self.kind() {
             Kind::Text => true,
             Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
@@ -293,6 +294,10 @@ impl Parser<'_> {
         }
         let (index, start) = (self.index(), self.span());
         let shape = self.shape();
+        if !matches!(shape.kind, ShapeKind::Literal(_)) && self.knows(&shape) {
+            let optional = self.eat(Kind::Question).is_some();
+            return Some(Payload::of_shape(message, carries, shape, optional));
+        }
         let all = start.to(self.previous());
         let (name, written) = (name_for(&shape), self.sources.slice(all));
         let message = format!("the shape `{}` has no name", shorten(written));
@@ -312,6 +317,17 @@ impl Parser<'_> {
         );
         self.report_at(index, finding);
         Some(Payload::Any { optional: self.eat(Kind::Question).is_some(), span: all })
+    }
+
+    /// Whether all names in a shape are of the language, or of shapes that this file declares.
+    fn knows(&mut self, shape: &Shape) -> bool {
+        match &shape.kind {
+            ShapeKind::Named(name) => is_built_in(&name.text) || self.is_shape(&name.text),
+            ShapeKind::Literal(_) | ShapeKind::Record(_) => true,
+            ShapeKind::List(of) | ShapeKind::Map(of) => self.knows(of),
+            ShapeKind::Union(parts) => parts.iter().all(|part| self.knows(part)),
+            ShapeKind::Missing => false,
+        }
     }
 
     /// Whether a list that begins here has something in it that is a shape, and not a type of Rust.
@@ -367,8 +383,8 @@ impl Parser<'_> {
         Payload::Any { optional, span: all }
     }
 
-    fn payload_type(&mut self) -> Option<Payload> {
-        if let Some(payload) = self.unnamed_shape() {
+    fn payload_type(&mut self, message: &str, carries: &str) -> Option<Payload> {
+        if let Some(payload) = self.unnamed_shape(message, carries) {
             return Some(payload);
         }
         let start = self.span();

@@ -31,7 +31,7 @@ pub(super) fn payload(
         Payload::None => (machine::Payload::None, PayloadType::None),
         Payload::Null(_) => (machine::Payload::Null, PayloadType::None),
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
-        Payload::Record { name, optional, .. } => {
+        Payload::Shape { name, optional, .. } => {
             // A protocol with too many shapes does not have all of them.
             let shape = shapes.get(&name.text).map_or(PayloadType::Any, |index| PayloadType::Shape {
                 index: *index,

@@ -33,12 +33,12 @@ pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -
             diagnostics.push(size::too_many_shapes(name.span, MOST_SHAPES));
             break;
         }
-        // Two `type` items of one name have been found before; what a payload's record is called is known only here.
+        // Two `type` items of one name have been found before; what a payload's shape is called is known only here.
         match names.get(name.text.as_str()).and_then(|first| texts.get(*first)) {
             Some(first) => {
                 let (own, other) = (name.span, first.name.span);
-                let (record, other) = if own == body.span { (own, other) } else { (other, own) };
-                diagnostics.push(finding::name_of_a_record(&name.text, record, other));
+                let (shape, other) = if own == body.span { (own, other) } else { (other, own) };
+                diagnostics.push(finding::name_of_a_payload(&name.text, shape, other));
             }
             None => {
                 names.insert(&name.text, texts.len());
@@ -70,7 +70,7 @@ struct Text<'a> {
 }
 
 impl<'a> Text<'a> {
-    /// What the shape overrides, the latest last. A record in a payload goes with its message.
+    /// What the shape overrides, the latest last. A shape in a payload goes with its message.
     fn earlier(&self) -> &'a [&'a Item] {
         match self.placed.item.kind {
             ItemKind::Shape { .. } => &self.placed.earlier,

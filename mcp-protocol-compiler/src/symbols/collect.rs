@@ -166,7 +166,7 @@ impl<'a> Collector<'a> {
             Payload::Type { path, .. } if self.shapes.contains(path.text.as_str()) => {
                 self.used(SymbolKind::Shape, &Name { text: path.text.clone(), span: path.span });
             }
-            Payload::Record { shape, .. } => self.shape(shape),
+            Payload::Shape { shape, .. } => self.shape(shape),
             _ => {}
         }
     }
