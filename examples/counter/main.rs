@@ -7,7 +7,7 @@
 
 use mcp_runtime::transport::duplex;
 
-use counting::types::{Amount, Count, Opening};
+use counting::types::{AddParams, Count, OpenParams};
 use counting::{Counter, CountingError, Teller, server};
 
 /// The generated code.
@@ -25,10 +25,10 @@ async fn main() -> Result<(), CountingError> {
 
 /// The client: `!Open . ?Opened . Ready`, then the loop.
 pub(crate) async fn count(teller: Teller<counting::Start>) -> Result<u64, CountingError> {
-    let (opened, mut teller) = teller.open(Opening::new("apples")).await?;
+    let (opened, mut teller) = teller.open(OpenParams::new("apples")).await?;
     println!("the counter starts at {}", opened.count);
     for amount in [3, 4] {
-        teller.send_add(Amount::new(amount)).await?;
+        teller.send_add(AddParams::new(amount)).await?;
     }
     let sum = teller.total().await?;
     teller.send_stop().await?.close().await?;
@@ -43,7 +43,7 @@ pub(crate) async fn keep(counter: Counter<counting::Start>) -> Result<u64, Count
     let mut counter = counter.send_opened(Count::new(count)).await?;
     loop {
         counter = match counter.next().await? {
-            server::ReadyNext::Add(Amount { amount }, counter) => {
+            server::ReadyNext::Add(AddParams { amount }, counter) => {
                 count += amount;
                 counter
             }
