@@ -202,6 +202,15 @@ Fixpoint swallowed_from (rounds n : nat) (c s : opener) (z : pair) (k : list (pa
       if length k' =? length k then k else swallowed_from rounds' n c s z k'
   end.
 
+(* Where sub-sessions are opened, also those within sub-sessions and those that only crossing messages lead to. *)
+Definition opened_anywhere (n : nat) (c s : opener) : list pair :=
+  let in_session := fst (explored (completion_rule (steps c) (steps s)) n) in
+  let within z := map (swapped_pair z)
+    (fst (explored (completion_rule (from (fst z) (bodies c)) (from (snd z) (bodies s))) n)) in
+  let opened P := once same_pair (map snd (openings_met c s P)) in
+  let outer := opened in_session in
+  once same_pair (outer ++ opened (flat_map within outer)).
+
 (* What is said where several channels run belongs to one group. `sc` and `ss` are the states where they do. *)
 Definition in_one_group (x : parts) (c s : opener) (sc ss : list nat) (P : list pair) : bool :=
   let several := filter (fun q => existsb (Nat.eqb (fst q)) sc || existsb (Nat.eqb (snd q)) ss) P in
@@ -316,10 +325,12 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
           if forallb (body_relates dual groups mc ms) met then
             let o := openings_met mc ms (fst meets ++ met) in
             let lc := with_openings fst o mc in let ls := with_openings snd o ms in
+            let k1 := closed n (with_channels o c) (with_channels o s) hc hs
+                        (locals_of o c hc mc lc) (locals_of o s hs ms ls) lc ls (fst meets ++ met) in
+            let yc := with_late mc (late_tables fst o (received Receive (fst k1))) in
+            let ys := with_late ms (late_tables snd o (received Send (snd k1))) in
             let k := swallows n groups mc ms (map (class hc) (side_by_side c)) (map (class hs) (side_by_side s)) lc ls
-                       (once same_pair (map snd o))
-                       (closed n (with_channels o c) (with_channels o s) hc hs
-                          (locals_of o c hc mc lc) (locals_of o s hs ms ls) lc ls (fst meets ++ met)) in
+                       (opened_anywhere n yc ys) k1 in
             let rc := received Receive (fst k) in let rs := received Send (snd k) in
             let xc := with_late mc (late_tables fst o rc) in let xs := with_late ms (late_tables snd o rs) in
             let uc := late_tables fst o (lifted hc rc) in let us := late_tables snd o (lifted hs rs) in
@@ -417,7 +428,8 @@ Proof.
   set (mc := minimal hc (tables c)). set (ms := minimal hs (tables s)).
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
   destruct (meetings_within _ _ _ _) as [met |]; [| discriminate].
-  destruct (forallb _ _); [| discriminate]. set (o := openings_met _ _ _). set (k := swallows _ _ _ _ _ _ _ _ _ _).
+  destruct (forallb _ _); [| discriminate]. set (o := openings_met _ _ _). set (k1 := closed _ _ _ _ _ _ _ _ _ _). set (yc := with_late mc _). set (ys := with_late ms _).
+  set (k := swallows _ _ _ _ _ _ _ _ _ _).
   set (xc := with_late mc _). set (xs := with_late ms _).
   destruct (both _ _) as [[|] |] eqn:K; [| discriminate | discriminate].
   apply both_true in K. destruct K as [K N]. apply both_true in K. destruct K as [K1 K2].
