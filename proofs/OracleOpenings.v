@@ -203,13 +203,14 @@ Fixpoint swallowed_from (rounds n : nat) (c s : opener) (z : pair) (k : list (pa
   end.
 
 (* Where sub-sessions are opened, also those within sub-sessions and those that only crossing messages lead to. *)
+Definition anywhere_within (n : nat) (c s : opener) (z : pair) : list pair :=
+  map (swapped_pair z) (fst (explored (completion_rule (from (fst z) (bodies c)) (from (snd z) (bodies s))) n)).
+
 Definition opened_anywhere (n : nat) (c s : opener) : list pair :=
   let in_session := fst (explored (completion_rule (steps c) (steps s)) n) in
-  let within z := map (swapped_pair z)
-    (fst (explored (completion_rule (from (fst z) (bodies c)) (from (snd z) (bodies s))) n)) in
   let opened P := once same_pair (map snd (openings_met c s P)) in
   let outer := opened in_session in
-  once same_pair (outer ++ opened (flat_map within outer)).
+  once same_pair (outer ++ opened (flat_map (anywhere_within n c s) outer)).
 
 (* What is said where several channels run belongs to one group. `sc` and `ss` are the states where they do. *)
 Definition in_one_group (x : parts) (c s : opener) (sc ss : list nat) (P : list pair) : bool :=
@@ -261,6 +262,11 @@ Definition fits_beyond (x : parts) (sc ss : list (bool * bool)) (c s : opener) (
   : bool :=
   if Nat.even (fst q) then has_pair known (half q) || fits_in_session x sc ss c s (half q)
   else has_pair known_bodies (half q) || fits_in_body x c s (half q).
+
+(* The same of what is opened there, also within sub-sessions. *)
+Definition fits_within (n : nat) (x : parts) (c s xc xs : opener) (known_bodies : list pair) : bool :=
+  forallb (fun q => has_pair known_bodies q || fits_in_body x c s q)
+    (flat_map (anywhere_within n xc xs) (opened_anywhere n xc xs)).
 
 (* The check, following the sub-sessions that one side opens, with the classes of what is followed: of what is written, and of the same with one state in
    place of all that behave alike. *)
@@ -355,7 +361,7 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
                         else Some true) with
             | Some true =>
                 if forallb (fits_beyond groups (closing c) (closing s) mc ms (fst meets) met)
-                     (fst (g Send) ++ fst (g Receive))
+                     (fst (g Send) ++ fst (g Receive)) && fits_within n groups mc ms xc xs met
                 then judged Accepted else judged Races
             | Some false => judged Races
             | None => refused Unknown
@@ -433,7 +439,7 @@ Proof.
   set (xc := with_late mc _). set (xs := with_late ms _).
   destruct (both _ _) as [[|] |] eqn:K; [| discriminate | discriminate].
   apply both_true in K. destruct K as [K N]. apply both_true in K. destruct K as [K1 K2].
-  destruct (forallb _ _); [| discriminate]. intros H. inversion H; subst; clear H.
+  destruct (_ && _); [| discriminate]. intros H. inversion H; subst; clear H.
   split; [| split; [| split]].
   - intros [|]; exists (followed_classes hc), (followed_classes hs), xc, xs; (split; [reflexivity | assumption]).
   - intros T. rewrite T in N. apply both_true in N. destruct N as [N1 N2].
