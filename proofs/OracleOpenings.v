@@ -202,6 +202,12 @@ Fixpoint swallowed_from (rounds n : nat) (c s : opener) (z : pair) (k : list (pa
       if length k' =? length k then k else swallowed_from rounds' n c s z k'
   end.
 
+(* Whether a role opens sub-sessions within sub-sessions. *)
+Definition has_inner (x : opener) : bool :=
+  existsb (fun e => match e with (q, _, _, _) => existsb (Nat.eqb q) (body_states x) end) (openings x).
+
+Definition nests (c s : opener) : bool := has_inner c || has_inner s.
+
 (* Where sub-sessions are opened, also those within sub-sessions and those that only crossing messages lead to. *)
 Definition anywhere_within (n : nat) (c s : opener) (z : pair) : list pair :=
   map (swapped_pair z) (fst (explored (completion_rule (from (fst z) (bodies c)) (from (snd z) (bodies s))) n)).
@@ -210,7 +216,7 @@ Definition opened_anywhere (n : nat) (c s : opener) : list pair :=
   let in_session := fst (explored (completion_rule (steps c) (steps s)) n) in
   let opened P := once same_pair (map snd (openings_met c s P)) in
   let outer := opened in_session in
-  once same_pair (outer ++ opened (flat_map (anywhere_within n c s) outer)).
+  if nests c s then once same_pair (outer ++ opened (flat_map (anywhere_within n c s) outer)) else outer.
 
 (* What is said where several channels run belongs to one group. `sc` and `ss` are the states where they do. *)
 Definition in_one_group (x : parts) (c s : opener) (sc ss : list nat) (P : list pair) : bool :=
@@ -263,10 +269,10 @@ Definition fits_beyond (x : parts) (sc ss : list (bool * bool)) (c s : opener) (
   if Nat.even (fst q) then has_pair known (half q) || fits_in_session x sc ss c s (half q)
   else has_pair known_bodies (half q) || fits_in_body x c s (half q).
 
-(* The same of what is opened there, also within sub-sessions. *)
-Definition fits_within (n : nat) (x : parts) (c s xc xs : opener) (known_bodies : list pair) : bool :=
-  forallb (fun q => has_pair known_bodies q || fits_in_body x c s q)
-    (flat_map (anywhere_within n xc xs) (opened_anywhere n xc xs)).
+(* The same of sub-sessions within sub-sessions, which what is followed leaves out. *)
+Definition fits_within (n : nat) (x : parts) (c s xc xs : opener) (known_bodies zs : list pair) : bool :=
+  negb (nests xc xs) ||
+  forallb (fun q => has_pair known_bodies q || fits_in_body x c s q) (flat_map (anywhere_within n xc xs) zs).
 
 (* The check, following the sub-sessions that one side opens, with the classes of what is followed: of what is written, and of the same with one state in
    place of all that behave alike. *)
@@ -281,12 +287,6 @@ Definition check_following (n : nat) (x : list pair) (by_ : direction) (hc hs : 
       then Some (check_between (settling_labels x) lc ls g) else None
     else check_pair n lc ls
   else None.
-
-(* Whether a role opens sub-sessions within sub-sessions. *)
-Definition has_inner (x : opener) : bool :=
-  existsb (fun e => match e with (q, _, _, _) => existsb (Nat.eqb q) (body_states x) end) (openings x).
-
-Definition nests (c s : opener) : bool := has_inner c || has_inner s.
 
 Definition nested_classes (h : list nat) : list nat :=
   let k := followed_classes h in
@@ -335,8 +335,8 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
                         (locals_of o c hc mc lc) (locals_of o s hs ms ls) lc ls (fst meets ++ met) in
             let yc := with_late mc (late_tables fst o (received Receive (fst k1))) in
             let ys := with_late ms (late_tables snd o (received Send (snd k1))) in
-            let k := swallows n groups mc ms (map (class hc) (side_by_side c)) (map (class hs) (side_by_side s)) lc ls
-                       (opened_anywhere n yc ys) k1 in
+            let zs := opened_anywhere n yc ys in
+            let k := swallows n groups mc ms (map (class hc) (side_by_side c)) (map (class hs) (side_by_side s)) lc ls zs k1 in
             let rc := received Receive (fst k) in let rs := received Send (snd k) in
             let xc := with_late mc (late_tables fst o rc) in let xs := with_late ms (late_tables snd o rs) in
             let uc := late_tables fst o (lifted hc rc) in let us := late_tables snd o (lifted hs rs) in
@@ -361,7 +361,7 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
                         else Some true) with
             | Some true =>
                 if forallb (fits_beyond groups (closing c) (closing s) mc ms (fst meets) met)
-                     (fst (g Send) ++ fst (g Receive)) && fits_within n groups mc ms xc xs met
+                     (fst (g Send) ++ fst (g Receive)) && fits_within n groups mc ms xc xs met zs
                 then judged Accepted else judged Races
             | Some false => judged Races
             | None => refused Unknown
@@ -435,6 +435,7 @@ Proof.
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
   destruct (meetings_within _ _ _ _) as [met |]; [| discriminate].
   destruct (forallb _ _); [| discriminate]. set (o := openings_met _ _ _). set (k1 := closed _ _ _ _ _ _ _ _ _ _). set (yc := with_late mc _). set (ys := with_late ms _).
+  set (zs := opened_anywhere _ _ _).
   set (k := swallows _ _ _ _ _ _ _ _ _ _).
   set (xc := with_late mc _). set (xs := with_late ms _).
   destruct (both _ _) as [[|] |] eqn:K; [| discriminate | discriminate].
