@@ -573,9 +573,11 @@ Qed.
 
 (* ---- A role as a text has it ---- *)
 
-(* The edges; for each state, by its number, whether the client may close there and whether the server may; and which
-   channel each message belongs to, where the role has several channels side by side. *)
-Record role := Role { edges : table; rights : list (bool * bool); channels : list (nat * nat) }.
+(* The edges; for each state, by its number, whether the client may close there and whether the server may; which
+   channel each message belongs to, where the role has several channels side by side; and for each state a mark. States
+   with different marks differ, although the edges and the rights may be the same: in one of them a channel may end, which
+   does not show where another channel keeps the session from closing. *)
+Record role := Role { edges : table; rights : list (bool * bool); channels : list (nat * nat); marks : list nat }.
 
 Definition right (s : list (bool * bool)) (q : nat) : bool * bool := nth q s (false, false).
 
@@ -613,7 +615,8 @@ Fixpoint refine_all (fuel : nat) (l : table) (n : nat) (h : list nat) : list nat
 Definition classes (c : role) : list nat :=
   let n := length (rights c) in
   refine_all n (edges c) n
-    (map (first_alike (fun q x => same_right (right (rights c) q) (right (rights c) x)) n) (seq 0 n)).
+    (map (first_alike (fun q x => same_right (right (rights c) q) (right (rights c) x) &&
+                                  (nth q (marks c) 0 =? nth x (marks c) 0)) n) (seq 0 n)).
 
 (* ---- The closure of two roles ---- *)
 
@@ -655,10 +658,13 @@ Definition channel_of (c : role) (m : nat) : nat :=
   match find (fun x => fst x =? m) (channels c) with Some x => snd x | None => 0 end.
 
 (* For each channel, which states of the role are one as far as the messages of that channel go. States of two kinds never
-   are. *)
-Definition locals (c : role) (kinds : list nat) (l : table) : list (nat * list nat) :=
+   are, nor are those that are not alike from the beginning. *)
+Definition locals (c : role) (kinds : list nat) (alike_in : nat -> nat -> nat -> bool) (l : table)
+  : list (nat * list nat) :=
   let n := length kinds in
-  map (fun i => (i, refine_all n (filter (fun e => match e with (_, _, m, _) => channel_of c m =? i end) l) n kinds))
+  let first i := first_alike (fun q x => (nth q kinds 0 =? nth x kinds 0) && alike_in i q x) n in
+  map (fun i => (i, refine_all n (filter (fun e => match e with (_, _, m, _) => channel_of c m =? i end) l) n
+                      (map (first i) (seq 0 n))))
       (nodup Nat.eq_dec (map snd (channels c))).
 
 (* Where something that is of no channel leads on, the channels have not started, although a channel that says nothing
@@ -684,13 +690,15 @@ Fixpoint close_all (f : late -> late) (n : nat) (lc ls : table) (P : list pair) 
             else close_all f n' lc ls P k'
   end.
 
-(* All loops of two roles, whose classes and kinds of states are these, with some that they have from the beginning. *)
-Definition closed (n : nat) (c s : role) (hc hs kinds_c kinds_s : list nat) (lc ls : table) (P : list pair) (k : late)
-  : late :=
-  let gc := locals c kinds_c lc in let gs := locals s kinds_s ls in
-  close_all (fun k => (spread c hc lc gc (fst k), spread s hs ls gs (snd k))) n lc ls P k.
+(* All loops of two roles, whose classes of states are these, as a whole and for each channel. *)
+Definition closed (n : nat) (c s : role) (hc hs : list nat) (gc gs : list (nat * list nat)) (lc ls : table)
+  (P : list pair) : late :=
+  close_all (fun k => (spread c hc lc gc (fst k), spread s hs ls gs (snd k))) n lc ls P ([], []).
 
-Definition one_kind (h : list nat) : list nat := map (fun _ => 0) h.
+(* The same of two roles that open nothing. *)
+Definition closed_roles (n : nat) (c s : role) (hc hs : list nat) (lc ls : table) (P : list pair) : late :=
+  let of x h l := locals x (map (fun _ => 0) h) (fun _ _ _ => true) l in
+  closed n c s hc hs (of c hc lc) (of s hs ls) lc ls P.
 
 Definition received (d : direction) (k : list (nat * direction * nat)) : list (nat * direction * nat) :=
   filter (fun x => match x with (_, d', _) => same_dir d d' end) k.
@@ -732,7 +740,7 @@ Definition judge (n : nat) (dual : bool) (c s : role) : verdict * late * option 
   let g := explored (meet_rule lc ls) n in
   if is_closed (meet_rule lc ls) g then
     if forallb (relates dual lc ls (rights c) (rights s)) (fst g) then
-      let k := closed n c s hc hs (one_kind hc) (one_kind hs) lc ls (fst g) ([], []) in
+      let k := closed_roles n c s hc hs lc ls (fst g) in
       let kc := received Receive (fst k) in let ks := received Send (snd k) in
       let xc := lc ++ loops kc in let xs := ls ++ loops ks in
       let uc := lifted hc kc in let us := lifted hs ks in
@@ -762,7 +770,7 @@ Proof.
   set (hc := classes c). set (hs := classes s).
   set (lc := quotient hc (edges c)). set (ls := quotient hs (edges s)).
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
-  set (k := closed n c s hc hs _ _ lc ls _ _).
+  set (k := closed_roles n c s hc hs lc ls _).
   set (kc := received Receive (fst k)). set (ks := received Send (snd k)).
   destruct (is_quotient hc _ _ && is_quotient hs _ _) eqn:Q; [| discriminate].
   destruct (check_pair n _ _) as [[|] |] eqn:K; [| discriminate | discriminate].

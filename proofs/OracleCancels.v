@@ -119,7 +119,7 @@ Definition judge_settled (n : nat) (dual : bool) (x : list pair) (c s : role)
   let g := explored (meet_rule lc ls) n in
   if is_closed (meet_rule lc ls) g then
     if forallb (relates dual lc ls (rights c) (rights s)) (fst g) then
-      let k := closed n c s hc hs (one_kind hc) (one_kind hs) lc ls (fst g) ([], []) in
+      let k := closed_roles n c s hc hs lc ls (fst g) in
       let kc := received Receive (fst k) in let ks := received Send (snd k) in
       let xc := lc ++ loops kc in let xs := ls ++ loops ks in
       let uc := lifted hc kc in let us := lifted hs ks in
@@ -157,7 +157,7 @@ Proof.
   set (hc := classes c). set (hs := classes s).
   set (lc := quotient hc (edges c)). set (ls := quotient hs (edges s)).
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
-  set (k := closed n c s hc hs _ _ lc ls _ _).
+  set (k := closed_roles n c s hc hs lc ls _).
   set (kc := received Receive (fst k)). set (ks := received Send (snd k)).
   set (g := explored (settled_rule x _ _) n).
   destruct (is_quotient hc _ _ && is_quotient hs _ _ && is_closed _ _) eqn:Q; [| discriminate].

@@ -14,10 +14,10 @@ Record parts := Parts { parts_of_session : list (nat * nat); parts_of_openings :
                         parts_of_bodies : list (nat * nat) }.
 
 (* The tables; for each state, by its number, whether the client may close there and whether the server may; the
-   channels; and the states of sub-sessions in which several channels run. States of sub-sessions have numbers of their
-   own, and no rights. *)
+   channels; the states of sub-sessions in which several channels run; and the marks. States of sub-sessions have numbers
+   of their own, and no rights. *)
 Record opening_role := OpeningRole { tables : opener; closing : list (bool * bool); channels_of : parts;
-                                     side_by_side : list nat }.
+                                     side_by_side : list nat; marks_of : list nat }.
 
 (* One automaton of all, to find out which states behave alike. A state of the session is never a state of a
    sub-session. *)
@@ -28,7 +28,7 @@ Definition joined (c : opening_role) : role :=
      map (fun e => match e with (q, d, m, z) => (q, d, opens_other m, z) end) (openings x) ++
      map (fun e => match e with (z, d, m, z') => (z, d, says_within m, z') end) (bodies x) ++
      map (fun z => (z, Send, opens_this 0, z)) (body_states x))
-    (closing c) [].
+    (closing c) [] (marks_of c).
 
 Definition minimal (h : list nat) (x : opener) : opener :=
   Opener (quotient h (steps x)) (quotient h (openings x)) (quotient h (bodies x)).
@@ -149,15 +149,26 @@ Definition with_channels (o : list (direction * nat * pair)) (c : opening_role) 
                 | Some z => [(opens_other i, snd z)]
                 | None => []
                 end end) (numbered o) ++
-              map (fun y => (says_within (fst y), snd y)) (parts_of_bodies x)).
+              map (fun y => (says_within (fst y), snd y)) (parts_of_bodies x)) [].
 
 (* The states of the session, and those of sub-sessions. *)
 Definition kinds (h : list nat) (x : opener) : list nat :=
   map (fun q => if existsb (Nat.eqb q) (body_states x) then 1 else 0) (seq 0 (length h)).
 
+(* Whether what one channel opens is the same in two states, also what only one of the roles would open. *)
+Definition opens_alike (x : list (nat * nat)) (o : table) (i q z : nat) : bool :=
+  let all_of q z := forallb (fun e => match e with (y, d, m, b) =>
+    implb ((y =? q) && existsb (same_pair (m, i)) x) (has o (z, d, m, b)) end) o in
+  all_of q z && all_of z q.
+
+Definition locals_of (o : list (direction * nat * pair)) (c : opening_role) (h : list nat) (x : opener) (l : table)
+  : list (nat * list nat) :=
+  locals (with_channels o c) (kinds h x) (opens_alike (parts_of_openings (channels_of c)) (openings x)) l.
+
 (* What a sub-session that is over swallows: what crosses the message that ends it, if it ends in either order: by the same
    message, which its sender may not have any more after the other one, or because the other one ends it as well. That is
-   asked of sub-sessions whose channels are one group. *)
+   asked of sub-sessions whose channels are one group. It belongs to the sub-session and to none of its channels: one that
+   has ended while others go on swallows nothing. *)
 Definition ends_by (c s : opener) (q : pair) (d : direction) (m : nat) : bool :=
   let of_client := targets (bodies c) (fst q) d m in
   let of_server := targets (bodies s) (snd q) d m in
@@ -191,20 +202,37 @@ Fixpoint swallowed_from (rounds n : nat) (c s : opener) (z : pair) (k : list (pa
       if length k' =? length k then k else swallowed_from rounds' n c s z k'
   end.
 
+(* Whether a role opens sub-sessions within sub-sessions. *)
+Definition has_inner (x : opener) : bool :=
+  existsb (fun e => match e with (q, _, _, _) => existsb (Nat.eqb q) (body_states x) end) (openings x).
+
+Definition nests (c s : opener) : bool := has_inner c || has_inner s.
+
+(* Where sub-sessions are opened, also those within sub-sessions and those that only crossing messages lead to. *)
+Definition anywhere_within (n : nat) (c s : opener) (z : pair) : list pair :=
+  map (swapped_pair z) (fst (explored (completion_rule (from (fst z) (bodies c)) (from (snd z) (bodies s))) n)).
+
+Definition opened_anywhere (n : nat) (c s : opener) : list pair :=
+  let in_session := fst (explored (completion_rule (steps c) (steps s)) n) in
+  let opened P := once same_pair (map snd (openings_met c s P)) in
+  let outer := opened in_session in
+  if nests c s then once same_pair (outer ++ opened (flat_map (anywhere_within n c s) outer)) else outer.
+
 (* What is said where several channels run belongs to one group. `sc` and `ss` are the states where they do. *)
 Definition in_one_group (x : parts) (c s : opener) (sc ss : list nat) (P : list pair) : bool :=
   let several := filter (fun q => existsb (Nat.eqb (fst q)) sc || existsb (Nat.eqb (snd q)) ss) P in
   length (nodup Nat.eq_dec (flat_map (fun q => flat_map (fun e => match e with (_, _, m, _) =>
     map snd (filter (fun y => fst y =? m) (parts_of_bodies x)) end) (written (bodies c) (bodies s) q)) several)) <=? 1.
 
-Definition swallows (n : nat) (x : parts) (c s : opener) (sc ss : list nat) (lc ls : table) (zs : list pair) : late :=
+Definition swallows (n : nat) (x : parts) (c s : opener) (sc ss : list nat) (lc ls : table) (zs : list pair) (k : late)
+  : late :=
   let of z := match meetings_from n (bodies c) (bodies s) z with
               | Some P => if in_one_group x c s sc ss P then swallowed_from n n c s z [] else []
               | None => []
               end in
   fold_left (fun k y => match y with (q, d, b) =>
     (add_loop lc (fst k) (fst q) d (says_within b), add_loop ls (snd k) (snd q) d (says_within b)) end)
-    (flat_map of zs) ([], []).
+    (flat_map of zs) k.
 
 (* What comes late, by what it does: the loops of the session, the openings, the loops of sub-sessions. *)
 Definition late_tables (which : pair -> nat) (o : list (direction * nat * pair)) (k : list (nat * direction * nat))
@@ -241,6 +269,11 @@ Definition fits_beyond (x : parts) (sc ss : list (bool * bool)) (c s : opener) (
   if Nat.even (fst q) then has_pair known (half q) || fits_in_session x sc ss c s (half q)
   else has_pair known_bodies (half q) || fits_in_body x c s (half q).
 
+(* The same of sub-sessions within sub-sessions, which what is followed leaves out. *)
+Definition fits_within (n : nat) (x : parts) (c s xc xs : opener) (known_bodies zs : list pair) : bool :=
+  negb (nests xc xs) ||
+  forallb (fun q => has_pair known_bodies q || fits_in_body x c s q) (flat_map (anywhere_within n xc xs) zs).
+
 (* The check, following the sub-sessions that one side opens, with the classes of what is followed: of what is written, and of the same with one state in
    place of all that behave alike. *)
 Definition check_following (n : nat) (x : list pair) (by_ : direction) (hc hs : list nat) (c s xc xs : opener)
@@ -254,12 +287,6 @@ Definition check_following (n : nat) (x : list pair) (by_ : direction) (hc hs : 
       then Some (check_between (settling_labels x) lc ls g) else None
     else check_pair n lc ls
   else None.
-
-(* Whether a role opens sub-sessions within sub-sessions. *)
-Definition has_inner (x : opener) : bool :=
-  existsb (fun e => match e with (q, _, _, _) => existsb (Nat.eqb q) (body_states x) end) (openings x).
-
-Definition nests (c s : opener) : bool := has_inner c || has_inner s.
 
 Definition nested_classes (h : list nat) : list nat :=
   let k := followed_classes h in
@@ -304,9 +331,12 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
           if forallb (body_relates dual groups mc ms) met then
             let o := openings_met mc ms (fst meets ++ met) in
             let lc := with_openings fst o mc in let ls := with_openings snd o ms in
-            let k := closed n (with_channels o c) (with_channels o s) hc hs (kinds hc mc) (kinds hs ms) lc ls
-                       (fst meets ++ met) (swallows n groups mc ms (map (class hc) (side_by_side c))
-                                             (map (class hs) (side_by_side s)) lc ls (once same_pair (map snd o))) in
+            let k1 := closed n (with_channels o c) (with_channels o s) hc hs
+                        (locals_of o c hc mc lc) (locals_of o s hs ms ls) lc ls (fst meets ++ met) in
+            let yc := with_late mc (late_tables fst o (received Receive (fst k1))) in
+            let ys := with_late ms (late_tables snd o (received Send (snd k1))) in
+            let zs := opened_anywhere n yc ys in
+            let k := swallows n groups mc ms (map (class hc) (side_by_side c)) (map (class hs) (side_by_side s)) lc ls zs k1 in
             let rc := received Receive (fst k) in let rs := received Send (snd k) in
             let xc := with_late mc (late_tables fst o rc) in let xs := with_late ms (late_tables snd o rs) in
             let uc := late_tables fst o (lifted hc rc) in let us := late_tables snd o (lifted hs rs) in
@@ -331,7 +361,7 @@ Definition judge_openings (n : nat) (dual : bool) (x : list pair) (groups : part
                         else Some true) with
             | Some true =>
                 if forallb (fits_beyond groups (closing c) (closing s) mc ms (fst meets) met)
-                     (fst (g Send) ++ fst (g Receive))
+                     (fst (g Send) ++ fst (g Receive)) && fits_within n groups mc ms xc xs met zs
                 then judged Accepted else judged Races
             | Some false => judged Races
             | None => refused Unknown
@@ -404,11 +434,13 @@ Proof.
   set (mc := minimal hc (tables c)). set (ms := minimal hs (tables s)).
   destruct (is_closed _ _); [| discriminate]. destruct (forallb _ _); [| discriminate].
   destruct (meetings_within _ _ _ _) as [met |]; [| discriminate].
-  destruct (forallb _ _); [| discriminate]. set (o := openings_met _ _ _). set (k := closed _ _ _ _ _ _ _ _ _ _ _).
+  destruct (forallb _ _); [| discriminate]. set (o := openings_met _ _ _). set (k1 := closed _ _ _ _ _ _ _ _ _ _). set (yc := with_late mc _). set (ys := with_late ms _).
+  set (zs := opened_anywhere _ _ _).
+  set (k := swallows _ _ _ _ _ _ _ _ _ _).
   set (xc := with_late mc _). set (xs := with_late ms _).
   destruct (both _ _) as [[|] |] eqn:K; [| discriminate | discriminate].
   apply both_true in K. destruct K as [K N]. apply both_true in K. destruct K as [K1 K2].
-  destruct (forallb _ _); [| discriminate]. intros H. inversion H; subst; clear H.
+  destruct (_ && _); [| discriminate]. intros H. inversion H; subst; clear H.
   split; [| split; [| split]].
   - intros [|]; exists (followed_classes hc), (followed_classes hs), xc, xs; (split; [reflexivity | assumption]).
   - intros T. rewrite T in N. apply both_true in N. destruct N as [N1 N2].

@@ -1,14 +1,14 @@
 (* Reads pairs of roles, one in a line, and prints what the extracted checks say of each, one in a line.
 
-   A line is numbers: 1 if the roles are to be dual and 0 if compatible; the pairs of messages that settle one exchange,
-   first the client's message; where there are several, the groups of channels of the session, and those of sub-sessions;
-   then the client, then the server. A role is the number of its states, for each of them whether the client may close
-   there and whether the server may; its edges, each a state, 0 if the client sends and 1 if the server does, a message,
-   and a state; the channels, where it has several; the messages that open sub-sessions, each with the state of the
-   session, 0 or 1 as above, its number, and the state of the sub-session; the edges of sub-sessions; the channels of what
-   opens sub-sessions, and of sub-sessions; and the states of sub-sessions in which several channels run. Before pairs,
-   edges, groups, channels and these states stands how many they are. A group or a channel is written as messages, each
-   with its number. The initial state is 0.
+   A line is numbers: 1 if the roles are to be dual and 0 if compatible; the pairs of messages that settle one
+   exchange, first the client's message; where there are several, the groups of channels of the session, and those of
+   sub-sessions; then the client, then the server. A role is the number of its states, for each of them whether the
+   client may close there, whether the server may, and its mark; its edges, each a state, 0 if the client sends and 1
+   if the server does, a message, and a state; the channels, where it has several; the messages that open sub-sessions,
+   each with the state of the session, 0 or 1 as above, its number, and the state of the sub-session; the edges of sub-
+   sessions; the channels of what opens sub-sessions, and of sub-sessions; and the states of sub-sessions in which
+   several channels run. Before pairs, edges, groups, channels and these states stands how many they are. A group or a
+   channel is written as messages, each with its number. The initial state is 0.
 
    The answer is three letters. A: accepted, U: not related, R: a race, ?: not decided. Then y or n, what the exact check
    says of dual roles, or -. Then s: an exploration finds the pair safe, u: it finds an unexpected message, -: neither. *)
@@ -26,7 +26,11 @@ let pairs next = list next (fun () -> let first = nat (next ()) in (first, nat (
 let role next =
   let list read = list next read in
   let yes () = next () = 1 in
-  let rights = list (fun () -> let client = yes () in let server = yes () in (client, server)) in
+  let states = list (fun () ->
+    let client = yes () in
+    let server = yes () in
+    ((client, server), nat (next ()))) in
+  let (rights, marks) = List.split states in
   let table () = list (fun () ->
     let from = nat (next ()) in
     let direction = if yes () then Receive else Send in
@@ -39,10 +43,10 @@ let role next =
   let parts_of_openings = pairs next in
   let parts_of_bodies = pairs next in
   let side_by_side = list (fun () -> nat (next ())) in
-  ({ edges; rights; channels },
+  ({ edges; rights; channels; marks },
    { tables = { steps = edges; openings; bodies }; closing = rights;
      channels_of = { parts_of_session = channels; parts_of_openings; parts_of_bodies };
-     side_by_side })
+     side_by_side; marks_of = marks })
 
 let judge line =
   let words = ref (List.map int_of_string (List.filter (fun w -> w <> "") (String.split_on_char ' ' line))) in

@@ -11,7 +11,7 @@ use crate::automaton::{Automaton, Edge};
 use crate::checks::announcements::{grants, holder};
 use crate::compiled::Compiled;
 use crate::declarations::{Announced, Declarations, Message};
-use crate::diagnostic::{Code, Diagnostic, Edit};
+use crate::diagnostic::{Code, Diagnostic, Edit, Severity};
 use crate::findings::{dotted, side_word};
 use crate::source::Span;
 
@@ -71,17 +71,21 @@ pub fn check(compiled: &Compiled) -> Vec<Diagnostic> {
     if !found.is_empty() {
         return found.into_values().collect();
     }
-    let mut closed: BTreeMap<Span, (Diagnostic, bool)> = BTreeMap::new();
-    for machine in machines() {
-        for (place, finding, never) in GateWalk::walk(machine, declarations).closed() {
-            // Both roles have most steps; the worse of two findings is kept.
-            let known = closed.entry(place).or_insert_with(|| (finding.clone(), never));
-            if never && !known.1 {
-                *known = (finding, never);
-            }
+    let found = machines().flat_map(|machine| GateWalk::walk(machine, declarations).closed());
+    worst_of_each_place(found)
+}
+
+/// What is found in each place of the text, in the order of the places. Both roles have most steps; the worse of two
+/// findings is kept.
+pub(super) fn worst_of_each_place(found: impl Iterator<Item = (Span, Diagnostic)>) -> Vec<Diagnostic> {
+    let mut worst: BTreeMap<Span, Diagnostic> = BTreeMap::new();
+    for (place, finding) in found {
+        let known = worst.entry(place).or_insert_with(|| finding.clone());
+        if finding.severity == Severity::Error && known.severity != Severity::Error {
+            *known = finding;
         }
     }
-    closed.into_values().map(|(finding, _)| finding).collect()
+    worst.into_values().collect()
 }
 
 /// `capabilities client = each request.…` next to another announcement of the client.
@@ -268,9 +272,8 @@ impl<'a> GateWalk<'a> {
         })
     }
 
-    /// The steps that no session takes though it comes to their places: where, what is said, and whether it is an
-    /// error.
-    fn closed(&self) -> Vec<(Span, Diagnostic, bool)> {
+    /// The steps that no session takes though it comes to their places: where, and what is said.
+    fn closed(&self) -> Vec<(Span, Diagnostic)> {
         let mut taken: BTreeSet<(bool, MessageIndex)> = BTreeSet::new();
         let mut open: BTreeSet<(usize, usize)> = BTreeSet::new();
         let mut reached: BTreeSet<usize> = BTreeSet::new();
@@ -281,7 +284,10 @@ impl<'a> GateWalk<'a> {
             for (number, edge) in edges.iter().enumerate() {
                 if self.closed_gate(edge, *announced).is_none() {
                     open.insert((*index, number));
-                    taken.insert((edge.direction == Direction::Send, edge.message));
+                    // What comes late was sent where it is written.
+                    if edge.origin != Origin::Closure {
+                        taken.insert((edge.direction == Direction::Send, edge.message));
+                    }
                 }
             }
         }
@@ -289,9 +295,12 @@ impl<'a> GateWalk<'a> {
         for index in reached {
             let Some(state) = self.machine.states.get(index) else { continue };
             let ends = state.may_close || state.peer_may_close || state.kind == StateKind::End;
-            let stuck = !ends
-                && state.parts.is_empty()
-                && (0..state.edges.len()).all(|edge| !open.contains(&(index, edge)));
+            let stuck =
+                !ends
+                    && state.parts.is_empty()
+                    && state.edges.iter().enumerate().all(|(number, edge)| {
+                        edge.origin == Origin::Closure || !open.contains(&(index, number))
+                    });
             for (number, edge) in state.edges.iter().enumerate() {
                 if open.contains(&(index, number)) || edge.origin != Origin::Written {
                     continue;
@@ -307,13 +316,7 @@ impl<'a> GateWalk<'a> {
         found
     }
 
-    fn report(
-        &self,
-        index: usize,
-        edge: &Edge,
-        nowhere: bool,
-        stuck: bool,
-    ) -> Option<(Span, Diagnostic, bool)> {
+    fn report(&self, index: usize, edge: &Edge, nowhere: bool, stuck: bool) -> Option<(Span, Diagnostic)> {
         let message = self.declarations.message(edge.message)?;
         let (_, announced) = *self.places.iter().find(|(place, _)| *place == index)?;
         let gate = self.closed_gate(edge, announced)?;
@@ -355,7 +358,7 @@ impl<'a> GateWalk<'a> {
         let finding = finding
             .suggest(format!("delete `requires {word}.{path}`"), deleted)
             .with_note(format!("a message that announces it has to come before `{name}`"));
-        Some((edge.span, finding, nowhere || stuck))
+        Some((edge.span, finding))
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Origin, StateIndex, StateKind};
 
-use super::gates::NEVER_OPEN;
+use super::gates::{NEVER_OPEN, worst_of_each_place};
 use crate::automaton::{Automaton, Edge, State};
 use crate::compiled::Compiled;
 use crate::declarations::{Declarations, During, Message};
@@ -14,13 +14,8 @@ use crate::source::Span;
 
 /// Looks at both roles; what is wrong in one place of the text is reported once.
 pub(super) fn check(compiled: &Compiled) -> Vec<Diagnostic> {
-    let mut found: BTreeMap<Span, Diagnostic> = BTreeMap::new();
-    for machine in compiled.client.iter().chain(&compiled.server) {
-        for (place, finding) in Walk::new(machine, &compiled.declarations).findings() {
-            found.entry(place).or_insert(finding);
-        }
-    }
-    found.into_values().collect()
+    let machines = compiled.client.iter().chain(&compiled.server);
+    worst_of_each_place(machines.flat_map(|machine| Walk::new(machine, &compiled.declarations).findings()))
 }
 
 /// How often the machine is walked again, because what was found closes more. What a later walk would find is not said.
@@ -89,7 +84,8 @@ impl<'a> Walk<'a> {
         let taken: BTreeSet<_> = reached
             .iter()
             .flat_map(|state| self.edges(*state))
-            .filter(|(place, _)| !closed.contains_key(place))
+            // What comes late was sent where it is written.
+            .filter(|(place, edge)| edge.origin != Origin::Closure && !closed.contains_key(place))
             .map(|(_, edge)| (edge.direction == Direction::Send, edge.message))
             .collect();
         let mut found = Vec::new();
@@ -97,7 +93,9 @@ impl<'a> Walk<'a> {
             let stuck = self.state(state).is_some_and(|table| {
                 let ends = table.may_close || table.peer_may_close || table.kind == StateKind::End;
                 !ends && table.parts.is_empty()
-            }) && self.edges(state).all(|(place, _)| closed.contains_key(&place));
+            }) && self
+                .edges(state)
+                .all(|(place, edge)| edge.origin == Origin::Closure || closed.contains_key(&place));
             for (place, edge) in self.edges(state) {
                 let Some(during) = closed.get(&place) else { continue };
                 let nowhere = !taken.contains(&(edge.direction == Direction::Send, edge.message));

@@ -419,14 +419,18 @@ fn late(action: Action, state: StateIndex) -> Action {
 
 /// Which of several channels takes on a message of the channel before them: the one that has it later on, for there it
 /// must not be taken for another one's. Where none has it, both roles choose the same channel, in whatever order they
-/// list them.
+/// list them, and whichever of them is the client. Of channels that say something, one in which the sender of the
+/// message does goes first: behind what it sends there nothing from before is late.
 fn heir(machine: &Machine<'_>, channels: &[StateIndex], event: Event) -> Option<StateIndex> {
     if let [only] = channels {
         return Some(*only);
     }
     let rank = |channel: StateIndex| {
         let reach = machine.reach(channel);
-        (!reach.has(event), reach.events().collect::<Vec<Event>>(), channel)
+        let of_sender = |other: Event| (other.sender != event.sender, other.message, other.cancels);
+        let mut events: Vec<_> = reach.events().map(of_sender).collect();
+        events.sort_unstable();
+        (!reach.has(event), events, channel)
     };
     channels.iter().copied().min_by_key(|&channel| rank(channel))
 }

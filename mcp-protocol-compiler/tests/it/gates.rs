@@ -196,6 +196,16 @@ fn a_message_stands_where_none_of_its_requests_runs() {
 }
 
 #[test]
+fn what_comes_late_while_the_request_runs_was_not_sent_there() {
+    // `Log` is late for the client that waits for the bill, and stands nowhere in that place.
+    let guest = "Guest = !Order . ?Bill . Guest ⊕ ?Log . Guest ⊕ !Leave . End\n";
+    let exchanged = DURING.replace("client Guest", "server Guest").replace("server Waiter", "client Waiter");
+    for declarations in [DURING, &exchanged] {
+        says(&format!("{declarations}{guest}"), &["S0120"]);
+    }
+}
+
+#[test]
 fn a_gate_changes_no_relation() {
     let guest = "Guest = !Order . Running ⊕ !Leave . End\nRunning = ?Log . Running & ?Bill . Guest\n";
     let waiter = "Waiter = rec x . ( ?Order . !Bill . x & ?Leave . End )\n";

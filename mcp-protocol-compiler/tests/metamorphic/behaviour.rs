@@ -89,8 +89,8 @@ impl Behaviour {
         counted.map(|found| found.code.0.to_owned()).collect()
     }
 
-    /// What is different in another one, if anything is.
-    pub(crate) fn differs(&self, other: &Behaviour) -> Option<String> {
+    /// What is different in another one, if anything is, whose client is this one's server where the sides are exchanged.
+    pub(crate) fn differs(&self, other: &Behaviour, sides_are_exchanged: bool) -> Option<String> {
         let (one, two) = (self.codes(), other.codes());
         // A loop without an action means nothing, nor does one that an instance of its body would start again; what else
         // is found depends on where it is met. Of two branches that start alike only the first is followed.
@@ -106,7 +106,11 @@ impl Behaviour {
             ));
         }
         let (one, two) = (self.compilation.protocol.as_ref()?, other.compilation.protocol.as_ref()?);
-        let roles = [(&one.client, &two.client), (&one.server, &two.server)];
+        let (client, server) = match sides_are_exchanged {
+            true => (&two.server, &two.client),
+            false => (&two.client, &two.server),
+        };
+        let roles = [(&one.client, client), (&one.server, server)];
         roles.into_iter().find_map(|(one, two)| apart(one.as_ref()?, two.as_ref()?))
     }
 

@@ -1,11 +1,11 @@
 //! One behaviour, written in several ways, gets one verdict and one machine, and a session gets one judgement.
 //!
 //! A text is changed in ways that keep its meaning: a recursion is unfolded, branches, channels and definitions are
-//! reordered, an implied refusal is written out, a part becomes a definition, a definition is put where its name stood.
-//! Then the compiler must find the same errors, the machines must behave alike with as many states, and the checker must
-//! say the same of every message of random sessions, with and without a mistake in them. `cases` has pairs by hand;
-//! `texts` has where the random texts come from, the generators of the two oracles among them; `transforms` changes
-//! texts by the tools of `tree`; `behaviour` compares.
+//! reordered, an implied refusal is written out, a part becomes a definition, a definition is put where its name
+//! stood, dual roles exchange their sides. Then the compiler must find the same errors, the machines must behave alike
+//! with as many states, and the checker must say the same of every message of random sessions, with and without a
+//! mistake in them. `cases` has pairs by hand; `texts` has where the random texts come from, the generators of the two
+//! oracles among them; `transforms` changes texts by the tools of `tree`; `behaviour` compares.
 //!
 //! A failing case prints its seed, the change, and both texts. `METAMORPHIC_SEED` and `METAMORPHIC_CASES` choose the
 //! cases. A long run is `METAMORPHIC_CASES=20000 cargo test --release -p mcp-protocol-compiler --test metamorphic --

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use crate::behaviour::Behaviour;
 use crate::random::Random;
 use crate::texts::{self, Origin, Source};
-use crate::transforms::CHANGES;
+use crate::transforms::{CHANGES, Change};
 
 /// How many changes are made to one text, one after the other.
 const MOST_CHANGES: usize = 4;
@@ -46,8 +46,12 @@ fn compare(source: Source, random: &mut Random, counts: &mut Counts) -> Result<(
             continue;
         }
         *counts.changes.entry(format!("{change:?}")).or_default() += 1;
-        let what =
-            before.differs(&after).or_else(|| before.judges_otherwise(&after, random, &mut counts.messages));
+        let sides = change == Change::Sides;
+        let what = before.differs(&after, sides).or_else(|| match sides {
+            // What one side saw before is what the other side sees now.
+            true => None,
+            false => before.judges_otherwise(&after, random, &mut counts.messages),
+        });
         if let Some(what) = what {
             return Err(format!(
                 "{change:?}: {what}\n-- before:\n{}\n-- after:\n{}",

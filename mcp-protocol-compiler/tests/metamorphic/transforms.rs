@@ -19,6 +19,8 @@ pub(crate) enum Change {
     Fold,
     Inline,
     Star,
+    /// The client is the server, and the server the client.
+    Sides,
 }
 
 /// All of them; those that find most are there more than once.
@@ -34,6 +36,7 @@ pub(crate) const CHANGES: &[Change] = &[
     Change::Inline,
     Change::Inline,
     Change::Star,
+    Change::Sides,
 ];
 
 /// How large a text may become.
@@ -56,6 +59,7 @@ impl Change {
             Change::Fold => fold(files, random),
             Change::Inline => inline(files, random, room),
             Change::Star => star(files, random),
+            Change::Sides => sides(files),
         }
     }
 }
@@ -124,6 +128,23 @@ fn star(files: &mut Files, random: &mut Random) -> bool {
         }
         true
     })
+}
+
+/// Nothing depends on which of two dual roles is the client, unless it is said which of them announces capabilities.
+fn sides(files: &mut Files) -> bool {
+    let (mut roles, mut announces) = (Vec::new(), false);
+    for item in files.values_mut().flat_map(|file| &mut file.items) {
+        match &mut item.kind {
+            ItemKind::Role { side, compatible, .. } => roles.push((side, compatible.is_some())),
+            ItemKind::Capabilities { .. } => announces = true,
+            _ => {}
+        }
+    }
+    let [(one, false), (other, false)] = roles.as_mut_slice() else { return false };
+    if !announces {
+        std::mem::swap(*one, *other);
+    }
+    !announces
 }
 
 fn definitions(files: &mut Files, random: &mut Random) -> bool {

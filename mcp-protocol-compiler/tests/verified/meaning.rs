@@ -343,20 +343,37 @@ impl Role<'_> {
         opened
     }
 
-    /// The states, who may close in each, the edges, the channels, the sub-sessions, and in which of their states several
+    /// Of each channel whether it has ended, and which role may end it there. Where one may and others keep the session from
+    /// closing, that does not show in the rights.
+    fn ends(&self, program: &Program) -> Vec<[bool; 3]> {
+        let of = |thread: &Thread| {
+            let closing = self.reading.closing(thread);
+            [closing.over, closing.own, closing.peer]
+        };
+        let mut ends: Vec<[bool; 3]> = program.threads.iter().map(of).collect();
+        ends.sort_unstable();
+        ends
+    }
+
+    /// The states, who may close in each, and its mark, the edges, the channels, the sub-sessions, and in which of their states several
     /// channels run; and what is said in each channel of the session and of sub-sessions.
     fn table(&self, start: Program, closes: Closes, messages: &mut Messages) -> (String, RoleChannels) {
         let graph = self.graph(start);
         let mut table = graph.states.len().to_string();
+        let mut marks: HashMap<Vec<[bool; 3]>, usize> = HashMap::new();
         for (number, program) in graph.states.iter().enumerate() {
+            let of_session = number < graph.session;
             for side in [Side::Client, Side::Server] {
-                let of_session = number < graph.session;
                 let may = of_session && may_close(&self.reading, program, side == self.side);
                 let is_written = closes == Closes::AsWritten || !may || program.threads.is_empty();
                 assert!(is_written, "a channel can end");
                 let may = if closes == Closes::AsWritten { may } else { closes == Closes::Always };
                 write!(table, " {}", u8::from(may)).unwrap();
             }
+            let ends = (of_session && closes == Closes::AsWritten).then(|| self.ends(program));
+            let new = 1 + marks.len();
+            let mark = ends.map_or(0, |ends| *marks.entry(ends).or_insert(new));
+            write!(table, " {mark}").unwrap();
         }
         let [steps, openings, of_bodies] =
             [&graph.edges, &graph.openings, &graph.bodies].map(|said| edges(said, messages));
