@@ -5,7 +5,7 @@
 mod example;
 
 use example::counting::server::ReadyNext::{Add, Stop, Total};
-use example::counting::types::{Amount, Count, Opening};
+use example::counting::types::{AddParams, Count, OpenParams};
 use example::counting::{Counter, CountingError, Start, Teller};
 use example::{count, keep};
 use mcp_runtime::transport::duplex;
@@ -18,7 +18,7 @@ fn teller() -> (Teller<Start>, JoinHandle<Result<u64, CountingError>>) {
 }
 
 fn apples() -> Opening {
-    Opening::new("apples")
+    OpenParams::new("apples")
 }
 
 #[tokio::test]
@@ -36,11 +36,11 @@ async fn a_total_is_what_was_added_before_it() {
     assert_eq!(teller.total().await.unwrap().count, 0);
     let mut expected = 0;
     for amount in [5, 0, 37] {
-        teller.send_add(Amount::new(amount)).await.unwrap();
+        teller.send_add(AddParams::new(amount)).await.unwrap();
         expected += amount;
         assert_eq!(teller.total().await.unwrap().count, expected);
     }
-    teller.send_add(Amount::new(1)).await.unwrap();
+    teller.send_add(AddParams::new(1)).await.unwrap();
     teller.send_stop().await.unwrap().close().await.unwrap();
     assert_eq!(counter.await.unwrap().unwrap(), 43);
 }
@@ -52,8 +52,12 @@ async fn the_teller_opens_adds_twice_asks_and_stops() {
     let (opening, counter) = Counter::new(far).recv_open().await.unwrap();
     assert_eq!(opening.name, "apples");
     let counter = counter.send_opened(Count::new(100)).await.unwrap();
-    let Add(Amount { amount: 3 }, counter) = counter.next().await.unwrap() else { panic!("no 3 was added") };
-    let Add(Amount { amount: 4 }, counter) = counter.next().await.unwrap() else { panic!("no 4 was added") };
+    let Add(AddParams { amount: 3 }, counter) = counter.next().await.unwrap() else {
+        panic!("no 3 was added")
+    };
+    let Add(AddParams { amount: 4 }, counter) = counter.next().await.unwrap() else {
+        panic!("no 4 was added")
+    };
     let Total(counter) = counter.next().await.unwrap() else { panic!("no total was asked for") };
     let counter = counter.send_sum(Count::new(107)).await.unwrap();
     let Stop(counter) = counter.next().await.unwrap() else { panic!("the teller did not stop") };
@@ -65,7 +69,7 @@ async fn the_teller_opens_adds_twice_asks_and_stops() {
 async fn a_teller_that_leaves_without_a_stop_is_an_error_of_the_counter() {
     let (teller, counter) = teller();
     let (_, mut teller) = teller.open(apples()).await.unwrap();
-    teller.send_add(Amount { amount: 5 }).await.unwrap();
+    teller.send_add(AddParams { amount: 5 }).await.unwrap();
     drop(teller);
     assert!(counter.await.unwrap().is_err());
 }
