@@ -17,7 +17,7 @@ fn teller() -> (Teller<Start>, JoinHandle<Result<u64, CountingError>>) {
     (Teller::new(near), test_support::spawn(keep(Counter::new(far))))
 }
 
-fn apples() -> Opening {
+fn apples() -> OpenParams {
     OpenParams::new("apples")
 }
 
