@@ -1,7 +1,7 @@
 //! Files and items as text.
 
 use super::parts::{
-    announced_field, condition, json_path, levels, message_field, modifier, payload, rust, with_error,
+    announced_field, condition, json_path, levels, message_field, modifier, rust, with_error,
 };
 use super::session::lay_out;
 use super::shape;
@@ -252,6 +252,18 @@ fn carried(out: &mut Writer<'_>, body: &Payload) {
     out.text(" (");
     shape::laid_out(out, shape, 0);
     out.text(if *optional { "?)" } else { ")" });
+}
+
+/// A payload in one line.
+fn payload(payload: &Payload) -> String {
+    let mark = |optional: bool| if optional { "?" } else { "" };
+    match payload {
+        Payload::None => String::new(),
+        Payload::Null(_) => " (null)".to_owned(),
+        Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
+        Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
+        Payload::Shape { shape, optional, .. } => format!(" ({}{})", shape::flat(shape), mark(*optional)),
+    }
 }
 
 /// A piece in the same line if it fits and need not begin one.
