@@ -9,10 +9,11 @@ use mcp_protocols::eras::types::{
 };
 use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
-use mcp_runtime::Error;
+use mcp_runtime::{Error, Report};
 use tokio::sync::watch;
 
 use super::handlers::Handlers;
+use super::options::OnReport;
 
 /// A connection to a server, of whichever revision: [`ConnectOptions`](super::ConnectOptions) open it. Calls run side by side;
 /// dropping one cancels it.
@@ -20,11 +21,23 @@ pub struct Connection {
     client: Client<Handlers>,
     /// How often the session was opened again.
     reconnects: watch::Receiver<u64>,
+    /// Hears what the connection reports.
+    on_report: Option<OnReport>,
 }
 
 impl Connection {
-    pub(super) fn new(client: Client<Handlers>, reconnects: watch::Receiver<u64>) -> Connection {
-        Connection { client, reconnects }
+    pub(super) fn new(
+        client: Client<Handlers>,
+        reconnects: watch::Receiver<u64>,
+        on_report: Option<OnReport>,
+    ) -> Connection {
+        Connection { client, reconnects, on_report }
+    }
+
+    pub(super) fn report(&self, report: &Report) {
+        if let Some(on_report) = &self.on_report {
+            on_report(report);
+        }
     }
 
     /// What the server is, and what it can do.

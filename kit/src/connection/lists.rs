@@ -94,7 +94,8 @@ impl<'a, T: Entry> LiveList<'a, T> {
     /// subscription, or the connection is gone.
     ///
     /// # Errors
-    /// If the list cannot be read again, or not be subscribed to again where a stream over HTTP was cut. The next call tries again.
+    /// If the list cannot be read again, or the server refuses to be subscribed to again where a stream over HTTP was cut. The next
+    /// call tries again.
     ///
     /// # Cancel safety
     /// Dropping the future loses nothing: the next one reads the list again.

@@ -63,7 +63,7 @@ pub struct ConnectOptions {
 }
 
 type OnLog = Arc<dyn Fn(LoggingMessageParams) + Send + Sync>;
-type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
+pub(super) type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
 
 impl ConnectOptions {
     /// A program of this name and version, which answers no questions yet.
@@ -180,7 +180,8 @@ impl ConnectOptions {
     /// See [`ConnectError`]; and if a type of [`on_form`](Self::on_form) has a field that no form has.
     pub async fn connect(&self, transport: impl Transport) -> Result<Connection, ConnectError> {
         let (connector, reconnects) = self.connector()?;
-        Ok(Connection::new(connector.connect(transport).await?, reconnects))
+        let client = connector.connect(transport).await?;
+        Ok(Connection::new(client, reconnects, self.on_report.clone()))
     }
 
     /// Connects to the server of this name, with a connection for each attempt: over HTTP, and to children that do not survive
@@ -198,7 +199,8 @@ impl ConnectOptions {
         open: impl FnMut() -> Result<T, E>,
     ) -> Result<Connection, ConnectError> {
         let (connector, reconnects) = self.connector()?;
-        Ok(Connection::new(connector.connect_to(name, open).await?, reconnects))
+        let client = connector.connect_to(name, open).await?;
+        Ok(Connection::new(client, reconnects, self.on_report.clone()))
     }
 
     /// Connects to a URL.

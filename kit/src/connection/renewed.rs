@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_protocols::eras::types::SubscriptionFilter;
 use mcp_protocols::eras::{Change, Listening};
-use mcp_runtime::{Error, RpcError};
+use mcp_runtime::{Error, Report, RpcError};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
@@ -12,6 +12,9 @@ use super::connected::Connection;
 
 /// How long after a subscription was lost the client subscribes again: a server that cuts each one is not asked all the time.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
+
+/// How long it waits at most between two attempts to subscribe at a server that cannot be reached. The wait doubles up to that.
+const LONGEST: Duration = Duration::from_secs(30);
 
 /// Listens to changes. A subscription that is lost is made again: with a session that was opened again, and where the stream of a
 /// subscription breaks off.
@@ -23,6 +26,8 @@ pub(super) struct Renewed<'a> {
     reconnects: watch::Receiver<u64>,
     /// Not before that.
     again_at: Option<Instant>,
+    /// How long to wait once the next attempt has failed; `None` if the last one has not.
+    pause: Option<Duration>,
 }
 
 /// What a listener hears.
@@ -41,7 +46,7 @@ impl<'a> Renewed<'a> {
     ) -> Result<Renewed<'a>, Error> {
         let reconnects = connection.reconnects();
         let listening = Some(listen(connection, &wanted).await?);
-        Ok(Renewed { connection, wanted, listening, reconnects, again_at: None })
+        Ok(Renewed { connection, wanted, listening, reconnects, again_at: None, pause: None })
     }
 
     /// What is heard next. `None` if the server has ended the subscription, or the connection is gone.
@@ -54,8 +59,15 @@ impl<'a> Renewed<'a> {
                 if let Some(at) = self.again_at {
                     sleep_until(at).await;
                 }
-                self.listening = Some(listen(self.connection, &self.wanted).await?);
-                return Ok(Some(Heard::Renewed));
+                match listen(self.connection, &self.wanted).await {
+                    Ok(listening) => {
+                        (self.listening, self.pause) = (Some(listening), None);
+                        return Ok(Some(Heard::Renewed));
+                    }
+                    Err(error) if error.is_unreachable() => self.put_off(&error),
+                    Err(error) => return Err(error),
+                }
+                continue;
             };
             tokio::select! {
                 change = listening.next() => match change {
@@ -69,6 +81,18 @@ impl<'a> Renewed<'a> {
                 Ok(()) = self.reconnects.changed() => self.listening = None,
             }
         }
+    }
+}
+
+impl Renewed<'_> {
+    /// The server is down: the next attempt comes later, and the first that fails is reported.
+    fn put_off(&mut self, error: &Error) {
+        if self.pause.is_none() {
+            self.connection.report(&Report::NotListening { problem: error.to_string() });
+        }
+        let pause = self.pause.unwrap_or(AGAIN_AFTER);
+        self.pause = Some(LONGEST.min(2 * pause));
+        self.again_at = Some(Instant::now() + pause);
     }
 }
 

@@ -16,7 +16,8 @@ use super::renewed::{Heard, Renewed};
 
 /// The URIs of resources that have changed, as a stream. It ends when the server ends the subscription or the connection is
 /// gone. After a reconnect, and a second after a stream over HTTP was cut, it subscribes again, and every resource counts as
-/// changed; if that fails, the stream ends with the error. Dropping it ends the subscription.
+/// changed; it goes on trying as long as the server cannot be reached. If the server refuses, the stream ends with the error.
+/// Dropping it ends the subscription.
 #[must_use = "the changes are read off the stream"]
 pub struct Subscription<'a>(BoxStream<'a, Result<String, Error>>);
 

@@ -2,9 +2,7 @@
 
 use mcp_protocol_machine::protocol::position;
 
-use crate::ast::{
-    AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier, Payload,
-};
+use crate::ast::{AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier};
 use crate::lexer::quote;
 
 pub(super) fn modifier(modifier: &Modifier) -> String {

@@ -1,4 +1,4 @@
-//! `is_timeout`, `is_cancelled`, `is_closed` and `is_refused`.
+//! `is_timeout`, `is_cancelled`, `is_closed`, `is_refused` and `is_unreachable`.
 
 use super::variants::Error;
 
@@ -38,6 +38,21 @@ impl Error {
     /// Returns whether the peer answered the request with an error: [`Error::Refused`].
     pub fn is_refused(&self) -> bool {
         matches!(self, Error::Refused(_))
+    }
+
+    /// Returns whether the message did not reach the peer and may reach it later: over HTTP, the server cannot be reached, does
+    /// not answer in time, or answers with a status that may pass, which is 408, 429 or one from 500 on.
+    ///
+    /// ```
+    /// use mcp_runtime::Error;
+    ///
+    /// assert!(!Error::Closed.is_unreachable());
+    /// ```
+    pub fn is_unreachable(&self) -> bool {
+        #[cfg(feature = "http-client")]
+        return self.http().is_some_and(crate::transport::http::HttpError::may_pass);
+        #[cfg(not(feature = "http-client"))]
+        false
     }
 }
 

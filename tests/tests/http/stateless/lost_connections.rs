@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use mcp_kit::{Client, ConnectOptions, Era, Failure, Resource, Server, text_at};
 use mcp_runtime::Error;
@@ -36,7 +37,11 @@ struct Relay {
 
 impl Relay {
     async fn to(server: SocketAddr) -> Relay {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        Relay::at("127.0.0.1:0".parse().unwrap(), server).await
+    }
+
+    async fn at(address: SocketAddr, server: SocketAddr) -> Relay {
+        let listener = TcpListener::bind(address).await.unwrap();
         let address = listener.local_addr().unwrap();
         let connections = Arc::new(Mutex::new(JoinSet::new()));
         let accepted = Arc::clone(&connections);
@@ -53,25 +58,45 @@ impl Relay {
         Relay { address, connections, accepting }
     }
 
+    /// Nothing is accepted at its address any more, and all that was is cut.
+    async fn close(self) -> SocketAddr {
+        self.accepting.abort();
+        assert!(self.accepting.await.unwrap_err().is_cancelled());
+        Relay::cut_all(&self.connections).await;
+        self.address
+    }
+
     async fn cut_all(connections: &Mutex<JoinSet<()>>) {
         let mut connections = std::mem::take(&mut *connections.lock().unwrap());
         connections.shutdown().await;
     }
 }
 
+/// A server until the test ends, and its address.
+async fn serve(server: Server<()>) -> SocketAddr {
+    let http = server.http(ServerOptions::default()).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let address = listener.local_addr().unwrap();
+    let router = axum::Router::new().route("/mcp", http.method_router());
+    test_support::spawn(async move {
+        http.serve(listener, router, std::future::pending()).await.unwrap();
+    });
+    address
+}
+
 #[tokio::test]
 async fn a_subscription_whose_connection_is_cut_is_made_again() {
     let server = Server::new("notes", "1.0.0", ()).resource::<Note>();
     let changes = server.changes();
-    let http = server.http(ServerOptions::default()).unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let relay = Relay::to(listener.local_addr().unwrap()).await;
-    let router = axum::Router::new().route("/mcp", http.method_router());
-    let serving = test_support::spawn(async move {
-        http.serve(listener, router, std::future::pending()).await.unwrap();
-    });
+    let address = serve(server).await;
+    let relay = Relay::to(address).await;
+    let reports = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&reports);
+    let options = ConnectOptions::new("test", "1")
+        .era(Era::Requests)
+        .on_report(move |report| heard.lock().unwrap().push(report.to_string()));
     let url = format!("http://{}/mcp", relay.address);
-    let notes = ConnectOptions::new("test", "1").era(Era::Requests).connect_url(&url).await.unwrap();
+    let notes = options.connect_url(&url).await.unwrap();
     let mut subscription = notes.subscribe(["notes://0"]).await.unwrap();
     let mut resources = notes.live_resources().await.unwrap();
     changes.resource("notes://0");
@@ -87,15 +112,27 @@ async fn a_subscription_whose_connection_is_cut_is_made_again() {
     changes.resources();
     assert!(resources.changed().await.unwrap().is_some());
 
-    // Where that fails, the program learns why.
-    relay.accepting.abort();
-    assert!(relay.accepting.await.unwrap_err().is_cancelled());
-    Relay::cut_all(&relay.connections).await;
-    let (changed, listed) = tokio::join!(subscription.next(), resources.changed());
-    assert!(matches!(changed, Some(Err(Error::NotDelivered(_)))), "{changed:?}");
-    assert!(matches!(listed, Err(Error::NotDelivered(_))), "{listed:?}");
+    // A server that is down is asked again until it is there, and the program learns of it once.
+    let at = relay.close().await;
+    let back = async {
+        while reports.lock().unwrap().len() < 2 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Relay::at(at, address).await
+    };
+    let (changed, listed, relay) = tokio::join!(subscription.next(), resources.changed(), back);
+    assert_eq!(changed.unwrap().unwrap(), "notes://0");
+    assert!(listed.unwrap().is_some());
+    let reported = std::mem::take(&mut *reports.lock().unwrap());
+    assert_eq!(reported.len(), 2, "one of each: {reported:?}");
+    assert!(reported.iter().all(|report| report.contains("the server cannot be reached")), "{reported:?}");
+
+    // Where it refuses, the program learns why.
+    let at = relay.close().await;
+    let _relay = Relay::at(at, serve(Server::new("other", "1.0.0", ())).await).await;
+    let changed = subscription.next().await;
+    assert!(matches!(changed, Some(Err(Error::Refused(_)))), "{changed:?}");
     assert!(subscription.next().await.is_none());
-    serving.abort();
 }
 
 #[tokio::test]

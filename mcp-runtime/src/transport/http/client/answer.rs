@@ -1,8 +1,8 @@
 //! Reads the head and the body of an HTTP answer.
 
 use bytes::Bytes;
+use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
-use reqwest::{Response, StatusCode};
 
 use super::error::HttpError;
 use crate::transport::http::pieces::Pieces;
@@ -40,11 +40,4 @@ pub(super) async fn first_bytes(response: &mut Response, most: usize) -> Vec<u8>
         }
     }
     body
-}
-
-/// Whether a server that answers like that may answer otherwise the next time.
-pub(super) fn may_pass(status: StatusCode) -> bool {
-    status.is_server_error()
-        || status == StatusCode::TOO_MANY_REQUESTS
-        || status == StatusCode::REQUEST_TIMEOUT
 }

@@ -79,6 +79,25 @@ pub enum HttpError {
     Late,
 }
 
+impl HttpError {
+    /// Whether the same message may be delivered later: the server cannot be reached, does not answer in time, or answers with
+    /// the status 408, 429 or one from 500 on.
+    pub(crate) fn may_pass(&self) -> bool {
+        match self {
+            HttpError::Request(_) | HttpError::Late => true,
+            HttpError::Status { status, .. } => StatusCode::from_u16(*status).is_ok_and(may_pass),
+            _ => false,
+        }
+    }
+}
+
+/// Whether a server that answers like that may answer otherwise the next time.
+pub(super) fn may_pass(status: StatusCode) -> bool {
+    status.is_server_error()
+        || status == StatusCode::TOO_MANY_REQUESTS
+        || status == StatusCode::REQUEST_TIMEOUT
+}
+
 impl From<TooLong> for HttpError {
     fn from(TooLong(most): TooLong) -> HttpError {
         HttpError::TooLong(most)

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use reqwest::header::{HeaderMap, HeaderValue};
 use reqwest::{Method, StatusCode};
 
-use super::answer::{has_form, may_pass};
+use super::answer::has_form;
 use super::conversation::Conversation;
+use super::error::may_pass;
 use super::events::EventReader;
 use super::reconnect::reconnect;
 use crate::driver::Epoch;

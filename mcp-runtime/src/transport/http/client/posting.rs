@@ -7,10 +7,10 @@ use std::time::Duration;
 use reqwest::header::HeaderValue;
 use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
 
-use super::answer::{first_bytes, form, has_form, may_pass, whole};
+use super::answer::{first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
 use super::delivery::RunningPost;
-use super::error::{Failure, HttpError, SAID, not_delivered};
+use super::error::{Failure, HttpError, SAID, may_pass, not_delivered};
 use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
