@@ -1,6 +1,7 @@
 //! [`Connection`]: a server, as a program calls it.
 
 use std::fmt;
+use std::sync::Arc;
 
 use mcp_protocols::eras::types::{
     CompleteParams, CompletionArgument, CompletionReference, GetPromptParams, GetPromptResult, Prompt,
@@ -13,7 +14,9 @@ use mcp_runtime::{Error, Report};
 use tokio::sync::watch;
 
 use super::handlers::Handlers;
-use super::options::OnReport;
+
+/// Hears what a connection reports.
+pub(super) type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
 
 /// A connection to a server, of whichever revision: [`ConnectOptions`](super::ConnectOptions) open it. Calls run side by side;
 /// dropping one cancels it.

@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use super::super::answer::Answer;
 use super::super::failure::Failure;
 use super::super::schema::form_of;
-use super::connected::Connection;
+use super::connected::{Connection, OnReport};
 use super::handlers::Handlers;
 
 /// What a program that calls servers can do, and how it connects. What it declares follows from the handlers that it has.
@@ -63,7 +63,6 @@ pub struct ConnectOptions {
 }
 
 type OnLog = Arc<dyn Fn(LoggingMessageParams) + Send + Sync>;
-pub(super) type OnReport = Arc<dyn Fn(&Report) + Send + Sync>;
 
 impl ConnectOptions {
     /// A program of this name and version, which answers no questions yet.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{Kind, MessageIndex, Payload, Text};
 
-use crate::declarations::{Declarations, Message, PayloadType};
+use crate::declarations::{Declarations, Message};
 use crate::diagnostic::{Change, Code, Diagnostic};
 
 /// Alternatives that nothing tells apart, or of which one is never read.
@@ -114,25 +114,14 @@ fn same_condition(message: &Message, first: &Message) -> Diagnostic {
             .with_note(
                 "one alternative may have no condition: it stands for every result that fits no other one",
             )
+            .with_note(
+                "a failure needs no reply of its own: any request may be refused with a JSON-RPC error, which in session types \
+                 is called like the request, with `Error` behind it",
+            )
             .changes(
-                format!(
-                    "write `{0}{1} if field`, with a field of the result that only `{0}` has",
-                    names.1,
-                    payload(message)
-                ),
+                format!("write `if field` behind `{0}`, with a field of the result that only `{0}` has", names.1),
                 [Change::Condition(message.span, " if field".to_owned())],
             ),
-    }
-}
-
-/// What a message carries, as its declaration says it.
-fn payload(message: &Message) -> String {
-    let optional = if message.table.payload == Payload::Optional { "?" } else { "" };
-    match &message.payload {
-        PayloadType::None => String::new(),
-        PayloadType::Any => format!(" (_{optional})"),
-        PayloadType::Type(path) => format!(" ({}{optional})", path.text),
-        PayloadType::Shape { name, .. } => format!(" ({name}{optional})"),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Changes of declarations: other messages, keys, groups; and names for loops and bodies.
 
+use mcp_protocol_machine::protocol::Kind;
+
 use super::change::{Placing, replaced};
 use super::tree::{span, within};
 use crate::ast::{
@@ -60,36 +62,80 @@ impl<'a> Placing<'a, '_> {
         Some(())
     }
 
-    /// A key that the first step of a sub-session, or its reply, and later steps carry, by a field that all of them have.
+    /// A key that the first step of a sub-session, or its reply, and later steps carry: by a field that all of them have, or by
+    /// one of the later steps that looks like an id and holds that of the request, or that the first step gets.
     pub(super) fn declare_key(&mut self, opener: &str, later: &[String]) -> Option<()> {
-        let mut first = vec![opener.to_owned()];
-        if let Some(Meaning::Message(index)) = self.resolution.names.get(opener) {
-            let replies = self.resolution.declarations.replies(*index);
-            let declared = replies.filter_map(|reply| self.resolution.declarations.message(reply));
+        let opener = opener.to_owned();
+        let declarations = &self.resolution.declarations;
+        let meant = self.resolution.names.get(&opener);
+        let message = match meant {
+            Some(Meaning::Message(index)) => Some(*index),
+            _ => None,
+        };
+        let mut first = vec![opener.clone()];
+        if let Some(index) = message {
+            let declared = declarations.replies(index).filter_map(|reply| declarations.message(reply));
             first.extend(declared.map(|reply| reply.table.name.to_string()));
         }
-        let known = |message: &String| self.values_of(message);
-        let later_fields: Vec<Vec<&str>> = later.iter().filter_map(known).collect();
+        let later_fields: Vec<Vec<&str>> =
+            later.iter().filter_map(|message| self.values_of(message)).collect();
         let in_all = |field: &&str| later_fields.iter().all(|fields| fields.contains(field));
-        let best = |fields: Vec<&'_ str>| -> Option<String> {
-            let of_id = fields.iter().find(|field| field.ends_with("id") || field.ends_with("Id"));
-            of_id.or(fields.first()).map(|field| (*field).to_owned())
+        let in_later: Vec<&str> =
+            later_fields.first().into_iter().flatten().copied().filter(in_all).collect();
+        let id_of_later = in_later.iter().find(|field| is_id(field)).map(|field| (*field).to_owned());
+        let shared = |is_meant: fn(&str) -> bool| {
+            first.iter().find_map(|message| {
+                let fields = self.values_of(message)?;
+                let field = fields.into_iter().find(|field| is_meant(field) && in_all(field))?;
+                Some((message.clone(), field.to_owned()))
+            })
         };
-        let shared = first.iter().find_map(|message| {
-            let fields = self.values_of(message)?;
-            Some((message.clone(), best(fields.into_iter().filter(in_all).collect())?))
-        });
-        let own = || Some((opener.to_owned(), best(self.values_of(&opener.to_owned())?)?));
-        let (first, field) = shared.or_else(own).unwrap_or_else(|| (opener.to_owned(), "id".to_owned()));
+        let is_request = message
+            .and_then(|index| declarations.message(index))
+            .is_some_and(|message| matches!(message.table.kind, Kind::Request));
+        let shared_id = shared(is_id);
+        // Requests of most programs have numbers as their ids.
+        let number = id_of_later.clone().filter(|field| is_request && self.written(later, field) != "string");
+        if let (None, Some(field)) = (&shared_id, number) {
+            return self.key_of_places(format!("id of {opener}"), &field, later, later.to_vec());
+        }
+        let own = || Some((opener.clone(), best(self.values_of(&opener)?)?));
+        let (first, field) = shared_id
+            .or_else(|| id_of_later.map(|field| (opener.clone(), field)))
+            .or_else(|| shared(|_| true))
+            .or_else(own)
+            .unwrap_or_else(|| (opener.clone(), "id".to_owned()));
+        let mut all = later.to_vec();
+        all.push(first.clone());
+        self.key_of_places(format!("{first}.{field}"), &field, later, all)
+    }
+
+    /// Declares a key whose value stands at `first` and in this field of each of `later`, and gives the field to those of
+    /// `carriers` that lack it.
+    fn key_of_places(
+        &mut self,
+        first: String,
+        field: &str,
+        later: &[String],
+        carriers: Vec<String>,
+    ) -> Option<()> {
         let places: Vec<String> =
-            std::iter::once(&first).chain(later).map(|message| format!("{message}.{field}")).collect();
+            std::iter::once(first).chain(later.iter().map(|message| format!("{message}.{field}"))).collect();
         let item = format!("key shared = {}", places.join(" | "));
         self.text = self.text.replace("{key}", &item);
         self.declare(&item)?;
-        let mut all = later.to_vec();
-        all.push(first);
-        self.field_of_each(&field, &all);
+        self.field_of_each(field, &carriers);
         Some(())
+    }
+
+    /// The shape of a field in one of these messages that has it.
+    fn written(&self, messages: &[String], field: &str) -> &'static str {
+        let declared = messages.iter().find_map(|message| self.record_of(message)?.1.field(field));
+        match declared.map(|field| Shapes(&self.resolution.declarations.shapes).behind(&field.form)) {
+            Some(Form::Int) => "int",
+            Some(Form::Uint) => "uint",
+            _ => "string",
+        }
     }
 
     /// The fields of a message that may be the value of a key; nothing if it is not known what it carries.
@@ -124,6 +170,7 @@ impl<'a> Placing<'a, '_> {
                 lacking.push(name.to_owned());
             }
         }
+        let written = self.written(messages, field);
         for name in lacking {
             let bodies =
                 self.tree.files.iter().filter(|file| !file.imported).flat_map(|file| &file.tree.items);
@@ -131,7 +178,7 @@ impl<'a> Placing<'a, '_> {
             let Some((_, Shape { kind: ShapeKind::Record(members), span })) = shapes.last() else { continue };
             let brace = Span { end: span.start + 1, ..*span };
             let comma = if members.is_empty() { " " } else { "," };
-            self.edits.push(Edit::after(brace, format!(" {field}: string{comma}")));
+            self.edits.push(Edit::after(brace, format!(" {field}: {written}{comma}")));
             self.text.push_str(&format!(", and give `{name}` the field `{field}`"));
         }
     }
@@ -421,6 +468,16 @@ fn member_span(member: &GroupMember) -> Span {
         GroupMember::Name(name) => name.span,
         GroupMember::Replies(_, span) => *span,
     }
+}
+
+/// Whether a field looks like one that tells things of a kind apart.
+fn is_id(field: &str) -> bool {
+    field.ends_with("id") || field.ends_with("Id") || field.ends_with("ID")
+}
+
+/// The field that tells things of a kind apart, as far as its name shows.
+fn best(fields: Vec<&str>) -> Option<String> {
+    fields.iter().find(|field| is_id(field)).or(fields.first()).map(|field| (*field).to_owned())
 }
 
 /// A reply with its payload and condition.

@@ -40,18 +40,10 @@ impl Error {
         matches!(self, Error::Refused(_))
     }
 
-    /// Returns whether the message did not reach the peer and may reach it later: over HTTP, the server cannot be reached, does
-    /// not answer in time, or answers with a status that may pass, which is 408, 429 or one from 500 on.
-    ///
-    /// ```
-    /// use mcp_runtime::Error;
-    ///
-    /// assert!(!Error::Closed.is_unreachable());
-    /// ```
+    /// Returns whether the message did not reach the peer and may reach it later, which only a client over HTTP can tell: false
+    /// without the feature `http-client`.
+    #[cfg(not(feature = "http-client"))]
     pub fn is_unreachable(&self) -> bool {
-        #[cfg(feature = "http-client")]
-        return self.http().is_some_and(crate::transport::http::HttpError::may_pass);
-        #[cfg(not(feature = "http-client"))]
         false
     }
 }

@@ -82,7 +82,7 @@ pub enum HttpError {
 impl HttpError {
     /// Whether the same message may be delivered later: the server cannot be reached, does not answer in time, or answers with
     /// the status 408, 429 or one from 500 on.
-    pub(crate) fn may_pass(&self) -> bool {
+    fn may_pass(&self) -> bool {
         match self {
             HttpError::Request(_) | HttpError::Late => true,
             HttpError::Status { status, .. } => StatusCode::from_u16(*status).is_ok_and(may_pass),
@@ -238,5 +238,17 @@ impl Error {
             } => cause.downcast_ref(),
             _ => None,
         }
+    }
+
+    /// Returns whether the message did not reach the peer and may reach it later: over HTTP, the server cannot be reached, does
+    /// not answer in time, or answers with a status that may pass, which is 408, 429 or one from 500 on.
+    ///
+    /// ```
+    /// use mcp_runtime::Error;
+    ///
+    /// assert!(!Error::Closed.is_unreachable());
+    /// ```
+    pub fn is_unreachable(&self) -> bool {
+        self.http().is_some_and(HttpError::may_pass)
     }
 }
