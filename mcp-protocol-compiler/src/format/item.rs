@@ -236,13 +236,15 @@ fn message(
 fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
     let condition = condition(&reply.condition, "if");
     let head = format!("{sign} {}", reply.name.text);
-    if let Payload::Shape { shape, .. } = &reply.payload {
-        // Its fields have lines of their own where it does not fit, and the reply stays in this one.
-        filled(out, &head, shape.span.start, false);
-        carried(out, &reply.payload);
-        out.text(&condition);
-    } else {
-        filled(out, &format!("{head}{}{condition}", payload(&reply.payload)), reply_end(reply), false);
+    let whole = format!("{head}{}{condition}", payload(&reply.payload));
+    match &reply.payload {
+        // The fields have lines of their own where it does not fit into a line, and the reply stays in this one.
+        Payload::Shape { shape, .. } if INDENT + width(&whole) > WIDTH || !shape::may_be_flat(out, shape) => {
+            filled(out, &head, shape.span.start, false);
+            carried(out, &reply.payload);
+            out.text(&condition);
+        }
+        _ => filled(out, &whole, reply_end(reply), false),
     }
 }
 

@@ -23,8 +23,8 @@ pub(super) fn defined(out: &mut Writer<'_>, shape: &Shape) {
 
 /// A shape in this line if it fits, else its parts in lines of their own.
 pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
-    let fits = out.column() + flat_width(shape) <= WIDTH && !out.has_within(shape.span);
-    if fits && !is_documented(shape) {
+    let fits = out.column() + flat_width(shape) <= WIDTH;
+    if fits && may_be_flat(out, shape) {
         return out.text(&flat(shape));
     }
     match &shape.kind {
@@ -71,6 +71,11 @@ pub(super) fn laid_out(out: &mut Writer<'_>, shape: &Shape, indent: usize) {
             out.text("}");
         }
     }
+}
+
+/// Whether nothing in a shape needs a line of its own.
+pub(super) fn may_be_flat(out: &Writer<'_>, shape: &Shape) -> bool {
+    !out.has_within(shape.span) && !is_documented(shape)
 }
 
 /// A union within something else stands in parentheses.

@@ -14,6 +14,7 @@ mod late_refusals;
 mod lsp;
 mod note;
 mod patterns;
+mod payloads_in_place;
 mod requiring;
 mod several_channels;
 mod shapes;
