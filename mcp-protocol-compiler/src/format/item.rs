@@ -250,7 +250,8 @@ fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
 fn carried(out: &mut Writer<'_>, body: &Payload) {
     let Payload::Shape { shape, optional, .. } = body else { return out.text(&payload(body)) };
     out.text(" (");
-    shape::laid_out(out, shape, 0);
+    // A reply may stand in a line of its own, behind its indentation.
+    shape::laid_out(out, shape, out.indent());
     out.text(if *optional { "?)" } else { ")" });
 }
 
