@@ -1,7 +1,7 @@
 //! Files and items as text.
 
 use super::parts::{
-    announced_field, condition, json_path, levels, message_field, modifier, payload, rust, with_error,
+    announced_field, condition, json_path, levels, message_field, modifier, rust, with_error,
 };
 use super::session::lay_out;
 use super::shape;
@@ -243,6 +243,18 @@ fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
         out.text(&condition);
     } else {
         filled(out, &format!("{head}{}{condition}", payload(&reply.payload)), reply_end(reply), false);
+    }
+}
+
+/// A payload in one line, with its parentheses.
+fn payload(payload: &Payload) -> String {
+    let mark = |optional: bool| if optional { "?" } else { "" };
+    match payload {
+        Payload::None => String::new(),
+        Payload::Null(_) => " (null)".to_owned(),
+        Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
+        Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
+        Payload::Shape { shape, optional, .. } => format!(" ({}{})", shape::flat(shape), mark(*optional)),
     }
 }
 

@@ -2,10 +2,7 @@
 
 use mcp_protocol_machine::protocol::position;
 
-use super::shape::flat;
-use crate::ast::{
-    AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier, Payload,
-};
+use crate::ast::{AnnouncedField, Condition, JsonPath, Level, LevelDirection, MessageField, Modifier};
 use crate::lexer::quote;
 
 pub(super) fn modifier(modifier: &Modifier) -> String {
@@ -65,17 +62,6 @@ pub(super) fn levels(levels: &[Level]) -> String {
         out
     };
     format!("[{}]", levels.iter().map(one).collect::<Vec<_>>().join(", "))
-}
-
-pub(super) fn payload(payload: &Payload) -> String {
-    let mark = |optional: bool| if optional { "?" } else { "" };
-    match payload {
-        Payload::None => String::new(),
-        Payload::Null(_) => " (null)".to_owned(),
-        Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
-        Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
-        Payload::Shape { shape, optional, .. } => format!(" ({}{})", flat(shape), mark(*optional)),
-    }
 }
 
 /// A Rust path with a space behind each comma.
