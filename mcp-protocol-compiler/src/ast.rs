@@ -304,7 +304,9 @@ impl Item {
             ItemKind::Request(request) => {
                 request.replies.iter().find(|reply| carries(&reply.payload)).map(|reply| &reply.name)
             }
-            ItemKind::Notification(notification) => Some(&notification.name),
+            ItemKind::Notification(notification) if carries(&notification.payload) => {
+                Some(&notification.name)
+            }
             _ => None,
         }
     }

@@ -5,7 +5,7 @@ use mcp_protocol_machine::protocol::Kind;
 use super::phrases::{list, side_word};
 use crate::ast::{GroupMember, Name, RustPath};
 use crate::declarations::{Message, Resolution, Role};
-use crate::diagnostic::{Change, Code, Diagnostic, Edit};
+use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
 use crate::source::Span;
 use crate::suggest::nearest;
 
@@ -463,6 +463,16 @@ pub fn misspelt_override(span: Span, name: &Name, near: &str) -> Diagnostic {
         .label("nothing has this name")
         .also(span, "nothing to override")
         .suggest(format!("did you mean `{near}`?"), [Edit::replace(name.span, near)])
+}
+
+/// `override type` of what an imported message carries.
+pub fn override_of_a_payload(span: Span, name: &Name, carrier: &Name) -> Diagnostic {
+    let (shown, message) = (shorten(&name.text), shorten(&carrier.text));
+    Diagnostic::error(BAD_OVERRIDE, name.span, format!("`{shown}` is not declared by `type`"))
+        .label("a shape in a payload goes with its message")
+        .also(span, "nothing to override")
+        .also(carrier.span, "the message that carries it")
+        .help(format!("override the message: `({{ ...{shown}, … }})` behind `{message}` has the fields of the imported one"))
 }
 
 /// `override` of an item of the same file.

@@ -39,13 +39,33 @@ pub fn field_twice(second: Span, first: Span, name: &str) -> Diagnostic {
 }
 
 /// A shape in a payload that is called like another one.
-pub fn name_of_a_payload(name: &str, shape: Span, other: Span) -> Diagnostic {
+pub fn name_of_a_payload(name: &str, shape: Span, (other, place): (CalledTheSame, Span)) -> Diagnostic {
     let shown = shorten(name);
-    Diagnostic::error(BAD_RECORD, shape, format!("this shape is called `{shown}`, as another one is"))
-        .label("a shape in a payload is called after its message")
-        .also(other, "the other one")
-        .suggest(format!("write `{shown}` in its place if both are the same"), [Edit::replace(shape, name)])
-        .otherwise("give the other one another name")
+    let found =
+        Diagnostic::error(BAD_RECORD, shape, format!("this shape is called `{shown}`, as another one is"))
+            .label("a shape in a payload is called after its message")
+            .also(place, "the other one")
+            .suggest(
+                format!("write `{shown}` in its place if both are the same"),
+                [Edit::replace(shape, name)],
+            );
+    match other {
+        CalledTheSame::Declared => found.otherwise("give the other one another name"),
+        CalledTheSame::Imported => found.with_note(format!(
+            "`override type {shown} = …` changes the imported one for all that mention it"
+        )),
+        CalledTheSame::InAPayload => found.otherwise("give one of the two messages another name"),
+    }
+}
+
+/// What is called as the shape in a payload is.
+pub enum CalledTheSame {
+    /// A `type`.
+    Declared,
+    /// A `type` of an imported file.
+    Imported,
+    /// The payload of another message: `Pay` and `PayParams` have params of one name.
+    InAPayload,
 }
 
 /// `..rest` twice.

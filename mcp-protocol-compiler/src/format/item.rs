@@ -248,11 +248,24 @@ fn reply(out: &mut Writer<'_>, sign: &str, reply: &Reply) {
     }
 }
 
+/// A payload in one line, with its parentheses.
+fn payload(payload: &Payload) -> String {
+    let mark = |optional: bool| if optional { "?" } else { "" };
+    match payload {
+        Payload::None => String::new(),
+        Payload::Null(_) => " (null)".to_owned(),
+        Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
+        Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
+        Payload::Shape { shape, optional, .. } => format!(" ({}{})", shape::flat(shape), mark(*optional)),
+    }
+}
+
 /// A payload with its parentheses; the fields of a record that does not fit stand in lines of their own.
 fn carried(out: &mut Writer<'_>, body: &Payload) {
     let Payload::Shape { shape, optional, .. } = body else { return out.text(&payload(body)) };
     out.text(" (");
-    shape::laid_out(out, shape, 0);
+    // A reply may stand in a line of its own, behind its indentation.
+    shape::laid_out(out, shape, out.indent());
     out.text(if *optional { "?)" } else { ")" });
 }
 

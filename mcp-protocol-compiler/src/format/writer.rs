@@ -35,6 +35,12 @@ impl<'a> Writer<'a> {
         width(self.out.get(self.line..).unwrap_or(""))
     }
 
+    /// How far the current line is indented.
+    pub(super) fn indent(&self) -> usize {
+        let line = self.out.get(self.line..).unwrap_or("");
+        line.len() - line.trim_start().len()
+    }
+
     /// Whether nothing stands in the current line but its indentation.
     pub(super) fn blank(&self) -> bool {
         self.out.get(self.line..).unwrap_or("").trim().is_empty()

@@ -28,6 +28,8 @@ pub(super) struct Parser<'s> {
     pub(super) depth: usize,
     /// How many records are open around this place.
     pub(super) records: usize,
+    /// Whether the parentheses of a payload are open around this place.
+    pub(super) in_payload: bool,
     /// How many parentheses of session types are open around this place.
     pub(super) parentheses: usize,
     /// Whether an action without a continuation is part of a mistake that is being reported.
@@ -70,6 +72,7 @@ impl<'s> Parser<'s> {
             findings: lexed.findings,
             depth: 0,
             records: 0,
+            in_payload: false,
             parentheses: 0,
             lenient: false,
             mu_as_name: false,

@@ -179,11 +179,13 @@ impl Parser<'_> {
         if self.begins_field() {
             return self.fields_without_braces();
         }
+        self.in_payload = true;
         let payload = if self.kind() == Kind::OpenBrace {
             Some(self.record_payload(message, carries))
         } else {
             self.payload_type(message, carries)
         };
+        self.in_payload = false;
         if self.eat(Kind::Close).is_none() {
             if payload.is_some() {
                 let help = if self.kind() == Kind::Comma { struct_help } else { "write `)`" };
@@ -260,17 +262,19 @@ impl Parser<'_> {
             match self.kind() {
                 Kind::Open => inner += 1,
                 Kind::Close if inner == 0 => break,
+                Kind::Arrow => break,
                 Kind::Close => inner -= 1,
                 _ => {}
             }
             self.bump();
         }
         let all = start.to(self.previous());
-        let edits = self.eat(Kind::Close).map(|_| [Edit::before(all, "{ "), Edit::after(all, " }")]);
+        let end = if self.eat(Kind::Close).is_some() { " }" } else { " })" };
+        let edits = [Edit::before(all, "{ "), Edit::after(all, end)];
         let finding =
             Diagnostic::error(MALFORMED_PAYLOAD, start, message).label("the braces of a record are missing");
         let help = format!("write `({{ {name}: … }})`");
-        self.report_at(index, finding.suggest(help, edits.into_iter().flatten()));
+        self.report_at(index, finding.suggest(help, edits));
         Payload::Any { optional: false, span: all }
     }
 
@@ -287,6 +291,7 @@ impl Parser<'_> {
             Kind::Text => true,
             Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
             Kind::OpenBracket => self.lists_shapes(),
+            Kind::Open => self.kind_at(1) == Kind::OpenBrace,
             _ => false,
         };
         if !is_shape {
@@ -335,7 +340,7 @@ impl Parser<'_> {
         let mut ahead = 1;
         loop {
             match self.kind_at(ahead) {
-                Kind::Text => return true,
+                Kind::Text | Kind::OpenBrace => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
                     let own = BUILT_IN.contains(&word) && !is_primitive(word);

@@ -228,6 +228,12 @@ impl Parser<'_> {
                     self.report(finding.suggest("write `}` before the next item", [edit]));
                     return members;
                 }
+                Kind::Close if self.ends_payload() => {
+                    let finding = Diagnostic::error(UNCLOSED, open, "`{` without `}`");
+                    let edit = Edit::after(self.previous(), " }".repeat(self.records));
+                    self.report(finding.suggest("write `}` before `)`", [edit]));
+                    return members;
+                }
                 Kind::Word | Kind::Text => members.push(self.shape_field()),
                 Kind::Dot if self.kind_at(1) == Kind::Dot => members.extend(self.dots()),
                 _ => {
@@ -265,11 +271,18 @@ impl Parser<'_> {
             }
     }
 
+    /// Whether a `)` stands here that closes the payload around a record, and not one that is too much in it.
+    fn ends_payload(&self) -> bool {
+        let goes_on = matches!(self.kind_at(1), Kind::CloseBrace | Kind::Comma | Kind::Close);
+        self.in_payload && self.kind() == Kind::Close && !goes_on
+    }
+
     /// The comma behind a member.
     fn comma(&mut self) {
         if self.eat(Kind::Comma).is_some()
             || matches!(self.kind(), Kind::CloseBrace | Kind::EndOfFile)
             || self.ends_record()
+            || self.ends_payload()
         {
             return;
         }

@@ -71,9 +71,15 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
                         // What is not shown costs no search.
                         let near = Some(names).filter(|_| diagnostics.len() < LIMIT);
                         let near = near.and_then(|names| nearest(&name.text, names));
-                        diagnostics.push(match near {
-                            Some(near) => finding::misspelt_override(span, name, near),
-                            None => finding::nothing_to_override(span, Some(name)),
+                        let carrier = result.iter().filter(|earlier| earlier.imported).find_map(|earlier| {
+                            let carried = earlier.item.shapes().find(|(shape, _)| shape.text == name.text);
+                            carried.and_then(|(_, body)| earlier.item.carrier_of(body))
+                        });
+                        let carrier = carrier.filter(|_| matches!(slot, Slot::Shape(_)));
+                        diagnostics.push(match (carrier, near) {
+                            (Some(carrier), _) => finding::override_of_a_payload(span, name, carrier),
+                            (None, Some(near)) => finding::misspelt_override(span, name, near),
+                            (None, None) => finding::nothing_to_override(span, Some(name)),
                         });
                     }
                     slots.insert(slot, result.len());

@@ -3,10 +3,11 @@
 use std::collections::HashMap;
 
 use super::placed::Placed;
-use crate::ast::{self, Item, ItemKind, Member, Name, ShapeKind};
+use crate::ast::{self, Item, Member, Name, ShapeKind};
 use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
 use crate::diagnostic::Diagnostic;
-use crate::findings::{shapes as finding, size};
+use crate::findings::shapes::{self as finding, CalledTheSame};
+use crate::findings::size;
 use crate::source::Span;
 
 /// How many shapes a protocol may have.
@@ -33,16 +34,17 @@ pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -
             diagnostics.push(size::too_many_shapes(name.span, MOST_SHAPES));
             break;
         }
+        let text = Text { placed, name, body };
         // Two `type` items of one name have been found before; what a payload's shape is called is known only here.
         match names.get(name.text.as_str()).and_then(|first| texts.get(*first)) {
+            Some(first) if first.has_carrier_of(&text) || text.overrides_nothing() => {}
             Some(first) => {
-                let (own, other) = (name.span, first.name.span);
-                let (shape, other) = if own == body.span { (own, other) } else { (other, own) };
-                diagnostics.push(finding::name_of_a_payload(&name.text, shape, other));
+                let (shape, other) = if name.span == body.span { (&text, first) } else { (first, &text) };
+                diagnostics.push(clash(shape, other));
             }
             None => {
                 names.insert(&name.text, texts.len());
-                texts.push(Text { placed, name, body });
+                texts.push(text);
             }
         }
     }
@@ -62,6 +64,18 @@ fn documentation(placed: &Placed<'_>, body: &ast::Shape) -> Vec<String> {
     items.find(|item| !item.documentation.is_empty()).map_or_else(Vec::new, |item| item.documentation.clone())
 }
 
+/// A shape in a payload that is called like another one.
+fn clash(shape: &Text<'_>, other: &Text<'_>) -> Diagnostic {
+    let called = if other.placed.item.carrier_of(other.body).is_some() {
+        CalledTheSame::InAPayload
+    } else if other.placed.imported && !shape.placed.imported {
+        CalledTheSame::Imported
+    } else {
+        CalledTheSame::Declared
+    };
+    finding::name_of_a_payload(&shape.name.text, shape.body.span, (called, other.name.span))
+}
+
 /// A shape as it is written, in a `type` item or in the payload of a message.
 struct Text<'a> {
     placed: &'a Placed<'a>,
@@ -69,13 +83,18 @@ struct Text<'a> {
     body: &'a ast::Shape,
 }
 
-impl<'a> Text<'a> {
-    /// What the shape overrides, the latest last. A shape in a payload goes with its message.
-    fn earlier(&self) -> &'a [&'a Item] {
-        match self.placed.item.kind {
-            ItemKind::Shape { .. } => &self.placed.earlier,
-            _ => &[],
-        }
+impl Text<'_> {
+    /// Whether it is an `override type` without anything to override, which has been reported.
+    fn overrides_nothing(&self) -> bool {
+        let is_type = self.placed.item.carrier_of(self.body).is_none();
+        is_type && self.placed.item.overrides.is_some() && self.placed.earlier.is_empty()
+    }
+
+    /// Whether both are payloads of messages with one name. That is reported of the messages, and their shapes have other
+    /// names as soon as they have.
+    fn has_carrier_of(&self, other: &Text<'_>) -> bool {
+        let carrier = |text: &Text<'_>| text.placed.item.carrier_of(text.body).map(|name| name.text.clone());
+        carrier(self).is_some_and(|name| carrier(other) == Some(name))
     }
 }
 
@@ -133,7 +152,7 @@ impl<'a> Forms<'a, '_> {
         }
         self.set(index, Spread::Open);
         let text = self.texts.get(index)?;
-        let own = Own { name: &text.name.text, earlier: text.earlier() };
+        let own = Own { name: &text.name.text, earlier: &text.placed.earlier };
         let form = self.form_of_body(text.body, own);
         self.set(index, Spread::Read(form.clone()));
         Some(form)
@@ -154,13 +173,21 @@ impl<'a> Forms<'a, '_> {
 
     /// What an item is whose own name stands for what it overrides.
     fn overridden(&mut self, name: &Name, own: Own<'a>) -> Option<Form> {
-        let (last, before) = own.earlier.split_last().filter(|_| name.text == own.name)?;
+        if name.text != own.name {
+            return None;
+        }
+        // An earlier message of the same name need not carry a shape that is written in its payload.
+        let mut bodies = own.earlier.iter().enumerate().rev();
+        let (index, body) = bodies.find_map(|(index, item)| {
+            let (_, body) = item.shapes().find(|(other, _)| other.text == own.name)?;
+            Some((index, body))
+        })?;
         if self.depth >= DEEPEST {
             self.diagnostics.push(size::records_too_deep(name.span, DEEPEST));
             return Some(Form::Any);
         }
-        let ItemKind::Shape { name, body } = &last.kind else { return Some(Form::Any) };
-        Some(self.form_of_body(body, Own { name: &name.text, earlier: before }))
+        let earlier = own.earlier.get(..index).unwrap_or_default();
+        Some(self.form_of_body(body, Own { earlier, ..own }))
     }
 
     /// The outermost form of an item, where its own name may stand for what it overrides.

@@ -40,6 +40,8 @@ pub(super) struct Collector<'a> {
     declared: HashSet<&'a str>,
     requests: HashSet<&'a str>,
     shapes: HashSet<&'a str>,
+    /// The names of shapes in payloads, each with that of its message.
+    carried: HashMap<&'a str, &'a str>,
     roles: HashSet<&'a str>,
     all: Vec<Symbol>,
     words: Vec<Word>,
@@ -54,12 +56,18 @@ impl<'a> Collector<'a> {
             declared: HashSet::new(),
             requests: HashSet::new(),
             shapes: HashSet::new(),
+            carried: HashMap::new(),
             roles: HashSet::new(),
             all: Vec::new(),
             words: Vec::new(),
             places: HashMap::new(),
         };
         for item in files.iter().flat_map(|file| &file.tree.items) {
+            for (name, body) in item.shapes() {
+                if let Some(carrier) = item.carrier_of(body) {
+                    collector.carried.insert(&name.text, &carrier.text);
+                }
+            }
             match &item.kind {
                 ItemKind::Request(request) => {
                     collector.requests.insert(&request.name.text);
@@ -163,8 +171,8 @@ impl<'a> Collector<'a> {
     /// A payload that is a declared shape, or a record with names in it; any other is a type of Rust.
     fn payload(&mut self, payload: &Payload) {
         match payload {
-            Payload::Type { path, .. } if self.shapes.contains(path.text.as_str()) => {
-                self.used(SymbolKind::Shape, &Name { text: path.text.clone(), span: path.span });
+            Payload::Type { path, .. } => {
+                self.shape_name(&Name { text: path.text.clone(), span: path.span });
             }
             Payload::Shape { shape, .. } => self.shape(shape),
             _ => {}
@@ -173,22 +181,37 @@ impl<'a> Collector<'a> {
 
     fn shape(&mut self, shape: &Shape) {
         match &shape.kind {
-            ShapeKind::Named(name) if self.shapes.contains(name.text.as_str()) => {
-                self.used(SymbolKind::Shape, name);
+            ShapeKind::Named(name) => {
+                self.shape_name(name);
             }
             ShapeKind::List(inner) | ShapeKind::Map(inner) => self.shape(inner),
             ShapeKind::Record(members) => {
                 for member in members {
                     match member {
                         Member::Field(field) => self.shape(&field.shape),
+                        Member::Spread { name, .. } if self.shape_name(name) => {}
                         Member::Spread { name, .. } => self.used(SymbolKind::Shape, name),
                         Member::Rest(_) => {}
                     }
                 }
             }
             ShapeKind::Union(parts) => parts.iter().for_each(|part| self.shape(part)),
-            ShapeKind::Named(_) | ShapeKind::Literal(_) | ShapeKind::Missing => {}
+            ShapeKind::Literal(_) | ShapeKind::Missing => {}
         }
+    }
+
+    /// A name where a shape may stand, if it is that of one. What a message carries, `PayParams`, is a use of the message's
+    /// name.
+    fn shape_name(&mut self, name: &Name) -> bool {
+        if self.shapes.contains(name.text.as_str()) {
+            self.used(SymbolKind::Shape, name);
+            return true;
+        }
+        let Some(message) = self.carried.get(name.text.as_str()).map(|message| (*message).to_owned()) else {
+            return false;
+        };
+        self.first_part_used(SymbolKind::Message, name, message);
+        true
     }
 
     /// A side by its role's name; `client`, `own` and the like are words of the language.
@@ -210,9 +233,7 @@ impl<'a> Collector<'a> {
         let request = name.text.strip_suffix("Error").filter(|request| self.requests.contains(request));
         match request {
             Some(request) if !self.declared.contains(name.text.as_str()) => {
-                let end = name.span.start + u32::try_from(request.len()).unwrap_or(0);
-                let part = Name { text: request.to_owned(), span: Span { end, ..name.span } };
-                self.used_in(SymbolKind::Request, &part, name.span);
+                self.first_part_used(SymbolKind::Request, name, request.to_owned());
             }
             _ => self.used(SymbolKind::Message, name),
         }
@@ -220,6 +241,13 @@ impl<'a> Collector<'a> {
 
     pub(super) fn used(&mut self, kind: SymbolKind, name: &Name) {
         self.used_in(kind, name, name.span);
+    }
+
+    /// A use of another name, with which a word begins.
+    fn first_part_used(&mut self, kind: SymbolKind, word: &Name, text: String) {
+        let end = word.span.start + u32::try_from(text.len()).unwrap_or(0);
+        let part = Name { text, span: Span { end, ..word.span } };
+        self.used_in(kind, &part, word.span);
     }
 
     /// A use of a name that is a part of a word.

@@ -101,7 +101,8 @@ pub struct Symbol {
     pub name: String,
     /// Where it is declared; nowhere if the name is only used.
     pub declarations: Vec<Declaration>,
-    /// Where it is used. The refusal of a request, `TotalError`, is a use of its first part.
+    /// Where it is used. The refusal of a request, `TotalError`, is a use of its first part; so is what a message
+    /// carries, `TotalParams`, where its payload is a shape.
     pub uses: Vec<Span>,
 }
 

@@ -6,7 +6,7 @@ use std::io;
 use std::path::Path;
 
 use mcp_protocol_compiler::diagnostic::{Diagnostic, Severity};
-use mcp_protocol_compiler::{compile, generate};
+use mcp_protocol_compiler::{Compilation, compile, generate};
 use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
 use mcp_protocol_machine::shape::{Json, JsonView, judge, sample};
 use proptest::prelude::*;
@@ -324,4 +324,72 @@ fn a_record_in_a_payload_is_called_after_its_message() {
     let only: Vec<&String> = declared.iter().filter(|line| !written.contains(line)).collect();
     let other: Vec<&String> = written.iter().filter(|line| !declared.contains(line)).collect();
     assert!(only.is_empty() && other.is_empty(), "declared: {only:#?}\nwritten: {other:#?}");
+}
+
+/// What a file and the files that it imports are compiled to.
+fn compiled(text: &str, imported: &str) -> io::Result<Compilation> {
+    let file = |path: &Path| if path == Path::new("shop.session") { text } else { imported };
+    compile(Path::new("shop.session"), &mut |path| Ok(file(path).as_bytes().to_vec()))
+}
+
+/// What is in a payload of an imported message, which the tests override.
+const IMPORTED: &str = "request Order \"shop/order\" ({ drink: string }) -> Bill (BillResult)\n\
+    type BillResult = { price: int }\n";
+
+/// The name of a payload's shape stands in an `override` for what the imported message carries.
+#[test]
+fn an_override_has_the_fields_of_the_payload_that_it_replaces() {
+    let text = "protocol Shop \"2\"\nimport \"base.session\"\n\
+        override request Order \"shop/order\" ({ ...OrderParams, size?: int }) -> Bill (BillResult)\n\
+        client Guest\nGuest = !Order . ?Bill . End\n";
+    let compilation = compiled(text, IMPORTED).unwrap();
+    assert!(compilation.diagnostics.is_empty(), "{:?}", compilation.diagnostics);
+    let protocol = compilation.protocol.as_ref().unwrap();
+    let code = generate::expand(protocol, &compilation.sources, &Default::default()).unwrap();
+    assert!(code.contains("drink: String, \"drink\"") && code.contains("size: i64, \"size\""), "{code}");
+}
+
+/// Where it carries none, the name stands for nothing else than the shape itself.
+#[test]
+fn a_payload_that_replaces_another_kind_has_no_earlier_fields() {
+    let text = "protocol Shop \"2\"\nimport \"base.session\"\n\
+        override request Order \"shop/order\" ({ ...OrderParams, size?: int }) -> Bill (BillResult)\n\
+        client Guest\nGuest = !Order . ?Bill . End\n";
+    let compilation = compiled(text, &IMPORTED.replace("({ drink: string })", "(_)")).unwrap();
+    let messages: Vec<_> = compilation.diagnostics.iter().map(|found| found.message.as_str()).collect();
+    assert_eq!(messages, ["`OrderParams` takes its fields from itself"]);
+}
+
+/// A shape of a payload is replaced with its message, and a `type` by `override type`.
+#[test]
+fn what_replaces_a_shape_is_said_where_another_way_was_tried() {
+    let guest = "client Guest\nGuest = !Order . ?Bill . End\n";
+    let text = format!(
+        "protocol Shop \"2\"\nimport \"base.session\"\noverride type OrderParams = {{ size?: int }}\n{guest}"
+    );
+    let compilation = compiled(&text, IMPORTED).unwrap();
+    let [found] = compilation.diagnostics.as_slice() else { panic!("{:?}", compilation.diagnostics) };
+    assert_eq!(found.message, "`OrderParams` is not declared by `type`");
+    let text = format!(
+        "protocol Shop \"2\"\nimport \"base.session\"\n\
+         override request Order \"shop/order\" (_) -> Bill ({{ price: int, tip?: int }})\n{guest}"
+    );
+    let compilation = compiled(&text, IMPORTED).unwrap();
+    let [found] = compilation.diagnostics.as_slice() else { panic!("{:?}", compilation.diagnostics) };
+    assert_eq!(found.message, "this shape is called `BillResult`, as another one is");
+    assert!(
+        found.notes.iter().any(|note| note.contains("`override type BillResult = …`")),
+        "{:?}",
+        found.notes
+    );
+}
+
+/// Records in lists, in maps and in parentheses are payloads, too.
+#[test]
+fn records_within_other_shapes_are_payloads() {
+    let text = "protocol Shop \"1\"\nnotification A \"a\" ([{ x: int }])\nnotification B \"b\" (map { x: int })\n\
+        notification C \"c\" (({ x: int } | null))\nnotification D \"d\" ({ x: int } | [{ y: [int] }]?)\n\
+        client Guest\nGuest = !A . !B . !C . !D . End\n";
+    let compilation = compiled(text, "").unwrap();
+    assert!(compilation.diagnostics.is_empty(), "{:?}", compilation.diagnostics);
 }

@@ -76,6 +76,25 @@ fn every_name_is_found() {
     );
 }
 
+/// What a message carries is called after it, so that another name of the message is another name of its shape.
+#[test]
+fn the_name_of_what_a_message_carries_is_a_use_of_the_message() {
+    let text = "protocol P \"1\"\nrequest Open \"open\" ({ size: Size, again?: OpenParams }) -> Opened ({ all: [Size] })\n\
+        notification Tell \"tell\" (OpenedResult)\ntype Size = { width: uint, ...OpenParams }\n\
+        client C\nC = !Open . ?Opened . !Tell . End\n";
+    assert_eq!(
+        listed(&found(text)),
+        [
+            "protocol P 1+0",
+            "request Open 1+3",
+            "type Size 1+2",
+            "reply Opened 1+2",
+            "notification Tell 1+1",
+            "role C 2+0"
+        ]
+    );
+}
+
 /// While somebody types, what stands around is known: behind the sign, before the end, in another item.
 #[test]
 fn a_text_with_mistakes_has_names() {

@@ -28,7 +28,7 @@ pub(super) enum CompletionPlace {
     Dual,
     /// A role, `client`, `server` and the like.
     Side,
-    /// A payload.
+    /// A payload, of which nothing is written.
     Payload,
     /// A shape.
     Shape,
@@ -245,6 +245,15 @@ fn session_type(last: Kind, word: &str) -> CompletionPlace {
 fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> CompletionPlace {
     let Some(last) = tokens.last() else { return CompletionPlace::Nothing };
     let word = text(last);
+    if let Some(inner) = open_payload(tokens)
+        && !inner.is_empty()
+    {
+        return match shape(last.kind, word) {
+            // The shape may be whole, but its payload is open.
+            CompletionPlace::Item => CompletionPlace::Nothing,
+            place => place,
+        };
+    }
     let modifier = tokens.iter().rev().map(&text).find(|word| words::MODIFIERS.contains(word));
     match last.kind {
         Kind::Open => CompletionPlace::Payload,
@@ -261,6 +270,19 @@ fn message<'t>(tokens: &[Token], text: impl Fn(&Token) -> &'t str) -> Completion
         }
         _ => CompletionPlace::Modifier,
     }
+}
+
+/// What stands in the parentheses of a payload that is not closed. Within them a union may have its own.
+fn open_payload(tokens: &[Token]) -> Option<&[Token]> {
+    let mut opened = Vec::new();
+    for (index, token) in tokens.iter().enumerate() {
+        match token.kind {
+            Kind::Open => opened.push(index),
+            Kind::Close => drop(opened.pop()),
+            _ => {}
+        }
+    }
+    tokens.get(opened.first()? + 1..)
 }
 
 fn shape(last: Kind, word: &str) -> CompletionPlace {

@@ -104,6 +104,9 @@ fn a_record_in_a_payload_has_lines_for_its_fields_where_it_needs_them() {
     let laid_out = "notification Tip \"tip\" ({\n    cents: uint,  -- of them\n    for: string\n})\n";
     assert_eq!(formatted(long), laid_out);
     assert_eq!(formatted(laid_out), laid_out);
+    let reply = "request Order \"order\" -- cold\n -> Bill ({ price: int, -- in cents\n of?: string })";
+    let laid_out = "request Order \"order\"  -- cold\n    -> Bill ({\n        price: int,  -- in cents\n        of?: string\n    })";
+    assert!(formatted(reply).starts_with(laid_out), "{}", formatted(reply));
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl ShapeBraces {
     }
 
     /// Whether a part of a shape may begin behind these tokens: going back over what a shape consists of, `type Name =`
-    /// is met, or a record of the same item.
+    /// is met, the `(` of a payload, or a record of the same item.
     fn is_in_shape<'s>(&mut self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
         let is = |token: Option<&Token>, text: &str| {
             token.is_some_and(|token| token.kind == Kind::Word && word(*token) == text)
@@ -67,7 +67,17 @@ impl ShapeBraces {
             let swapped = earlier.is_some_and(|earlier| earlier.kind == Kind::Equals);
             return is(earlier, "type") || swapped && is(before(tokens.len() - 2), "type");
         }
-        if !matches!(last.kind, Kind::Equals | Kind::Bar | Kind::OpenBracket | Kind::Open | Kind::Word) {
+        let may_go_on = matches!(
+            last.kind,
+            Kind::Equals
+                | Kind::Bar
+                | Kind::OpenBracket
+                | Kind::Open
+                | Kind::Word
+                | Kind::Colon
+                | Kind::Comma
+        );
+        if !may_go_on {
             return false;
         }
         let begins = self.begins_before(tokens, word);
@@ -75,7 +85,8 @@ impl ShapeBraces {
         begins
     }
 
-    /// Whether going back over what a shape consists of meets `type Name =`, or a record of the same item.
+    /// Whether going back over what a shape consists of meets `type Name =`, the `(` of a payload, or a record of the same
+    /// item. The fields of a record that lacks its braces are passed over.
     fn begins_before<'s>(&self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
         let is = |token: Option<&Token>, text: &str| {
             token.is_some_and(|token| token.kind == Kind::Word && word(*token) == text)
@@ -107,7 +118,13 @@ impl ShapeBraces {
                         return false;
                     }
                 }
+                Kind::Open
+                    if earlier.is_some_and(|before| matches!(before.kind, Kind::Text | Kind::Word)) =>
+                {
+                    return true;
+                }
                 Kind::Bar | Kind::OpenBracket | Kind::CloseBracket | Kind::Open | Kind::Close => {}
+                Kind::Colon | Kind::Comma | Kind::Question => {}
                 _ => return false,
             }
         }

@@ -39,6 +39,7 @@ const WITHOUT: &[(&str, &str)] = &[
     ("its fields are `", "none of them is near"),
     ("it is one of \"", "none of them is near"),
     ("write `}` behind the last field", "where the record ends is not known"),
+    ("override the message: ", "what changes in its payload is the author's to say"),
     ("declare a shape with `", "which shape says the same as the type is not known"),
     ("a payload is one type: declare", "what the fields are is the author's to say"),
     ("write `grants registrations", "the field is missing"),

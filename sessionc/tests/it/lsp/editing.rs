@@ -239,6 +239,14 @@ async fn what_fits_is_proposed() {
         ("type New = [A|", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = { |", vec![]),
         ("notification New \"new\" (|", with(&["Amount", "Count"], &["null"])),
+        ("notification New \"new\" ({ field: |", with(&["Amount", "Count"], &built_in)),
+        ("notification New \"new\" ({ field: [A|", with(&["Amount", "Count"], &built_in)),
+        (
+            "request New \"new\" ({ a: int }) -> Newer ({ a: int, b: map |",
+            with(&["Amount", "Count"], &built_in),
+        ),
+        ("notification New \"new\" ({ |", vec![]),
+        ("notification New \"new\" ({ field: int |", vec![]),
         (
             "notification New \"new\" during |",
             with(&["Total", "Sum", "Add", "Stop", "New", "Change"], &["replies"]),
