@@ -269,18 +269,6 @@ fn carried(out: &mut Writer<'_>, body: &Payload) {
     out.text(if *optional { "?)" } else { ")" });
 }
 
-/// A payload in one line.
-fn payload(payload: &Payload) -> String {
-    let mark = |optional: bool| if optional { "?" } else { "" };
-    match payload {
-        Payload::None => String::new(),
-        Payload::Null(_) => " (null)".to_owned(),
-        Payload::Any { optional, .. } => format!(" (_{})", mark(*optional)),
-        Payload::Type { path, optional } => format!(" ({}{})", rust(&path.text), mark(*optional)),
-        Payload::Shape { shape, optional, .. } => format!(" ({}{})", shape::flat(shape), mark(*optional)),
-    }
-}
-
 /// A piece in the same line if it fits and need not begin one.
 fn filled(out: &mut Writer<'_>, text: &str, end: u32, new_line: bool) {
     out.at(end, INDENT);
