@@ -325,3 +325,13 @@ fn a_record_in_a_payload_is_called_after_its_message() {
     let other: Vec<&String> = written.iter().filter(|line| !declared.contains(line)).collect();
     assert!(only.is_empty() && other.is_empty(), "declared: {only:#?}\nwritten: {other:#?}");
 }
+
+#[test]
+fn records_stand_inside_of_a_payload() {
+    let text = "request Pay \"pay\" (int | { at: uint }) -> Paid ([{ at: uint }])\n\
+                notification Tip \"tip\" ([(string | { at: uint })])\n\
+                notification Top \"top\" (map { at: uint })\n\
+                client Guest\nGuest = !Tip . !Top . !Pay . ?reply . End\n";
+    let compilation = compile(Path::new("main.session"), &mut |_| Ok(text.as_bytes().to_vec())).unwrap();
+    assert!(compilation.diagnostics.is_empty(), "{:?}", compilation.diagnostics);
+}
