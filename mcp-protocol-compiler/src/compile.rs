@@ -120,17 +120,34 @@ pub(crate) fn compile_next(
     let (mut compilation, resolution, files) = compile_once(sources, entry, read, settings)?;
     let Compilation { sources, diagnostics, .. } = &mut compilation;
     edits::place(diagnostics, &files, sources, &resolution);
-    tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion| {
+    tried::keep_what_mends(diagnostics, sources, &resolution, |suggestion, of_text| {
         let mut read = |path: &Path| {
             let file = sources.files().find(|file| sources.path(*file) == path);
             let file = file.ok_or(io::Error::from(io::ErrorKind::NotFound))?;
             Ok(suggestion.apply(file, sources.text(file)).into_bytes())
         };
+        let again = SourceMap::new();
         // The first file was read before, and is read again from what is in memory.
-        compile_once(SourceMap::new(), entry, &mut read, settings).ok().map(|(again, ..)| again.diagnostics)
+        match of_text {
+            true => read_once(again, entry, &mut read),
+            false => compile_once(again, entry, &mut read, settings).map(|(again, ..)| again.diagnostics),
+        }
+        .ok()
     });
     limit::limit(&mut compilation.diagnostics);
     Ok(compilation)
+}
+
+/// What is wrong with the text of the files, without what it says.
+fn read_once(mut sources: SourceMap, entry: &Path, read: load::Read<'_>) -> io::Result<Vec<Diagnostic>> {
+    let mut found = Vec::new();
+    load::load(entry, read, &mut sources, &mut found)?;
+    arrange(&mut found, &sources);
+    Ok(found)
+}
+
+fn arrange(found: &mut Vec<Diagnostic>, sources: &SourceMap) {
+    repeats::arrange(found, sources, &[lexer::UNKNOWN_CHARACTER, parser::RESERVED_WORD]);
 }
 
 /// Compiles without trying suggestions out, and without leaving out findings.
@@ -150,7 +167,7 @@ fn compile_once(
         found.extend(protocol.iter().flat_map(generate::check));
     }
     consequences::withhold(&mut found, unread.as_ref(), &sources);
-    repeats::arrange(&mut found, &sources, &[lexer::UNKNOWN_CHARACTER, parser::RESERVED_WORD]);
+    arrange(&mut found, &sources);
     let outline = outline(&resolution);
     Ok((Compilation { sources, diagnostics: found, protocol, outline }, resolution, files))
 }

@@ -1,5 +1,5 @@
-//! Suggestions are tried before they are made: those about both roles together, and those that may bring to light what
-//! is wrong behind their finding.
+//! Suggestions are tried before they are made: those about text that cannot be read, those about both roles together, and
+//! those that may bring to light what is wrong behind their finding.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,9 @@ const TRIES: usize = 4;
 /// How many suggestions about names and about one role are tried; the edits of others are left as they are.
 const TRIES_OF_ONE_ROLE: usize = 12;
 
+/// How many suggestions about text that cannot be read are tried; the edits of others are left as they are.
+const TRIES_OF_TEXT: usize = 12;
+
 /// How long all files together may be.
 const LONGEST: usize = 32 * 1024;
 
@@ -23,28 +26,28 @@ const LONGEST: usize = 32 * 1024;
 const TRIED: [Code; 3] = [NOT_DUAL, NOT_COMPATIBLE, RACE];
 
 /// Tries the suggestions of these findings, and takes the edits from those that do not mend theirs. `compile` returns the
-/// findings of the files with a suggestion's edits.
+/// findings of the files with a suggestion's edits; only those about their text, if it gets `true`.
 pub(crate) fn keep_what_mends(
     diagnostics: &mut [Diagnostic],
     sources: &SourceMap,
     resolution: &Resolution,
-    mut compile: impl FnMut(&Suggestion) -> Option<Vec<Diagnostic>>,
+    mut compile: impl FnMut(&Suggestion, bool) -> Option<Vec<Diagnostic>>,
 ) {
-    if diagnostics.iter().all(|found| stage(found) == 0) {
-        return;
-    }
     let length: usize = sources.files().map(|file| sources.text(file).len()).sum();
     let mut left = if length > LONGEST { 0 } else { TRIES };
     let mut of_one_role = if length > LONGEST { 0 } else { TRIES_OF_ONE_ROLE };
+    let mut of_text = if length > LONGEST { 0 } else { TRIES_OF_TEXT };
     let before = diagnostics.to_vec();
     for (found, old) in diagnostics.iter_mut().zip(&before) {
         let helps = found.helps.iter_mut().filter(|help| !help.edits().is_empty());
         if !TRIED.contains(&old.code) {
-            for help in helps.filter(|_| stage(old) > 0) {
-                let Some(left) = of_one_role.checked_sub(1) else { break };
-                of_one_role = left;
-                if compile(help).is_some_and(|after| !leads_on(old, &before, &after)) {
-                    help.without_edits();
+            let is_text = stage(old) == 0;
+            let left = if is_text { &mut of_text } else { &mut of_one_role };
+            for help in helps {
+                let Some(less) = left.checked_sub(1) else { break };
+                *left = less;
+                if compile(help, is_text).is_some_and(|after| !leads_on(old, &before, &after)) {
+                    help.withdraw();
                 }
             }
             continue;
@@ -52,10 +55,10 @@ pub(crate) fn keep_what_mends(
         for help in helps {
             let of_state = help.is_of_state();
             help.place(|edit| place(edit, of_state, sources, resolution));
-            let after = if left > 0 { compile(help) } else { None };
+            let after = if left > 0 { compile(help, false) } else { None };
             left = left.saturating_sub(1);
             if after.is_none_or(|after| !mends(old, &before, &after)) {
-                help.without_edits();
+                help.withdraw();
             }
         }
     }

@@ -22,6 +22,8 @@ pub struct Suggestion {
     otherwise: Option<String>,
     /// Whether the edits are about all that stands in a state; their places are those of its first step.
     of_state: bool,
+    /// Whether it had edits that were tried and do not mend the finding.
+    withdrawn: bool,
     /// Where the compiler makes it, so that a test can say which suggestions no case has.
     made_at: &'static Location<'static>,
 }
@@ -37,6 +39,7 @@ impl Suggestion {
             changes: Vec::new(),
             otherwise: None,
             of_state: false,
+            withdrawn: false,
             made_at: Location::caller(),
         }
     }
@@ -94,6 +97,12 @@ impl Suggestion {
         self.edits.sort_by_key(|edit| edit.span);
     }
 
+    /// Takes the edits away, which were tried and do not mend the finding.
+    pub(crate) fn withdraw(&mut self) {
+        self.withdrawn = true;
+        self.without_edits();
+    }
+
     /// Leaves advice.
     pub(crate) fn without_edits(&mut self) {
         self.edits.clear();
@@ -110,6 +119,12 @@ impl Suggestion {
     /// What does it, in the order of the text, without overlaps; possibly nothing.
     pub fn edits(&self) -> &[Edit] {
         &self.edits
+    }
+
+    /// Whether it had edits that the compiler tried, and took away because the finding was there after them, or others
+    /// were. So a test can count them.
+    pub fn is_withdrawn(&self) -> bool {
+        self.withdrawn
     }
 
     /// The line of the compiler's source that makes it.

@@ -331,7 +331,8 @@ impl Parser<'_> {
             ShapeKind::Literal(_) | ShapeKind::Record(_) => true,
             ShapeKind::List(of) | ShapeKind::Map(of) => self.knows(of),
             ShapeKind::Union(parts) => parts.iter().all(|part| self.knows(part)),
-            ShapeKind::Missing => false,
+            // What stands there instead was reported.
+            ShapeKind::Missing => true,
         }
     }
 
@@ -343,12 +344,12 @@ impl Parser<'_> {
                 Kind::Text | Kind::OpenBrace => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
-                    let own = BUILT_IN.contains(&word) && !is_primitive(word);
+                    let own = (BUILT_IN.contains(&word) || word == "map") && !is_primitive(word);
                     if own || self.is_shape(word) {
                         return true;
                     }
                 }
-                Kind::OpenBracket | Kind::Bar => {}
+                Kind::OpenBracket | Kind::Open | Kind::Bar => {}
                 _ => return false,
             }
             ahead += 1;

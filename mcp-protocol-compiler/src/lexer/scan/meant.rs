@@ -67,9 +67,51 @@ impl Scanner<'_> {
         is_behind && name.len() < behind.len() && name.starts_with(')')
     }
 
-    /// What to do where the record of a `type` ends here and its `{` is missing: what stands in place of the `{`, before
-    /// the first field, gives way to it.
+    /// What to do where a record ends here and its `{` is missing: what stands in place of the `{`, before the first
+    /// field, gives way to it.
     pub(super) fn lost_brace(&self) -> Option<(String, Edit)> {
+        self.lost_brace_of_payload().or_else(|| self.lost_brace_of_type())
+    }
+
+    /// The same in a payload: the fields begin behind `(`, `[`, `|` or `map`, with at most one token before them.
+    fn lost_brace_of_payload(&self) -> Option<(String, Edit)> {
+        const FAR: usize = 60;
+        let tokens = &self.lexed.tokens;
+        let word = |token: &Token| self.sources.slice(token.span(self.file));
+        let (mut inner, mut colon) = (0usize, None);
+        let far = tokens.len().saturating_sub(FAR);
+        let before = tokens.iter().enumerate().skip(far).rev().find(|(index, token)| {
+            match token.kind {
+                Kind::Close | Kind::CloseBracket | Kind::CloseBrace => inner += 1,
+                Kind::Open | Kind::OpenBracket | Kind::OpenBrace if inner > 0 => inner -= 1,
+                Kind::Open | Kind::OpenBracket | Kind::OpenBrace => return true,
+                Kind::Bar => return inner == 0 && colon.is_some(),
+                Kind::Word if word(token) == "map" => return inner == 0 && colon.is_some(),
+                Kind::Colon if inner == 0 => colon = Some(*index),
+                _ => {}
+            }
+            false
+        });
+        let (index, before) = before?;
+        let is_optional = tokens.get(colon?.checked_sub(1)?)?.kind == Kind::Question;
+        let first = colon?.checked_sub(if is_optional { 2 } else { 1 })?;
+        let name = tokens.get(first).filter(|name| matches!(name.kind, Kind::Word | Kind::Text))?;
+        if before.kind == Kind::OpenBrace || first > index + 2 {
+            return None;
+        }
+        // Of two parentheses, one stands in its place.
+        let is_twice = before.kind == Kind::Open
+            && index
+                .checked_sub(1)
+                .and_then(|index| tokens.get(index))
+                .is_some_and(|token| token.kind == Kind::Open);
+        let start = if is_twice { before.start } else { before.end } as usize;
+        let written = if matches!(before.kind, Kind::Open | Kind::OpenBracket) { "{ " } else { " { " };
+        let edit = Edit::replace(self.span_of(start, name.start as usize - start), written);
+        Some((format!("write `{{` before `{}`", shorten(word(name))), edit))
+    }
+
+    fn lost_brace_of_type(&self) -> Option<(String, Edit)> {
         let before = self.text.get(..self.at)?;
         let line = self.line_before()?;
         if !line.trim_start().starts_with("type ") || line.contains("--") || line.contains('{') {

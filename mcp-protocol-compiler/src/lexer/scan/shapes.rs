@@ -6,7 +6,8 @@ use crate::suggest::nearest;
 /// The braces of records that are open.
 ///
 /// Invariants: `open` is how many `{` of a shape stand before this place without their `}`. `looked_back` has the
-/// answer of `begins_before` for so many of the first tokens. Tokens are only ever added.
+/// answer of `begins_before` for so many of the first tokens; `declares` is that of `is_in_message` for the first `seen`.
+/// Tokens are only ever added.
 #[derive(Debug, Default)]
 pub(super) struct ShapeBraces {
     open: usize,
@@ -15,22 +16,27 @@ pub(super) struct ShapeBraces {
     /// How many tokens there were when the last brace was looked at, and the answer. The next look back ends there, so that
     /// many braces in a row are read in linear time.
     looked_back: Option<(usize, bool)>,
+    seen: usize,
+    declares: bool,
 }
 
 impl ShapeBraces {
     /// Whether a `{` between these tokens and this text begins a record; then it is counted. `is_payload` says whether the
-    /// payload of a message begins here. `word` gives a token's text.
+    /// payload of a message begins here, and `is_type` whether a type stands in braces. `word` gives a token's text.
     pub(super) fn opens<'s>(
         &mut self,
         tokens: &[Token],
         behind: &str,
         is_payload: bool,
-        word: impl Fn(Token) -> &'s str,
+        is_type: bool,
+        word: impl Fn(Token) -> &'s str + Copy,
     ) -> bool {
         // The parser says what is wrong before the `=`.
         let is_defined = tokens.last().is_some_and(|last| last.kind == Kind::Equals);
+        let in_message = self.is_in_message(tokens, word) && !is_type;
         let opens = self.open > 0
             || is_payload
+            || in_message
             || self.is_in_shape(tokens, word)
             || is_defined && begins_field(behind);
         self.open += usize::from(opens);
@@ -50,6 +56,17 @@ impl ShapeBraces {
     /// Whether a record is open.
     pub(super) fn is_open(&self) -> bool {
         self.open > 0
+    }
+
+    /// Whether these tokens end in the declaration of a message, whose braces are all those of its payloads: where one has
+    /// no place, the parser says what is wrong before it.
+    fn is_in_message<'s>(&mut self, tokens: &[Token], word: impl Fn(Token) -> &'s str) -> bool {
+        let new = tokens.get(self.seen..).unwrap_or_default();
+        let first = new.iter().rfind(|token| token.starts_line && token.kind == Kind::Word);
+        self.declares =
+            first.map_or(self.declares, |first| matches!(word(*first), "request" | "notification"));
+        self.seen = tokens.len();
+        self.declares
     }
 
     /// Whether a part of a shape may begin behind these tokens: going back over what a shape consists of, `type Name =`
@@ -112,16 +129,19 @@ impl ShapeBraces {
                                     && nearest(word(*begins), ["type"]).is_some()
                         });
                 }
+                // The name of a reply, and what it carries.
+                Kind::Arrow => return true,
+                // A method, a condition or the name of a reply stands before a payload.
+                Kind::Open
+                    if earlier.is_some_and(|earlier| matches!(earlier.kind, Kind::Text | Kind::Word)) =>
+                {
+                    return true;
+                }
                 // Two words in a row are of another item.
                 Kind::Word | Kind::Text => {
                     if earlier.is_some_and(|earlier| earlier.kind == Kind::Word) && !is(earlier, "map") {
                         return false;
                     }
-                }
-                Kind::Open
-                    if earlier.is_some_and(|before| matches!(before.kind, Kind::Text | Kind::Word)) =>
-                {
-                    return true;
                 }
                 Kind::Bar | Kind::OpenBracket | Kind::CloseBracket | Kind::Open | Kind::Close => {}
                 Kind::Colon | Kind::Comma | Kind::Question => {}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::corpus;
+use super::corpus::{self, Program};
 
 #[test]
 fn a_suggestion_that_is_followed_mends_its_finding() {
@@ -56,4 +56,21 @@ fn a_suggestion_that_names_text_to_type_has_edits() {
         }
     }
     assert!(without.is_empty(), "{without:#?}");
+}
+
+#[test]
+fn an_edit_of_text_that_does_not_mend_it_is_advice() {
+    // `End only [` would be the beginning of another definition, and `. End` stands behind levels that were not read.
+    let texts = [
+        (
+            "S0033",
+            "notification Tip \"tip\"\nclient Guest\nGuest = !Tip . Left\nLeft\n= only [must \"a\"] = End\n",
+        ),
+        ("S0030", "notification Tip \"tip\"\nclient Guest\nGuest = !Tip [ Next . End\nNext = End\n"),
+    ];
+    for (code, text) in texts {
+        let program = Program::new("main", text);
+        let found = program.compiled().diagnostics.iter().find(|found| found.code.0 == code).unwrap();
+        assert!(found.helps.iter().all(|help| help.is_withdrawn() && help.edits().is_empty()), "{found:?}");
+    }
 }

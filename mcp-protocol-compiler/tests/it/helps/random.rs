@@ -1,6 +1,9 @@
-//! Shipped files with mistakes planted in them, each suggestion followed.
+//! Shipped files with mistakes planted in them, each suggestion followed. In every second one, the payloads are shapes
+//! that are made at random, and every second mistake is in one of them.
 
+use std::collections::BTreeMap;
 use std::env;
+use std::ops::Range;
 
 use mcp_protocol_compiler::diagnostic::Severity;
 
@@ -47,10 +50,85 @@ fn tokens(text: &str) -> Vec<(usize, usize)> {
     tokens
 }
 
-/// A text with one mistake in it.
-fn mistaken(text: &str, random: &mut Random) -> String {
+/// Where the payloads of a text stand that may be any shape: no key, condition or path of it leads into them.
+fn payloads(text: &str) -> Vec<Range<usize>> {
     let tokens = tokens(text);
-    let (start, end) = tokens[random.below(tokens.len())];
+    let word = |index: usize| &text[tokens[index].0..tokens[index].1];
+    let is_payload = |index: usize| {
+        let is_message = word(index - 1).starts_with('"') || index > 2 && word(index - 3) == "-";
+        word(index) == "(" && is_message && word(index + 2) == ")"
+    };
+    let named = (3..tokens.len() - 2).filter(|index| is_payload(*index));
+    let inside = named.map(|index| tokens[index].1..tokens[index + 2].0);
+    let sound = |payload: &Range<usize>| {
+        let text = format!("{}{{ only: string }}{}", &text[..payload.start], &text[payload.end..]);
+        let program = Program::new("sound", &text);
+        !program.compiled().has_errors()
+    };
+    inside.filter(sound).collect()
+}
+
+/// A shape that nests so deep at most.
+fn shape(depth: usize, random: &mut Random) -> String {
+    let inner = |random: &mut Random| shape(depth - 1, random);
+    match random.below(if depth == 0 { 5 } else { 9 }) {
+        0 => "string".to_owned(),
+        1 => "uint".to_owned(),
+        2 => "\"red\"".to_owned(),
+        3 => "bool".to_owned(),
+        4 => "any".to_owned(),
+        5 => format!("[{}]", inner(random)),
+        6 => format!("map {}", ["string", "[int]", "{ of: uint }"][random.below(3)]),
+        7 => format!("({} | null)", inner(random)),
+        _ => {
+            let names = ["name", "type", "request", "amount", "\"x-note\""];
+            let first = random.below(names.len());
+            let mut fields: Vec<String> = (0..=random.below(3))
+                .map(|number| {
+                    let optional = ["", "?"][random.below(2)];
+                    format!("{}{optional}: {}", names[(first + number) % names.len()], inner(random))
+                })
+                .collect();
+            if random.below(4) == 0 {
+                fields.push("..rest".to_owned());
+            }
+            match random.below(2) {
+                0 => format!("{{ {} }}", fields.join(", ")),
+                _ => format!("{{\n    {}\n}}", fields.join(",\n    ")),
+            }
+        }
+    }
+}
+
+/// A shape that may be a payload: a list, a union or a record.
+fn payload(random: &mut Random) -> String {
+    match random.below(4) {
+        0 => format!("[{}]", shape(1, random)),
+        1 => format!("int | {}", ["string", "null", "[string]", "{ at: uint }"][random.below(4)]),
+        _ => format!("{{ id: {}, note?: {} }}", shape(2, random), shape(1, random)),
+    }
+}
+
+/// A text with shapes as its payloads, and where they stand then.
+fn with_shapes(text: &str, payloads: &[Range<usize>], random: &mut Random) -> (String, Vec<Range<usize>>) {
+    let (mut with, mut places, mut at) = (String::new(), Vec::new(), 0);
+    for place in payloads {
+        with += &text[at..place.start];
+        let start = with.len();
+        with += &payload(random);
+        places.push(start..with.len());
+        at = place.end;
+    }
+    (with + &text[at..], places)
+}
+
+/// A text with one mistake in it: in one of these places, if there are any.
+fn mistaken(text: &str, places: &[Range<usize>], random: &mut Random) -> String {
+    let tokens = tokens(text);
+    let place = places.get(random.below(places.len()));
+    let within = |(start, _): &&(usize, usize)| place.is_none_or(|place| place.contains(start));
+    let possible: Vec<&(usize, usize)> = tokens.iter().filter(within).collect();
+    let (start, end) = *possible[random.below(possible.len())];
     let (before, token, after) = (&text[..start], &text[start..end], &text[end..]);
     let other = |random: &mut Random| {
         let (start, end) = tokens[random.below(tokens.len())];
@@ -104,15 +182,28 @@ fn number(name: &str, usual: u64) -> u64 {
 
 #[test]
 fn a_suggestion_mends_what_was_planted() {
-    let texts: Vec<String> = TEXTS.iter().map(|path| flat(path)).collect();
+    let texts: Vec<(String, Vec<Range<usize>>)> = TEXTS
+        .iter()
+        .map(|path| {
+            let text = flat(path);
+            let payloads = payloads(&text);
+            (text, payloads)
+        })
+        .collect();
     let (seed, cases) = (number("HELPS_SEED", 1), number("HELPS_CASES", 150));
     let mut failures = Vec::new();
-    let mut followed = 0;
+    let (mut followed, mut in_shapes) = (0, 0);
+    let mut withdrawn: BTreeMap<String, Vec<u64>> = BTreeMap::new();
     for seed in seed..seed + cases {
         let mut random = Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         random.below(2);
-        let text = &texts[random.below(texts.len())];
-        let program = Program::new(&format!("seed-{seed}"), &mistaken(text, &mut random));
+        let (text, payloads) = &texts[random.below(texts.len())];
+        let (text, places) = match random.below(2) {
+            0 => (text.clone(), Vec::new()),
+            _ => with_shapes(text, payloads, &mut random),
+        };
+        let places = if random.below(2) == 0 { &places[..] } else { &[] };
+        let program = Program::new(&format!("seed-{seed}"), &mistaken(&text, places, &mut random));
         let compilation = program.compiled();
         let errors = compilation.diagnostics.iter().filter(|found| found.severity == Severity::Error);
         // Where a mistake has many consequences, the first few are what is read.
@@ -120,9 +211,18 @@ fn a_suggestion_mends_what_was_planted() {
             continue;
         }
         let helps = compilation.diagnostics.iter().flat_map(|finding| &finding.helps);
-        followed += helps.filter(|help| !help.edits().is_empty()).count();
+        let with_edits = helps.clone().filter(|help| !help.edits().is_empty()).count();
+        followed += with_edits;
+        in_shapes += if places.is_empty() { 0 } else { with_edits };
+        for help in helps.filter(|help| help.is_withdrawn()) {
+            withdrawn.entry(format!("{}: {}", help.made_at(), help.text())).or_default().push(seed);
+        }
         failures.extend(program.follow(compilation));
     }
     assert!(failures.is_empty(), "{} of {followed} fail:\n{}", failures.len(), failures.join("\n"));
     assert!(cases < 100 || followed > 20, "only {followed} suggestions were followed");
+    assert!(cases < 100 || in_shapes > 5, "only {in_shapes} suggestions in shapes were followed");
+    // What the compiler takes away is not followed. If it were much, the test would see little.
+    let away: usize = withdrawn.values().map(Vec::len).sum();
+    assert!(away <= 3 + followed / 50, "{away} were withdrawn, {followed} followed: {withdrawn:#?}");
 }
