@@ -275,40 +275,45 @@ impl Payload {
         }
     }
 
-    fn shape(&self) -> Option<(&Name, &Shape)> {
+    /// What a message of this name carries, if it is written here.
+    fn shape_of<'a>(&'a self, carrier: &'a Name) -> Option<WrittenShape<'a>> {
         match self {
-            Payload::Shape { name, shape, .. } => Some((name, shape)),
+            Payload::Shape { name, shape, .. } => {
+                Some(WrittenShape { name, body: shape, carrier: Some(carrier) })
+            }
             _ => None,
         }
     }
 }
 
+/// A shape with a name, as it is written.
+#[derive(Clone, Copy, Debug)]
+pub struct WrittenShape<'a> {
+    /// What it is called.
+    pub name: &'a Name,
+    /// What it is.
+    pub body: &'a Shape,
+    /// The message whose payload it is; none of a `type`.
+    pub carrier: Option<&'a Name>,
+}
+
 impl Item {
     /// The shapes that the item declares: that of a `type`, and those that are written as payloads.
-    pub fn shapes(&self) -> impl Iterator<Item = (&Name, &Shape)> {
-        let (own, payload, replies) = match &self.kind {
-            ItemKind::Shape { name, body } => (Some((name, body)), None, [].as_slice()),
-            ItemKind::Request(request) => (None, Some(&request.payload), request.replies.as_slice()),
-            ItemKind::Notification(notification) => (None, Some(&notification.payload), [].as_slice()),
+    pub fn shapes(&self) -> impl Iterator<Item = WrittenShape<'_>> {
+        let (own, params, replies) = match &self.kind {
+            ItemKind::Shape { name, body } => {
+                (Some(WrittenShape { name, body, carrier: None }), None, [].as_slice())
+            }
+            ItemKind::Request(request) => {
+                (None, request.payload.shape_of(&request.name), request.replies.as_slice())
+            }
+            ItemKind::Notification(notification) => {
+                (None, notification.payload.shape_of(&notification.name), [].as_slice())
+            }
             _ => (None, None, [].as_slice()),
         };
-        let payloads = payload.into_iter().chain(replies.iter().map(|reply| &reply.payload));
-        own.into_iter().chain(payloads.filter_map(Payload::shape))
-    }
-
-    /// The message whose payload is this shape.
-    pub fn carrier_of(&self, shape: &Shape) -> Option<&Name> {
-        let carries = |payload: &Payload| payload.span() == Some(shape.span);
-        match &self.kind {
-            ItemKind::Request(request) if carries(&request.payload) => Some(&request.name),
-            ItemKind::Request(request) => {
-                request.replies.iter().find(|reply| carries(&reply.payload)).map(|reply| &reply.name)
-            }
-            ItemKind::Notification(notification) if carries(&notification.payload) => {
-                Some(&notification.name)
-            }
-            _ => None,
-        }
+        let results = replies.iter().filter_map(|reply| reply.payload.shape_of(&reply.name));
+        own.into_iter().chain(params).chain(results)
     }
 }
 

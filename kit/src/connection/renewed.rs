@@ -82,9 +82,7 @@ impl<'a> Renewed<'a> {
             }
         }
     }
-}
 
-impl Renewed<'_> {
     /// The server is down: the next attempt comes later, and the first that fails is reported.
     fn put_off(&mut self, error: &Error) {
         if self.pause.is_none() {

@@ -174,8 +174,9 @@ impl<'a> Placing<'a, '_> {
         for name in lacking {
             let bodies =
                 self.tree.files.iter().filter(|file| !file.imported).flat_map(|file| &file.tree.items);
-            let shapes = bodies.flat_map(|item| item.shapes()).filter(|(own, _)| own.text == name);
-            let Some((_, Shape { kind: ShapeKind::Record(members), span })) = shapes.last() else { continue };
+            let shapes = bodies.flat_map(Item::shapes).filter(|shape| shape.name.text == name);
+            let body = shapes.last().map(|shape| shape.body);
+            let Some(Shape { kind: ShapeKind::Record(members), span }) = body else { continue };
             let brace = Span { end: span.start + 1, ..*span };
             let comma = if members.is_empty() { " " } else { "," };
             self.edits.push(Edit::after(brace, format!(" {field}: {written}{comma}")));

@@ -69,7 +69,7 @@ fn with_separator(places: &[Span], at: Span) -> Option<Span> {
 /// Every shape that is written in the file of a place.
 fn all(files: &[LoadedFile], at: Span) -> Vec<&Shape> {
     let items = files.iter().filter(|file| file.file == at.file).flat_map(|file| &file.tree.items);
-    let mut all: Vec<&Shape> = items.flat_map(Item::shapes).map(|(_, body)| body).collect();
+    let mut all: Vec<&Shape> = items.flat_map(Item::shapes).map(|shape| shape.body).collect();
     let mut next = 0;
     while let Some(shape) = all.get(next).copied() {
         match &shape.kind {

@@ -337,7 +337,7 @@ impl<'s> Scanner<'s> {
     fn opens_record(&mut self) -> bool {
         let (sources, file) = (self.sources, self.file);
         let behind = self.rest().get(1..).unwrap_or_default();
-        let (is_payload, is_type) = (self.opens_payload_record(), self.type_in_braces().is_some());
+        let (is_payload, is_type) = (self.is_payload(), self.type_in_braces().is_some());
         let word = |token: Token| sources.slice(token.span(file));
         self.shapes.opens(&self.lexed.tokens, behind, is_payload, is_type, word)
     }

@@ -68,14 +68,17 @@ pub(super) fn collect<'a>(files: &'a [LoadedFile], diagnostics: &mut Vec<Diagnos
                         let imported = result.iter().filter(|earlier| earlier.imported);
                         let names =
                             imported.filter_map(|earlier| Some(slot_name(earlier.item)?.text.as_str()));
+                        let shapes = result.iter().filter(|earlier| earlier.imported);
+                        let mut shapes = shapes.flat_map(|earlier| earlier.item.shapes());
                         // What is not shown costs no search.
-                        let near = Some(names).filter(|_| diagnostics.len() < LIMIT);
-                        let near = near.and_then(|names| nearest(&name.text, names));
-                        let carrier = result.iter().filter(|earlier| earlier.imported).find_map(|earlier| {
-                            let carried = earlier.item.shapes().find(|(shape, _)| shape.text == name.text);
-                            carried.and_then(|(_, body)| earlier.item.carrier_of(body))
-                        });
-                        let carrier = carrier.filter(|_| matches!(slot, Slot::Shape(_)));
+                        let is_shown = diagnostics.len() < LIMIT;
+                        let near = is_shown.then(|| nearest(&name.text, names)).flatten();
+                        let carrier = match slot {
+                            Slot::Shape(own) if is_shown => {
+                                shapes.find(|shape| shape.name.text == own).and_then(|shape| shape.carrier)
+                            }
+                            _ => None,
+                        };
                         diagnostics.push(match (carrier, near) {
                             (Some(carrier), _) => finding::override_of_a_payload(span, name, carrier),
                             (None, Some(near)) => finding::misspelt_override(span, name, near),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::placed::Placed;
-use crate::ast::{self, Item, Member, Name, ShapeKind};
+use crate::ast::{self, Item, Member, Name, ShapeKind, WrittenShape};
 use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes::{self as finding, CalledTheSame};
@@ -27,20 +27,20 @@ const MOST_COMPARED: usize = 1_000;
 pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -> Vec<DeclaredShape> {
     let mut texts: Vec<Text<'_>> = Vec::new();
     let mut names: HashMap<&str, usize> = HashMap::new();
-    for (placed, (name, body)) in
-        items.iter().flat_map(|placed| placed.item.shapes().map(move |one| (placed, one)))
+    for (placed, shape) in items.iter().flat_map(|placed| placed.item.shapes().map(move |one| (placed, one)))
     {
+        let name = shape.name;
         if texts.len() == MOST_SHAPES {
             diagnostics.push(size::too_many_shapes(name.span, MOST_SHAPES));
             break;
         }
-        let text = Text { placed, name, body };
+        let text = Text { placed, shape };
         // Two `type` items of one name have been found before; what a payload's shape is called is known only here.
         match names.get(name.text.as_str()).and_then(|first| texts.get(*first)) {
             Some(first) if first.has_carrier_of(&text) || text.overrides_nothing() => {}
             Some(first) => {
-                let (shape, other) = if name.span == body.span { (&text, first) } else { (first, &text) };
-                diagnostics.push(clash(shape, other));
+                let (own, other) = if shape.carrier.is_some() { (&text, first) } else { (first, &text) };
+                diagnostics.push(clash(own, other));
             }
             None => {
                 names.insert(&name.text, texts.len());
@@ -56,45 +56,44 @@ pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -
 
 /// The documentation of a shape. What overrides without documentation says what changes, so that of what it overrides
 /// still fits.
-fn documentation(placed: &Placed<'_>, body: &ast::Shape) -> Vec<String> {
-    if let Some(message) = placed.item.carrier_of(body) {
+fn documentation(text: &Text<'_>) -> Vec<String> {
+    if let Some(message) = text.shape.carrier {
         return vec![format!("What `{}` carries.", message.text)];
     }
+    let placed = text.placed;
     let mut items = std::iter::once(placed.item).chain(placed.earlier.iter().rev().copied());
     items.find(|item| !item.documentation.is_empty()).map_or_else(Vec::new, |item| item.documentation.clone())
 }
 
 /// A shape in a payload that is called like another one.
-fn clash(shape: &Text<'_>, other: &Text<'_>) -> Diagnostic {
-    let called = if other.placed.item.carrier_of(other.body).is_some() {
+fn clash(own: &Text<'_>, other: &Text<'_>) -> Diagnostic {
+    let called = if other.shape.carrier.is_some() {
         CalledTheSame::InAPayload
-    } else if other.placed.imported && !shape.placed.imported {
+    } else if other.placed.imported && !own.placed.imported {
         CalledTheSame::Imported
     } else {
         CalledTheSame::Declared
     };
-    finding::name_of_a_payload(&shape.name.text, shape.body.span, (called, other.name.span))
+    finding::name_of_a_payload(&own.shape.name.text, own.shape.body.span, (called, other.shape.name.span))
 }
 
 /// A shape as it is written, in a `type` item or in the payload of a message.
 struct Text<'a> {
     placed: &'a Placed<'a>,
-    name: &'a Name,
-    body: &'a ast::Shape,
+    shape: WrittenShape<'a>,
 }
 
 impl Text<'_> {
     /// Whether it is an `override type` without anything to override, which has been reported.
     fn overrides_nothing(&self) -> bool {
-        let is_type = self.placed.item.carrier_of(self.body).is_none();
-        is_type && self.placed.item.overrides.is_some() && self.placed.earlier.is_empty()
+        self.shape.carrier.is_none() && self.placed.item.overrides.is_some() && self.placed.earlier.is_empty()
     }
 
     /// Whether both are payloads of messages with one name. That is reported of the messages, and their shapes have other
     /// names as soon as they have.
     fn has_carrier_of(&self, other: &Text<'_>) -> bool {
-        let carrier = |text: &Text<'_>| text.placed.item.carrier_of(text.body).map(|name| name.text.clone());
-        carrier(self).is_some_and(|name| carrier(other) == Some(name))
+        let carrier = self.shape.carrier.zip(other.shape.carrier);
+        carrier.is_some_and(|(own, other)| own.text == other.text)
     }
 }
 
@@ -133,12 +132,12 @@ struct Own<'a> {
 impl<'a> Forms<'a, '_> {
     fn shape(&mut self, index: usize) -> Option<DeclaredShape> {
         let form = self.form_of(index)?;
-        let Text { placed, name, body } = self.texts.get(index)?;
+        let text = self.texts.get(index)?;
         Some(DeclaredShape {
-            name: (*name).clone(),
-            documentation: documentation(placed, body),
+            name: text.shape.name.clone(),
+            documentation: documentation(text),
             form,
-            imported: placed.imported,
+            imported: text.placed.imported,
             is_inner: false,
         })
     }
@@ -152,8 +151,8 @@ impl<'a> Forms<'a, '_> {
         }
         self.set(index, Spread::Open);
         let text = self.texts.get(index)?;
-        let own = Own { name: &text.name.text, earlier: &text.placed.earlier };
-        let form = self.form_of_body(text.body, own);
+        let own = Own { name: &text.shape.name.text, earlier: &text.placed.earlier };
+        let form = self.form_of_body(text.shape.body, own);
         self.set(index, Spread::Read(form.clone()));
         Some(form)
     }
@@ -179,8 +178,8 @@ impl<'a> Forms<'a, '_> {
         // An earlier message of the same name need not carry a shape that is written in its payload.
         let mut bodies = own.earlier.iter().enumerate().rev();
         let (index, body) = bodies.find_map(|(index, item)| {
-            let (_, body) = item.shapes().find(|(other, _)| other.text == own.name)?;
-            Some((index, body))
+            let shape = item.shapes().find(|shape| shape.name.text == own.name)?;
+            Some((index, shape.body))
         })?;
         if self.depth >= DEEPEST {
             self.diagnostics.push(size::records_too_deep(name.span, DEEPEST));
@@ -253,7 +252,7 @@ impl<'a> Forms<'a, '_> {
     }
 
     fn report_undefined(&mut self, name: &Name, own: Own<'_>) {
-        let known = self.texts.iter().map(|text| text.name.text.as_str()).take(MOST_COMPARED);
+        let known = self.texts.iter().map(|text| text.shape.name.text.as_str()).take(MOST_COMPARED);
         // Hardly ever is the shape itself meant.
         let known = known.filter(|known| *known != own.name);
         self.diagnostics.push(finding::undefined(name, known));

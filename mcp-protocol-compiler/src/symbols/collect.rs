@@ -63,11 +63,10 @@ impl<'a> Collector<'a> {
             places: HashMap::new(),
         };
         for item in files.iter().flat_map(|file| &file.tree.items) {
-            for (name, body) in item.shapes() {
-                if let Some(carrier) = item.carrier_of(body) {
-                    collector.carried.insert(&name.text, &carrier.text);
-                }
-            }
+            let carried = item.shapes().filter_map(|shape| Some((shape.name, shape.carrier?)));
+            collector
+                .carried
+                .extend(carried.map(|(name, carrier)| (name.text.as_str(), carrier.text.as_str())));
             match &item.kind {
                 ItemKind::Request(request) => {
                     collector.requests.insert(&request.name.text);

@@ -145,11 +145,11 @@ impl<R: Read> Lines<R> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
-    /// Gives what it has in pieces.
-    struct Pieces<'a>(&'a [u8], usize);
+    /// Gives what it has in pieces of at most so many bytes.
+    pub(in crate::trace) struct Pieces<'a>(pub(in crate::trace) &'a [u8], pub(in crate::trace) usize);
 
     impl Read for Pieces<'_> {
         fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {

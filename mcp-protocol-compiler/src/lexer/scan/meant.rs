@@ -6,13 +6,8 @@ use crate::lexer::codes::UNKNOWN_CHARACTER;
 use crate::lexer::token::{Kind, Token};
 
 impl Scanner<'_> {
-    /// Whether a `{` here opens a payload, which may be a record; whether its `(` stands before it or is missing.
-    pub(super) fn opens_payload_record(&self) -> bool {
-        self.is_payload() && self.type_in_braces().is_none()
-    }
-
     /// Whether a payload begins here, behind its `(` or where that is missing.
-    fn is_payload(&self) -> bool {
+    pub(super) fn is_payload(&self) -> bool {
         let mut before = self.lexed.tokens.iter().rev().map(|token| token.kind).peekable();
         let opened = before.next_if_eq(&Kind::Open).is_some();
         match (before.next(), before.next()) {

@@ -33,10 +33,9 @@ impl ShapeBraces {
     ) -> bool {
         // The parser says what is wrong before the `=`.
         let is_defined = tokens.last().is_some_and(|last| last.kind == Kind::Equals);
-        let in_message = self.is_in_message(tokens, word) && !is_type;
+        let declares = self.is_in_message(tokens, word);
         let opens = self.open > 0
-            || is_payload
-            || in_message
+            || (is_payload || declares) && !is_type
             || self.is_in_shape(tokens, word)
             || is_defined && begins_field(behind);
         self.open += usize::from(opens);

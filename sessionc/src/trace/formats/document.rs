@@ -235,18 +235,7 @@ pub(super) fn without_place(error: &serde_json::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Gives what it has in pieces.
-    struct Pieces<'a>(&'a [u8], usize);
-
-    impl Read for Pieces<'_> {
-        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
-            let piece = self.0.len().min(self.1).min(into.len());
-            into[..piece].copy_from_slice(&self.0[..piece]);
-            self.0 = &self.0[piece..];
-            Ok(piece)
-        }
-    }
+    use crate::trace::lines::tests::Pieces;
 
     /// The numbers in the list `all` of an object, whatever stands around it.
     fn numbers(text: &str, piece: usize, longest: usize) -> Result<Vec<(u64, String)>, Unreadable> {
