@@ -38,7 +38,7 @@ const CRATES: [&str; 5] = ["mcp_protocols", "mcp_runtime", "serde", "serde_json"
 
 #[test]
 fn what_must_not_compile() {
-    let dependencies = Dependencies::checked("ui-tests", &CRATES);
+    let dependencies = Dependencies::of_the_package("ui-tests", &CRATES);
     let rustc = Rustc::installed("tests/ui/fail");
     let recorded = rustc.version().starts_with(RECORDED_WITH);
     let mut settings = insta::Settings::clone_current();

@@ -1,7 +1,4 @@
-//! rustc, run on one file at a time with the dependencies of this package.
-//!
-//! cargo checks the dependencies, in the workspace and with the features that this package alone asks for, so that the
-//! macro is the one that is there already. The programs need nothing else of cargo.
+//! rustc, run on one file at a time with crates that cargo has built or checked. The programs need nothing else of cargo.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -12,19 +9,31 @@ use serde_json::Value;
 
 use crate::normal;
 
-/// The crates that a program may use, checked and not built.
+/// The crates that a program may use.
 pub(crate) struct Dependencies {
     arguments: Vec<String>,
 }
 
+// Each package that has this file needs one of the two.
+#[allow(dead_code)]
 impl Dependencies {
-    /// Has cargo check what this package depends on, of which a program may use these crates.
-    pub(crate) fn checked(package: &str, crates: &[&str]) -> Dependencies {
+    /// Has cargo check what this package depends on, with the features that it alone asks for.
+    pub(crate) fn of_the_package(package: &str, crates: &[&str]) -> Dependencies {
+        Dependencies::of(&["check", &format!("--package={package}"), "--test=ui"], crates)
+    }
+
+    /// Has cargo build the tests of the workspace, with the features that all packages together ask for: after
+    /// `cargo test --workspace` nothing is left to build.
+    pub(crate) fn of_the_workspace(crates: &[&str]) -> Dependencies {
+        Dependencies::of(&["test", "--workspace", "--no-run"], crates)
+    }
+
+    /// Has cargo run this command, of whose crates a program may use these.
+    fn of(command: &[&str], crates: &[&str]) -> Dependencies {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let output = Command::new(env!("CARGO"))
-            .arg("check")
-            .arg(format!("--package={package}"))
-            .args(["--test=ui", "--offline", "--message-format=json"])
+            .args(command)
+            .args(["--offline", "--message-format=json"])
             .env("CARGO_TARGET_DIR", target)
             .output()
             .unwrap();

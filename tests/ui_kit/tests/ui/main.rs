@@ -38,7 +38,7 @@ const SAID: [(&str, &str); 11] = [
 
 #[test]
 fn what_must_not_compile() {
-    let dependencies = Dependencies::checked("ui-kit-tests", &CRATES);
+    let dependencies = Dependencies::of_the_workspace(&CRATES);
     let rustc = Rustc::installed("tests/ui_kit/fail");
     let recorded = rustc.version().starts_with("rustc 1.95.");
     let mut settings = insta::Settings::clone_current();
