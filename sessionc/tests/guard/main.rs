@@ -1,5 +1,5 @@
-//! `sessionc guard` between clients and servers of several manners. The servers are this very program, started again: it
-//! has no usual test harness, because that would write to the standard output of the server.
+//! `sessionc guard` between clients and servers of several manners. The servers are this very program, started again: the
+//! usual test harness would take what it is started with for its own, and write to the standard output of the server.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is its own harness")]
 
@@ -21,7 +21,7 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [word, manner] if word == "serve" => server::serve(manner),
-        _ => run(&arguments),
+        _ => run(),
     }
 }
 
@@ -29,19 +29,19 @@ fn main() {
 type Test = (&'static str, fn());
 
 #[cfg(not(unix))]
-fn run(_: &[String]) {}
+fn run() {}
 
-/// Runs the tests whose names contain the filter; with `--ignored` those that need peers.
+/// Runs the tests that the program is started with; with `--ignored` those that need peers.
 #[cfg(unix)]
-fn run(arguments: &[String]) {
-    let needs_peers = arguments.iter().any(|argument| argument == "--ignored");
-    let filter = arguments.iter().find(|argument| !argument.starts_with('-')).map_or("", String::as_str);
-    let tests: Vec<Test> = match needs_peers {
-        true => peers::TESTS.to_vec(),
-        false => [&stdio::TESTS[..], &http::TESTS, &guide::TESTS].concat(),
+fn run() {
+    let trial = |(name, test): Test| {
+        libtest_mimic::Trial::test(name, move || {
+            test();
+            Ok(())
+        })
     };
-    for (name, test) in tests.into_iter().filter(|(name, _)| name.contains(filter)) {
-        println!("test {name} …");
-        test();
-    }
+    let alone = [&stdio::TESTS[..], &http::TESTS, &guide::TESTS].concat().into_iter().map(trial);
+    let with_peers = peers::TESTS.into_iter().map(|test| trial(test).with_ignored_flag(true));
+    let tests = alone.chain(with_peers).collect();
+    libtest_mimic::run(&libtest_mimic::Arguments::from_args(), tests).exit();
 }

@@ -1,5 +1,5 @@
 //! `sessionc probe` and servers that treat offences in different ways. The servers are this very program, started again:
-//! it has no usual test harness, because that would write to the standard output of the server.
+//! the usual test harness would take what it is started with for its own, and write to the standard output of the server.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "these are tests")]
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "it is its own harness")]
 
@@ -12,11 +12,6 @@ fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     match arguments.as_slice() {
         [word, manner] if word == "serve" => server::serve(manner),
-        // No test here is ignored.
-        _ if arguments.iter().any(|argument| argument == "--ignored") => {}
-        _ => {
-            let filter = arguments.iter().find(|argument| !argument.starts_with('-'));
-            tests::run(filter.map_or("", String::as_str));
-        }
+        _ => tests::run(),
     }
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::process::Command;
 
+use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 
 const TESTS: [(&str, fn()); 13] = [
@@ -24,12 +25,17 @@ const TESTS: [(&str, fn()); 13] = [
     ("the_page_shows_what_is_printed", super::guide::the_page_shows_what_is_printed),
 ];
 
-/// Runs the tests whose names contain the filter.
-pub(crate) fn run(filter: &str) {
-    for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(filter)) {
-        println!("test {name} …");
-        test();
-    }
+/// Runs the tests that the program is started with. They wait for servers more than they compute, so each has a thread.
+pub(crate) fn run() {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(TESTS.len());
+    let tests = TESTS.map(|(name, test)| {
+        Trial::test(name, move || {
+            test();
+            Ok(())
+        })
+    });
+    libtest_mimic::run(&arguments, tests.into()).exit();
 }
 
 pub(crate) struct Run {
