@@ -12,6 +12,7 @@
 )]
 
 use std::collections::BTreeSet;
+use std::thread;
 
 use crate::support::{Files, compiled, flat, rendered, tree, with_written_server};
 use mcp_protocol_compiler::ast::{ItemKind, RoleSide};
@@ -134,34 +135,64 @@ fn a_misspelt_name_is_found_where_it_is() {
     assert!(tried > 100, "only {tried} names were changed");
 }
 
+/// What replaced names have led to.
+#[derive(Default)]
+struct Outcome {
+    tried: usize,
+    codes: BTreeSet<&'static str>,
+    /// Each change whose one finding does not point at both places.
+    others: Vec<String>,
+}
+
+impl Outcome {
+    /// Puts each other message in the place of the one that stands there.
+    fn of_place(&mut self, path: &str, text: &str, server: u32, place: Span, all: &BTreeSet<&str>) {
+        let name = &text[place.start as usize..place.end as usize];
+        for other in all.iter().filter(|other| **other != name) {
+            self.tried += 1;
+            let compilation = compile(&replaced(text, place, other));
+            let server = moved(server, place, other);
+            let (found, said) = (errors(&compilation), rendered(&compilation));
+            assert!(!found.is_empty(), "{path}: `{other}` for `{name}` passes");
+            self.codes.extend(found.iter().map(|found| found.code.0));
+            let both = |found: &Diagnostic| points_at_both(found, &compilation.sources, server, place, name);
+            if !matches!(found.as_slice(), [found] if both(found)) {
+                self.others.push(format!("{path}: `{other}` for `{name}`\n{said}"));
+            }
+            assert!(found.iter().all(|found| !found.helps.is_empty()), "{path}\n{said}");
+        }
+    }
+
+    fn join(mut self, other: Outcome) -> Outcome {
+        self.tried += other.tried;
+        self.codes.extend(other.codes);
+        self.others.extend(other.others);
+        self
+    }
+}
+
+/// This is much of the time that the tests of this program take, so the places are shared out to the processors.
 #[test]
 fn another_message_on_one_side_is_found_where_it_is() {
-    let mut codes = BTreeSet::new();
-    let mut tried = 0;
-    let mut others: Vec<String> = Vec::new();
-    for (path, derived) in PROTOCOLS {
-        let text = written_out((path, derived));
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let outcome = PROTOCOLS.iter().fold(Outcome::default(), |outcome, (path, derived)| {
+        let text = written_out((path, *derived));
         let (server, places) = (server(&text), names(&text));
         let all: BTreeSet<&str> =
             places.iter().map(|place| &text[place.start as usize..place.end as usize]).collect();
-        for place in &places {
-            let name = &text[place.start as usize..place.end as usize];
-            for other in all.iter().filter(|other| **other != name) {
-                tried += 1;
-                let compilation = compile(&replaced(&text, *place, other));
-                let server = moved(server, *place, other);
-                let (found, said) = (errors(&compilation), rendered(&compilation));
-                assert!(!found.is_empty(), "{path}: `{other}` for `{name}` passes");
-                codes.extend(found.iter().map(|found| found.code.0));
-                let both =
-                    |found: &Diagnostic| points_at_both(found, &compilation.sources, server, *place, name);
-                if !matches!(found.as_slice(), [found] if both(found)) {
-                    others.push(format!("{path}: `{other}` for `{name}`\n{said}"));
-                }
-                assert!(found.iter().all(|found| !found.helps.is_empty()), "{path}\n{said}");
+        let of_share = |first: usize| {
+            let mut outcome = Outcome::default();
+            for place in places.iter().skip(first).step_by(threads) {
+                outcome.of_place(path, &text, server, *place, &all);
             }
-        }
-    }
+            outcome
+        };
+        thread::scope(|scope| {
+            let running: Vec<_> = (0..threads).map(|first| scope.spawn(move || of_share(first))).collect();
+            running.into_iter().map(|share| share.join().unwrap()).fold(outcome, Outcome::join)
+        })
+    });
+    let Outcome { tried, codes, others } = outcome;
     assert!(tried > 500, "only {tried} changes were made");
     assert!(codes.contains("S0501") && codes.contains("S0301"), "{codes:?}");
     assert!(others.is_empty(), "{} of {tried}: {}", others.len(), others.concat());
