@@ -1,10 +1,10 @@
 //! Reads the head and the body of an HTTP answer.
 
 use bytes::Bytes;
-use reqwest::Response;
 use reqwest::header::CONTENT_TYPE;
 
 use super::error::HttpError;
+use super::response::Response;
 use crate::transport::http::pieces::Pieces;
 
 /// The form of an answer, without its parameters.
