@@ -202,7 +202,7 @@ impl Conversation {
         mut add: impl FnMut(RequestBuilder) -> RequestBuilder + Send,
     ) -> Result<Response, HttpError> {
         let Some(provider) = &self.header_provider else {
-            let sent = self.way.send(add(self.request(method, identity, HeaderMap::new(), repeated)));
+            let sent = self.way.send(add(self.request(method, identity, None, repeated)));
             return sent.await;
         };
         // Boxed, so that it takes no memory where there is no provider.
@@ -226,7 +226,8 @@ impl Conversation {
             attempts += 1;
             let mut sent = provider.provide(&method, &self.url).await.map_err(HttpError::Headers)?;
             sent.values_mut().for_each(|value| value.set_sensitive(true));
-            let request = self.way.send(add(self.request(method.clone(), identity, sent.clone(), repeated)));
+            let request =
+                self.way.send(add(self.request(method.clone(), identity, Some(sent.clone()), repeated)));
             let response = request.await?;
             provider.note(response.headers());
             let status = response.status();
@@ -246,7 +247,7 @@ impl Conversation {
         &self,
         method: Method,
         identity: &SessionIdentity,
-        provided: HeaderMap,
+        provided: Option<HeaderMap>,
         repeated: &[(HeaderName, HeaderValue)],
     ) -> RequestBuilder {
         let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
@@ -256,9 +257,11 @@ impl Conversation {
         // What is added on the way of a request goes into a copy.
         let named = usize::from(identity.id.is_some()) + usize::from(identity.version.is_some());
         let own = 1 + usize::from(posts) + named + repeated.len();
-        headers.reserve(own + self.headers.len() + provided.len());
-        headers.extend(self.headers.clone());
-        headers.extend(provided);
+        headers.reserve(own + self.headers.len() + provided.as_ref().map_or(0, HeaderMap::len));
+        for (name, value) in &self.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers.extend(provided.into_iter().flatten());
         headers.values_mut().for_each(|value| value.set_sensitive(true));
         headers.insert(ACCEPT, HeaderValue::from_static(accepts));
         if posts {
