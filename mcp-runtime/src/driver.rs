@@ -42,6 +42,7 @@ pub(crate) use frame::Frame;
 pub use framing::{FrameReader, Framing};
 pub(crate) use input::ReadBuffer;
 pub use limits::SharedLimits;
+pub(crate) use outlet::RequestText;
 pub use outlet::{MessageKind, Outgoing, Outlet, OutletNotice, Place};
 pub use port::{MessagePort, PortEvent};
 pub use pump::Limits;

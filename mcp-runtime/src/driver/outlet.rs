@@ -5,6 +5,7 @@ use std::task::Waker;
 
 use super::delivery::RequestTag;
 use crate::epoch::Epoch;
+use crate::jsonrpc::LookedUp;
 
 /// Takes the messages that one session sends.
 ///
@@ -68,13 +69,24 @@ pub struct Outgoing<'a> {
     pub in_reply_to: Option<RequestTag>,
     /// The epoch in which it was said.
     pub epoch: Epoch,
+    /// What a request says, where the session has read that.
+    #[cfg_attr(not(feature = "http-client"), allow(dead_code, reason = "only clients over HTTP repeat it"))]
+    pub(crate) request: Option<RequestText<'a>>,
+}
+
+/// What a request says. It stands in its message, too, whose last member the params are.
+#[derive(Clone, Copy, Debug)]
+#[cfg_attr(not(feature = "http-client"), allow(dead_code, reason = "only clients over HTTP repeat it"))]
+pub(crate) struct RequestText<'a> {
+    pub(crate) method: &'a str,
+    pub(crate) params: Option<LookedUp<'a>>,
 }
 
 impl<'a> Outgoing<'a> {
     /// Returns a message that is in reply to nothing in particular, for an [`Endpoint`](super::Endpoint) that is not an
     /// engine.
     pub const fn new(message: &'a [u8], kind: MessageKind, epoch: Epoch) -> Outgoing<'a> {
-        Outgoing { message, kind, in_reply_to: None, epoch }
+        Outgoing { message, kind, in_reply_to: None, epoch, request: None }
     }
 }
 

@@ -200,7 +200,7 @@ impl Engine {
         for batch in self.owed.take_batches() {
             let tag = batch.tag;
             if wanted && batch.finish(self.outbox.composing()) {
-                self.outbox.said(MessageKind::Batch, tag, self.lifecycle.epoch(), &mut self.effects);
+                self.outbox.said(MessageKind::Batch, tag, self.lifecycle.epoch(), None, &mut self.effects);
             }
         }
     }

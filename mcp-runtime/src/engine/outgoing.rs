@@ -7,7 +7,7 @@ use mcp_protocol_machine::{
 
 use super::owners::context::{Accepted, Caller};
 use super::state::Engine;
-use crate::driver::MessageKind;
+use crate::driver::{MessageKind, RequestText};
 use crate::error::{Error, MismatchError};
 use crate::jsonrpc::{JsonReader, LookedUp, path, write};
 use crate::report::{DropReason, Report};
@@ -93,17 +93,16 @@ impl Engine {
         self.traces.asked(&self.rules, Direction::Send, &id, message);
         // The peer may have to ask something before it answers.
         self.inbox.wake_room(&mut self.effects);
-        self.said(
-            caller,
-            MessageKind::Request { id: number, place: place::of(&self.rules, caller.is_bound(), step.kind) },
-        );
+        let place = place::of(&self.rules, caller.is_bound(), step.kind);
+        let request = RequestText { method: &method, params };
+        self.said(caller, MessageKind::Request { id: number, place }, Some(request));
         Ok((number, step))
     }
 
     /// A message of the caller was appended to the output.
-    fn said(&mut self, caller: Caller, kind: MessageKind) {
+    fn said(&mut self, caller: Caller, kind: MessageKind, request: Option<RequestText<'_>>) {
         if !caller.is_in_batch() {
-            self.appended(kind, caller.in_reply_to());
+            self.appended_request(kind, caller.in_reply_to(), request);
             self.judge_early();
         }
     }
@@ -180,6 +179,7 @@ impl Engine {
                     About::Request(RequestId::Number(id)) => MessageKind::Cancel { id: *id, place },
                     _ => MessageKind::Notification { place },
                 },
+                None,
             );
             if let About::Request(id) = about
                 && step.kind != StepKind::Reported

@@ -7,7 +7,7 @@ use mcp_protocol_machine::RequestId;
 use super::owners::lifecycle::SessionEnd;
 use super::owners::wakers::Waiter;
 use super::state::Engine;
-use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, RequestTag, SessionStatus};
+use crate::driver::{Finish, MessageKind, Outlet, OutletNotice, RequestTag, RequestText, SessionStatus};
 use crate::error::DisconnectReason;
 
 impl Engine {
@@ -25,7 +25,17 @@ impl Engine {
 
     /// A message was composed: it leaves.
     pub(super) fn appended(&mut self, kind: MessageKind, in_reply_to: Option<RequestTag>) {
-        self.outbox.said(kind, in_reply_to, self.lifecycle.epoch(), &mut self.effects);
+        self.appended_request(kind, in_reply_to, None);
+    }
+
+    /// The same for a request that was read.
+    pub(super) fn appended_request(
+        &mut self,
+        kind: MessageKind,
+        in_reply_to: Option<RequestTag>,
+        request: Option<RequestText<'_>>,
+    ) {
+        self.outbox.said(kind, in_reply_to, self.lifecycle.epoch(), request, &mut self.effects);
         self.check_output_limit();
     }
 

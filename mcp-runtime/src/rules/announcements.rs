@@ -187,6 +187,12 @@ pub(crate) fn handles_some(rules: &Rules, capability: &str, unhandled: &[Message
     })
 }
 
+/// Whether this side has said what it can do. Where everything is open until then, it may have said nothing yet.
+pub(crate) fn has_announced(rules: &Rules) -> bool {
+    !(rules.checker.capabilities(rules.side).is_unknown()
+        && rules.protocol.is_open_until_announced(rules.side))
+}
+
 /// The capability by which this side has said that it handles a request; nothing if it needs none, or if one that it
 /// always needs was not announced. Of several it is the last one, which says most.
 pub(crate) fn announced_for(rules: &Rules, request: &Message) -> Option<String> {
@@ -196,11 +202,10 @@ pub(crate) fn announced_for(rules: &Rules, request: &Message) -> Option<String> 
         Holder::Receiver => true,
         Holder::Sender => false,
     });
-    let granted = rules.checker.capabilities(rules.side);
-    if granted.is_unknown() && rules.protocol.is_open_until_announced(rules.side) {
-        // Everything is open, and nothing was said yet.
+    if !has_announced(rules) {
         return None;
     }
+    let granted = rules.checker.capabilities(rules.side);
     let mut last = None;
     let is_announced = |gate: &Gate| gate.during.is_none();
     for requirement in own.filter(|own| rules.protocol.gate(own.gate).is_some_and(is_announced)) {

@@ -5,7 +5,7 @@ use std::task::Waker;
 use mcp_protocol_machine::RequestId;
 
 use super::wakers::{Effects, Waiting};
-use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag};
+use crate::driver::{MessageKind, Outgoing, Outlet, OutletNotice, RequestTag, RequestText};
 use crate::epoch::Epoch;
 
 /// A buffer of up to this many bytes is kept, and one of up to [`KEPT_IN_USE`] while messages need a part of it.
@@ -61,7 +61,7 @@ impl Outbox {
         for Mark { end, kind, in_reply_to, epoch } in std::mem::take(&mut self.early) {
             let line = lines.get(start..end).unwrap_or_default();
             start = end;
-            self.hand_over(line, kind, in_reply_to, epoch, effects);
+            self.hand_over(Outgoing { in_reply_to, ..Outgoing::new(line, kind, epoch) }, effects);
         }
     }
 
@@ -71,6 +71,7 @@ impl Outbox {
         kind: MessageKind,
         in_reply_to: Option<RequestTag>,
         epoch: Epoch,
+        request: Option<RequestText<'_>>,
         effects: &mut Effects,
     ) {
         if self.outlet.is_none() {
@@ -78,7 +79,7 @@ impl Outbox {
             return self.early.push(Mark { end, kind, in_reply_to, epoch });
         }
         let mut line = std::mem::take(&mut self.lines);
-        self.hand_over(&line, kind, in_reply_to, epoch, effects);
+        self.hand_over(Outgoing { message: &line, kind, in_reply_to, epoch, request }, effects);
         let spare = line.capacity();
         if spare <= KEPT || (spare <= KEPT_IN_USE && line.len() >= spare / 4) {
             line.clear();
@@ -86,20 +87,13 @@ impl Outbox {
         }
     }
 
-    fn hand_over(
-        &mut self,
-        line: &[u8],
-        kind: MessageKind,
-        in_reply_to: Option<RequestTag>,
-        epoch: Epoch,
-        effects: &mut Effects,
-    ) {
-        let message = line.strip_suffix(b"\n").unwrap_or(line);
+    /// Hands over a message, a whole line.
+    fn hand_over(&mut self, line: Outgoing<'_>, effects: &mut Effects) {
+        let message = line.message.strip_suffix(b"\n").unwrap_or(line.message);
         if let Some(outlet) = &mut self.outlet
             && !message.is_empty()
         {
-            let outgoing = Outgoing { message, kind, in_reply_to, epoch };
-            self.with_outlet = outlet.take(outgoing, &mut |waker| effects.wake(waker));
+            self.with_outlet = outlet.take(Outgoing { message, ..line }, &mut |waker| effects.wake(waker));
         }
     }
 
@@ -198,7 +192,7 @@ mod tests {
     fn say(outbox: &mut Outbox, text: &str, effects: &mut Effects) {
         outbox.composing().extend_from_slice(text.as_bytes());
         outbox.composing().push(b'\n');
-        outbox.said(MessageKind::Error, None, Epoch::FIRST, effects);
+        outbox.said(MessageKind::Error, None, Epoch::FIRST, None, effects);
     }
 
     #[test]

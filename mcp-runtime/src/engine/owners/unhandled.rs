@@ -44,7 +44,9 @@ impl UnhandledRequests {
         let announced = |request: MessageIndex| {
             rules.message(request).and_then(|table| announcements::announced_for(rules, table))
         };
-        if !self.waiting.iter().any(|request| announced(*request).is_some()) {
+        if !announcements::has_announced(rules)
+            || !self.waiting.iter().any(|request| announced(*request).is_some())
+        {
             return;
         }
         let mut found: Vec<(String, Vec<MessageIndex>)> = Vec::new();

@@ -5,7 +5,7 @@
 //! overtake one another.
 //!
 //! - [`server`], with the feature `http-server`: mounts into an axum router and returns one transport for each session.
-//! - [`client`], with the feature `http-client`: a transport over reqwest.
+//! - [`client`], with the feature `http-client`: a transport over hyper and reqwest.
 
 #[cfg(feature = "http-client")]
 pub mod client;
@@ -18,7 +18,7 @@ pub mod server;
 #[cfg(feature = "http-client")]
 pub use client::{
     Challenge, ClientOptions, HeaderProvider, HttpClient, HttpClientError, HttpConnections, HttpError,
-    SessionProvider,
+    RequestError, SessionProvider,
 };
 pub use headers::{LAST_EVENT_ID, METHOD, NAME, PARAM_PREFIX, PROTOCOL_VERSION, SESSION_ID};
 pub use mirrored::{ParamHeaderError, ParamHeaders};

@@ -4,6 +4,7 @@ use std::fmt;
 
 use reqwest::redirect::Policy;
 
+use super::direct::DirectConnections;
 use super::error::HttpClientError;
 
 /// Connections to servers, which several sessions may share. Cloning gives another handle on the same ones.
@@ -11,7 +12,11 @@ use super::error::HttpClientError;
 /// Invariant: no redirect is followed, whatever the builder was told. To follow one would send the session's id, the
 /// program's headers and the message to wherever an answer says.
 #[derive(Clone)]
-pub struct HttpConnections(reqwest::Client);
+pub struct HttpConnections {
+    pub(super) client: reqwest::Client,
+    /// For servers that need nothing of what the client adds, if the program has set nothing there.
+    pub(super) direct: Option<DirectConnections>,
+}
 
 impl HttpConnections {
     /// New connections, with `TCP_NODELAY`.
@@ -19,7 +24,8 @@ impl HttpConnections {
     /// # Errors
     /// If reqwest cannot be set up.
     pub fn new() -> Result<HttpConnections, HttpClientError> {
-        HttpConnections::build(reqwest::Client::builder().tcp_nodelay(true))
+        let connections = HttpConnections::build(reqwest::Client::builder().tcp_nodelay(true))?;
+        Ok(HttpConnections { direct: Some(DirectConnections::new()), ..connections })
     }
 
     /// Connections with the proxies, certificates and limits of a builder. Give it no timeout: streams are open for as
@@ -40,11 +46,7 @@ impl HttpConnections {
     /// # Errors
     /// If reqwest cannot be set up.
     pub fn build(builder: reqwest::ClientBuilder) -> Result<HttpConnections, HttpClientError> {
-        Ok(HttpConnections(builder.redirect(Policy::none()).build()?))
-    }
-
-    pub(super) fn into_client(self) -> reqwest::Client {
-        self.0
+        Ok(HttpConnections { client: builder.redirect(Policy::none()).build()?, direct: None })
     }
 }
 

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use reqwest::{Method, RequestBuilder, Response};
+use reqwest::{Method, RequestBuilder};
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, watch};
 use tokio::task::JoinSet;
@@ -22,7 +22,9 @@ use super::options::ClientOptions;
 use super::posters::Posters;
 use super::provider::{AnyHeaderProvider, AnyProvider, Challenge};
 use super::repeated::ToolTable;
+use super::response::Response;
 use super::running::{Over, RunningRequests};
+use super::way::Way;
 use crate::driver::{Delivery, Endpoint, Epoch, RequestTag, TransportEvent};
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::panics::contained;
@@ -109,7 +111,7 @@ impl ConversationState {
 
 /// One session with a server.
 pub(super) struct Conversation {
-    pub(super) client: reqwest::Client,
+    way: Way,
     url: reqwest::Url,
     headers: HeaderMap,
     header_provider: Option<Arc<dyn AnyHeaderProvider>>,
@@ -146,8 +148,7 @@ impl std::fmt::Debug for Conversation {
 
 impl Conversation {
     pub(super) fn new(client: HttpClient, endpoint: Arc<dyn Endpoint>) -> Arc<Conversation> {
-        let HttpClient { client, url, headers, header_provider, options, provider, on_session, tools } =
-            client;
+        let HttpClient { way, url, headers, header_provider, options, provider, on_session, tools } = client;
         let info = endpoint.info();
         let is_stateless = info.is_stateless;
         let own = info.program_version.filter(|_| is_stateless);
@@ -157,7 +158,7 @@ impl Conversation {
         let opened = provider.is_some() || is_stateless;
         let identity = SessionIdentity { version, ..SessionIdentity::default() };
         Arc::new(Conversation {
-            client,
+            way,
             url,
             headers,
             header_provider,
@@ -201,8 +202,22 @@ impl Conversation {
         mut add: impl FnMut(RequestBuilder) -> RequestBuilder + Send,
     ) -> Result<Response, HttpError> {
         let Some(provider) = &self.header_provider else {
-            return Ok(add(self.request(method, identity, HeaderMap::new(), repeated)).send().await?);
+            let sent = self.way.send(add(self.request(method, identity, None, repeated)));
+            return sent.await;
         };
+        // Boxed, so that it takes no memory where there is no provider.
+        Box::pin(self.send_as(&**provider, method, identity, repeated, add)).await
+    }
+
+    /// The same with the headers of a provider.
+    async fn send_as(
+        &self,
+        provider: &dyn AnyHeaderProvider,
+        method: Method,
+        identity: &SessionIdentity,
+        repeated: &[(HeaderName, HeaderValue)],
+        mut add: impl FnMut(RequestBuilder) -> RequestBuilder + Send,
+    ) -> Result<Response, HttpError> {
         // At the end of a session no user is asked to log in.
         let most = if method == Method::DELETE { 1 } else { MOST_ATTEMPTS };
         let mut attempts = 0;
@@ -211,7 +226,9 @@ impl Conversation {
             attempts += 1;
             let mut sent = provider.provide(&method, &self.url).await.map_err(HttpError::Headers)?;
             sent.values_mut().for_each(|value| value.set_sensitive(true));
-            let response = add(self.request(method.clone(), identity, sent.clone(), repeated)).send().await?;
+            let request =
+                self.way.send(add(self.request(method.clone(), identity, Some(sent.clone()), repeated)));
+            let response = request.await?;
             provider.note(response.headers());
             let status = response.status();
             if attempts == most || !Challenge::is_one(status) {
@@ -230,7 +247,7 @@ impl Conversation {
         &self,
         method: Method,
         identity: &SessionIdentity,
-        provided: HeaderMap,
+        provided: Option<HeaderMap>,
         repeated: &[(HeaderName, HeaderValue)],
     ) -> RequestBuilder {
         let accepts = if method == Method::GET { EVENT_STREAM } else { EITHER };
@@ -240,9 +257,11 @@ impl Conversation {
         // What is added on the way of a request goes into a copy.
         let named = usize::from(identity.id.is_some()) + usize::from(identity.version.is_some());
         let own = 1 + usize::from(posts) + named + repeated.len();
-        headers.reserve(own + self.headers.len() + provided.len());
-        headers.extend(self.headers.clone());
-        headers.extend(provided);
+        headers.reserve(own + self.headers.len() + provided.as_ref().map_or(0, HeaderMap::len));
+        for (name, value) in &self.headers {
+            headers.insert(name.clone(), value.clone());
+        }
+        headers.extend(provided.into_iter().flatten());
         headers.values_mut().for_each(|value| value.set_sensitive(true));
         headers.insert(ACCEPT, HeaderValue::from_static(accepts));
         if posts {
@@ -257,7 +276,7 @@ impl Conversation {
         for (name, value) in repeated {
             headers.insert(name.clone(), value.clone());
         }
-        RequestBuilder::from_parts(self.client.clone(), request)
+        self.way.prepare(request)
     }
 
     /// The session, as it is to be named in the next request, unless a provider does. That a message is made in it

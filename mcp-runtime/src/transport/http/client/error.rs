@@ -5,11 +5,13 @@ use std::fmt;
 use std::sync::Arc;
 
 use mcp_protocol_machine::Excerpt;
+use reqwest::StatusCode;
 use reqwest::header::WWW_AUTHENTICATE;
-use reqwest::{Response, StatusCode};
 
 use super::events::TooLong;
 use super::identity::SessionIdentity;
+use super::request_error::RequestError;
+use super::response::Response;
 use crate::error::{DisconnectReason, Error, ReconnectError};
 use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
 
@@ -37,7 +39,7 @@ pub enum HttpClientError {
 pub enum HttpError {
     /// The request failed.
     #[error("{}: {}", if .0.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(.0))]
-    Request(#[source] reqwest::Error),
+    Request(#[source] RequestError),
     /// The program's [`HeaderProvider`](super::HeaderProvider) failed.
     #[error("the header provider failed: {0}")]
     Headers(#[source] Arc<dyn StdError + Send + Sync>),
@@ -113,7 +115,19 @@ impl From<reqwest::Error> for HttpError {
         if is_https && error.is_connect() && innermost(&error).to_string().contains("scheme is not http") {
             return HttpError::NoTls(error);
         }
-        HttpError::Request(error)
+        HttpError::Request(error.into())
+    }
+}
+
+impl From<RequestError> for HttpError {
+    fn from(error: RequestError) -> HttpError {
+        error.by_client().map_or_else(HttpError::Request, HttpError::from)
+    }
+}
+
+impl From<hyper_util::client::legacy::Error> for HttpError {
+    fn from(error: hyper_util::client::legacy::Error) -> HttpError {
+        HttpError::Request(error.into())
     }
 }
 

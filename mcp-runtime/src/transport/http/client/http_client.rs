@@ -10,6 +10,7 @@ use super::error::HttpClientError;
 use super::options::ClientOptions;
 use super::provider::{AnyHeaderProvider, AnyProvider, HeaderProvider, SessionProvider};
 use super::repeated::ToolTable;
+use super::way::Way;
 use crate::transport::http::mirrored::ParamHeaders;
 
 /// A session with a server over HTTP, to be given to a client.
@@ -25,7 +26,7 @@ use crate::transport::http::mirrored::ParamHeaders;
 /// # }
 /// ```
 pub struct HttpClient {
-    pub(super) client: reqwest::Client,
+    pub(super) way: Way,
     pub(super) url: reqwest::Url,
     pub(super) headers: HeaderMap,
     pub(super) header_provider: Option<Arc<dyn AnyHeaderProvider>>,
@@ -64,7 +65,7 @@ impl HttpClient {
         let parsed = reqwest::Url::parse(url).ok().filter(|url| matches!(url.scheme(), "http" | "https"));
         let url = parsed.ok_or_else(|| HttpClientError::Address(url.to_owned()))?;
         Ok(HttpClient {
-            client: connections.into_client(),
+            way: Way::to(&url, connections),
             url,
             headers: HeaderMap::new(),
             header_provider: None,

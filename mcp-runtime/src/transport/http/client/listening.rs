@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use reqwest::header::{HeaderMap, HeaderValue};
+use reqwest::header::HeaderValue;
 use reqwest::{Method, StatusCode};
 
 use super::answer::has_form;
@@ -10,6 +10,7 @@ use super::conversation::Conversation;
 use super::error::may_pass;
 use super::events::EventReader;
 use super::reconnect::reconnect;
+use super::response::Response;
 use crate::driver::Epoch;
 use crate::error::Error;
 use crate::report::Report;
@@ -126,14 +127,14 @@ pub(super) async fn listen(conversation: &Arc<Conversation>) {
 /// Reads until the stream ends, or the session that it belongs to is lost; whether anything came.
 async fn read(
     conversation: &Arc<Conversation>,
-    response: &mut reqwest::Response,
+    response: &mut Response,
     events: &mut EventReader,
     epoch: Epoch,
 ) -> bool {
     let mut came = false;
     let mut epochs = conversation.epochs.subscribe();
     // They are parts of the buffer that the head was read into, and would keep it for as long as the stream is open.
-    *response.headers_mut() = HeaderMap::new();
+    response.forget_headers();
     loop {
         let piece = tokio::select! {
             piece = response.chunk() => piece,

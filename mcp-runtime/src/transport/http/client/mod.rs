@@ -13,13 +13,14 @@
 //! answers, and a request is cancelled by the end of its connection.
 //!
 //! - `http_client.rs`, `transport.rs`: the address of a server; a session with it, from its beginning to its end.
-//! - `options.rs`, `connections.rs`, `provider.rs`, `error.rs`: settings; HTTP connections; session ids and headers
-//!   from the program; errors.
+//! - `options.rs`, `provider.rs`, `error.rs`: settings; session ids and headers from the program; errors.
+//! - `connections.rs`, `direct.rs`, `way.rs`: HTTP connections; those without TLS and a proxy; which of them lead to the
+//!   server.
 //! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `identity.rs`: how requests
 //!   name the session.
 //! - `posts.rs`: which message is posted when. `posting.rs`: POST; `sending.rs`: a long message; `running.rs`,
-//!   `delivery.rs`: what ends a request before its answer does. `listening.rs`: GET. `answer.rs`, `events.rs`: answers,
-//!   and streams of events.
+//!   `delivery.rs`: what ends a request before its answer does. `listening.rs`: GET. `response.rs`, `answer.rs`, `events.rs`:
+//!   answers, and streams of events.
 //! - `repeated.rs`: what heads repeat of their messages in a protocol without sessions.
 //! - `reconnect.rs`: sessions that the server has lost; `handshake.rs`: what is said again then.
 
@@ -27,6 +28,7 @@ mod answer;
 mod connections;
 mod conversation;
 mod delivery;
+mod direct;
 mod error;
 pub(crate) mod events;
 mod handshake;
@@ -41,14 +43,18 @@ mod posts;
 mod provider;
 mod reconnect;
 mod repeated;
+mod request_error;
+mod response;
 mod running;
 mod sending;
 #[cfg(test)]
 mod tests;
 mod transport;
+mod way;
 
 pub use connections::HttpConnections;
 pub use error::{HttpClientError, HttpError};
 pub use http_client::HttpClient;
 pub use options::ClientOptions;
 pub use provider::{Challenge, HeaderProvider, SessionProvider};
+pub use request_error::RequestError;

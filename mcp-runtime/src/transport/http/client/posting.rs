@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use reqwest::header::HeaderValue;
-use reqwest::{Body, Method, RequestBuilder, Response, StatusCode};
+use reqwest::{Body, Method, RequestBuilder, StatusCode};
 
 use super::answer::{first_bytes, form, has_form, whole};
 use super::conversation::Conversation;
@@ -15,6 +15,7 @@ use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
 use super::reconnect::reconnect;
+use super::response::Response;
 use super::running::Over;
 use super::sending::{LONG, MessageBody, SentBytes};
 use crate::error::{Error, ReconnectError};

@@ -34,7 +34,7 @@ impl Outlet for Posts {
                 // No server may ask, so none reads an answer. That it has asked is reported.
                 return state.waiting();
             }
-            let repeated = RepeatedHeaders::of(&message.text, &state.tools);
+            let repeated = RepeatedHeaders::of(&message.text, outgoing.request, &state.tools);
             message = message.repeating(repeated);
         }
         let at_once = state.say(message);

@@ -12,6 +12,7 @@ use super::error::{Failure, HttpError, not_delivered};
 use super::events::EventReader;
 use super::identity::{SessionIdentity, secret};
 use super::message::PostMessage;
+use super::response::Response;
 use crate::driver::Epoch;
 use crate::error::{Error, ReconnectError};
 use crate::jsonrpc::{Dialect, Envelope, parse};
@@ -117,7 +118,7 @@ async fn reply(
     conversation: &Conversation,
     identity: &SessionIdentity,
     id: i64,
-    response: &mut reqwest::Response,
+    response: &mut Response,
 ) -> Result<Bytes, HttpError> {
     let most = conversation.options.max_message_bytes;
     if has_form(response, JSON) {

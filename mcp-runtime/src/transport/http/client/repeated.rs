@@ -11,8 +11,9 @@ use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
+use crate::driver::RequestText;
 use crate::jsonrpc::path::{find, set};
-use crate::jsonrpc::{Dialect, Envelope, JsonReader, LookedUp, MessageText, parse, write};
+use crate::jsonrpc::{Dialect, Envelope, JsonReader, LookedUp, MessageText, RawPayload, parse, write};
 use crate::transport::http::headers::{METHOD, NAME, PROTOCOL_VERSION};
 use crate::transport::http::mirrored::{CALL_TOOL, LIST_TOOLS, Mirrored, ParamHeaders, encoded};
 
@@ -35,28 +36,45 @@ pub(super) struct RepeatedHeaders {
 }
 
 impl RepeatedHeaders {
-    pub(super) fn of(message: &Bytes, tools: &ToolTable) -> RepeatedHeaders {
+    /// Those of a message. `request`: what it says, if it is a request that was read.
+    pub(super) fn of(
+        message: &Bytes,
+        request: Option<RequestText<'_>>,
+        tools: &ToolTable,
+    ) -> RepeatedHeaders {
+        if let Some(RequestText { method, params }) = request {
+            return RepeatedHeaders::of_opening(message, method, params, tools);
+        }
         let mut reader = JsonReader::default();
         let read = MessageText::read(message, &mut reader);
-        let (method, params) = match read.parse(usize::MAX, Dialect::WithoutJsonrpc) {
+        match read.parse(usize::MAX, Dialect::WithoutJsonrpc) {
             Ok(Envelope::Request { method, params, .. } | Envelope::Notification { method, params }) => {
-                (method, params)
+                RepeatedHeaders::of_opening(message, &method, params, tools)
             }
-            _ => return RepeatedHeaders::default(),
-        };
+            _ => RepeatedHeaders::default(),
+        }
+    }
+
+    fn of_opening(
+        message: &Bytes,
+        method: &str,
+        params: Option<LookedUp<'_>>,
+        tools: &ToolTable,
+    ) -> RepeatedHeaders {
+        let written = params.as_ref().map_or("", RawPayload::written);
         // Most calls repeat these three.
         let mut headers = Vec::with_capacity(3);
         let mut add = |name: HeaderName, value: &str| {
             // What was written in Base64 can stand in any header, and the rest is refused by the server.
-            if let Some(value) = header_value(message, value) {
+            if let Some(value) = header_value(message, written, value) {
                 headers.push((name, value));
             }
         };
-        let Mirrored { version, name, .. } = Mirrored::of(&method, params);
+        let Mirrored { version, name, .. } = Mirrored::of(method, params);
         if let Some(version) = version.and_then(LookedUp::text) {
             add(VERSION_HEADER, &version);
         }
-        add(METHOD_HEADER, &method);
+        add(METHOD_HEADER, method);
         if let Some(name) = name {
             add(NAME_HEADER, &encoded(&name));
             let of_tool = tools.get(&name).filter(|_| method == CALL_TOOL);
@@ -71,16 +89,26 @@ impl RepeatedHeaders {
 }
 
 /// A text as the value of a header, if it can stand in one. What stands in the message as it is is not copied.
-fn header_value(message: &Bytes, text: &str) -> Option<HeaderValue> {
-    let part = part_of(message, text);
+fn header_value(message: &Bytes, params: &str, text: &str) -> Option<HeaderValue> {
+    let part = part_of(message, params, text);
     part.map_or_else(|| HeaderValue::from_str(text), HeaderValue::from_maybe_shared).ok()
 }
 
-/// The part of a message that a text is; `None` if it stands elsewhere.
-fn part_of(message: &Bytes, text: &str) -> Option<Bytes> {
-    let start = text.as_ptr().addr().checked_sub(message.as_ptr().addr())?;
-    let end = start.checked_add(text.len()).filter(|end| *end <= message.len())?;
-    Some(message.slice(start..end))
+/// The part of a message that a text is, which may be a part of its params as they were before they were written into the
+/// message; `None` if it stands elsewhere.
+fn part_of(message: &Bytes, params: &str, text: &str) -> Option<Bytes> {
+    let place_in = |whole: &[u8]| {
+        let start = text.as_ptr().addr().checked_sub(whole.as_ptr().addr())?;
+        (start.checked_add(text.len())? <= whole.len()).then_some(start)
+    };
+    let in_message = || {
+        // They are its last member.
+        let start = message.len().checked_sub(params.len() + "}".len())?;
+        Some(start + place_in(params.as_bytes())?)
+    };
+    let start = place_in(message).or_else(in_message)?;
+    let end = start + text.len();
+    (message.get(start..end)? == text.as_bytes()).then(|| message.slice(start..end))
 }
 
 /// The tools whose calls repeat parameters, by name.
@@ -187,7 +215,7 @@ mod tests {
             let meta = json!({ "io.modelcontextprotocol/protocolVersion": "v" });
             let params = json!({ "name": name, "arguments": { "a": "Oslo" }, "_meta": meta });
             let call = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
-            let headers = RepeatedHeaders::of(&call.to_string().into(), tools).headers;
+            let headers = RepeatedHeaders::of(&call.to_string().into(), None, tools).headers;
             reqwest::header::HeaderMap::from_iter(headers)
         };
         let headers = call("one", &tools);
@@ -205,7 +233,7 @@ mod tests {
     #[test]
     fn a_header_is_a_part_of_its_message_where_that_says_the_same() {
         let message = |method: &str| Bytes::from(format!(r#"{{"jsonrpc":"2.0","id":1,"method":{method}}}"#));
-        let of = |message: &Bytes| RepeatedHeaders::of(message, &ToolTable::default()).headers;
+        let of = |message: &Bytes| RepeatedHeaders::of(message, None, &ToolTable::default()).headers;
         let plain = message(r#""tools/list""#);
         let [(_, value)] = &of(&plain)[..] else { panic!("one header") };
         assert_eq!(value, "tools/list");
@@ -213,6 +241,26 @@ mod tests {
         let escaped = message(r#""tools\u002flist""#);
         assert_eq!(of(&escaped)[0].1, "tools/list");
         assert!(of(&message(r#""a\nb""#)).is_empty(), "no header has a line feed");
+    }
+
+    #[test]
+    fn a_header_of_params_that_were_read_is_a_part_of_the_message() {
+        let params = r#"{"name":"one","arguments":{"a":"Oslo"},"_meta":{"io.modelcontextprotocol/protocolVersion":"v"}}"#;
+        let text = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        let message = Bytes::from(text);
+        let mut tools = ToolTable::default();
+        tools.note("one", ParamHeaders::of_schema(&schema("City")).unwrap());
+        let mut reader = JsonReader::default();
+        let params = Some(LookedUp::read(params, &mut reader));
+        let request = RequestText { method: CALL_TOOL, params };
+        let headers = RepeatedHeaders::of(&message, Some(request), &tools).headers;
+        assert_eq!(headers, RepeatedHeaders::of(&message, None, &tools).headers);
+        assert_eq!(headers.len(), 4);
+        let (_, version) = &headers[0];
+        assert!(message.as_ptr_range().contains(&version.as_bytes().as_ptr()), "{version:?} is no copy");
+        // A message whose params are not where they should be is not cut.
+        let other = Bytes::from_static(br#"{"params":{},"method":"tools/call"}"#);
+        assert_eq!(RepeatedHeaders::of(&other, Some(request), &tools).headers, headers);
     }
 
     #[test]

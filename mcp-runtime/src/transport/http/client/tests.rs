@@ -121,7 +121,7 @@ async fn nothing_is_asked_under_the_new_name_before_the_session_knows_of_it() {
 
 fn request(id: i64, place: Place) -> PostMessage {
     let kind = MessageKind::Request { id, place };
-    PostMessage::new(Outgoing { message: b"{}", kind, in_reply_to: None, epoch: Epoch::FIRST })
+    PostMessage::new(Outgoing::new(b"{}", kind, Epoch::FIRST))
 }
 
 /// No server listens there.
@@ -180,12 +180,7 @@ async fn what_is_over_has_its_time_left_and_no_more() {
 async fn a_list_is_over_with_its_last_request() {
     let conversation = nowhere();
     let text = br#"[{"jsonrpc":"2.0","id":1,"method":"a"},{"jsonrpc":"2.0","id":2,"method":"a"}]"#;
-    let outgoing = Outgoing {
-        message: text,
-        kind: MessageKind::Several { bound: false },
-        in_reply_to: None,
-        epoch: Epoch::FIRST,
-    };
+    let outgoing = Outgoing::new(text, MessageKind::Several { bound: false }, Epoch::FIRST);
     let message = PostMessage::new(outgoing);
     assert_eq!(message.asks(), [1, 2]);
     conversation.state().requests.begin(message.asks());
@@ -207,7 +202,7 @@ async fn a_list_is_over_with_its_last_request() {
 async fn a_message_without_requests_has_a_limit() {
     let conversation = nowhere();
     let kind = MessageKind::Notification { place: Place::Replicated };
-    let message = PostMessage::new(Outgoing { message: b"{}", kind, in_reply_to: None, epoch: Epoch::FIRST });
+    let message = PostMessage::new(Outgoing::new(b"{}", kind, Epoch::FIRST));
     let running = RunningPost::new(&conversation, &message);
     let limit = conversation.options.post_within;
     let began = tokio::time::Instant::now();

@@ -77,9 +77,10 @@ fn without_port(host: &str) -> Option<&str> {
 
 /// Whether a body is JSON, and as it is, as its head says.
 pub(super) fn check_content(headers: &HeaderMap) -> Result<(), RequestRefusal> {
-    let kind = only(headers, &CONTENT_TYPE)?.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim();
-    if !kind.eq_ignore_ascii_case(JSON) {
+    let kind = only(headers, &CONTENT_TYPE)?;
+    // Most clients write it in this word, which need not be taken apart.
+    let in_this_word = kind.is_some_and(|kind| kind == JSON);
+    if !in_this_word && !is_json(kind) {
         return Err(refused(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
             format!("the content type must be `{JSON}`"),
@@ -91,6 +92,12 @@ pub(super) fn check_content(headers: &HeaderMap) -> Result<(), RequestRefusal> {
         return Err(refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "the body must not be compressed"));
     }
     Ok(())
+}
+
+/// Whether a content type is JSON, with whatever parameters.
+fn is_json(kind: Option<&HeaderValue>) -> bool {
+    let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
+    kind.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case(JSON)
 }
 
 /// Whether the client reads what a POST may be answered with: JSON, or a stream.
