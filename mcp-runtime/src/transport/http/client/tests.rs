@@ -259,8 +259,8 @@ async fn nothing_shows_more_of_the_address_than_the_server() {
 #[tokio::test]
 async fn https_without_its_feature_says_so() {
     let client = HttpClient::new("https://127.0.0.1:1/secret").unwrap();
-    let error =
-        super::error::HttpError::from(client.client.get(client.url.clone()).send().await.unwrap_err());
+    let request = reqwest::Request::new(reqwest::Method::GET, client.url.clone());
+    let error = client.way.send(client.way.prepare(request)).await.map(|_| ()).unwrap_err();
     assert_eq!(
         error.to_string(),
         "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"
