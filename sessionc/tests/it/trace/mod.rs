@@ -6,6 +6,7 @@ mod command;
 mod formats;
 mod guide;
 mod own;
+mod places;
 mod planted;
 mod random;
 mod rival;
