@@ -13,8 +13,8 @@ pub(crate) struct Finding {
     pub(crate) place: Place,
     pub(crate) code: Code,
     pub(crate) level: Strictness,
-    /// The side that has to mend it.
-    pub(crate) blame: Side,
+    /// The side that has to mend it; nothing where the protocol does not say which.
+    pub(crate) blame: Option<Side>,
     /// The rule of the protocol, by the name that its file gives it.
     pub(crate) rule: Option<String>,
     /// Where the session was.
@@ -93,6 +93,11 @@ pub(crate) fn level(strictness: Strictness) -> &'static str {
     }
 }
 
+/// Which side is to blame, in words.
+pub(crate) fn blamed(blame: Option<Side>) -> String {
+    blame.map_or_else(|| "not known".to_owned(), |blame| format!("the {}", side(blame)))
+}
+
 /// A side as a word.
 pub(crate) fn side(side: Side) -> &'static str {
     match side {
@@ -119,7 +124,7 @@ impl Finding {
             place,
             code,
             level: violation.strictness,
-            blame: violation.sender,
+            blame: Some(violation.sender),
             rule: violation.rule.as_ref().map(ToString::to_string),
             state: violation.state_names(),
             expected,

@@ -7,10 +7,11 @@
 //! - `direction.rs`: who sends a message, where the log does not say it.
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
-//! - `causes.rs` and `unclear.rs`: one cause, one finding. `finding.rs`: what is found. `wording.rs`: what findings say beyond
+//! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `finding.rs`: what is found. `wording.rs`: what findings say beyond
 //!   the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
+mod announced;
 mod causes;
 mod direction;
 pub(crate) mod finding;

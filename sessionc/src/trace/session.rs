@@ -6,6 +6,7 @@ use mcp_runtime::protocol::{Kind, RequestId, Side};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
+use super::announced::LeftOutAnnouncements;
 use super::causes::Causes;
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
@@ -33,6 +34,7 @@ pub(crate) struct JudgedSession {
     requests: Requests,
     causes: Causes,
     unclear: UnclearMessages,
+    left_out: LeftOutAnnouncements,
     ids: Ids,
     /// The last line that could not be read.
     missed: Option<u64>,
@@ -95,6 +97,7 @@ impl JudgedSession {
             requests: Requests::default(),
             causes,
             unclear: UnclearMessages::default(),
+            left_out: LeftOutAnnouncements::default(),
             ids: Ids::default(),
             missed: None,
             jumps: 0,
@@ -160,7 +163,9 @@ impl JudgedSession {
             if let (true, Some(id)) = (runs, &one.id) {
                 self.requests.open_early(sender, id, one.token.clone(), place);
             }
-            self.note_request(place, one, is_alone.then_some(message.bytes()), era, found);
+            let text = is_alone.then_some(message.bytes());
+            self.note_request(place, one, text, era, found);
+            self.left_out.note(place, one, text, self.eras.observer(era).protocol());
             self.judge(place, one, era, found);
         }
         match sender {
@@ -418,7 +423,8 @@ impl JudgedSession {
                     let protocol = self.eras.observer(era).protocol();
                     self.unclear.note(place, violation, protocol);
                     let finding = Finding::of_violation(place, violation, protocol);
-                    let finding = self.causes.distinct(finding, Some(violation));
+                    let explained = self.left_out.explain(finding, violation);
+                    let finding = explained.and_then(|it| self.causes.distinct(it, Some(violation)));
                     match self.is_before_opening(violation, era) {
                         true => self.before_opening.extend(finding),
                         false => self.emit(finding, found),
