@@ -1,5 +1,8 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
+use std::sync::Arc;
+
+use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
 use mcp_runtime::observer::{MessageText, Observer};
 
@@ -22,6 +25,8 @@ pub(crate) struct Lanes {
     /// An observer of a session that begins.
     handshake: Observer,
     stateless: Option<Observer>,
+    /// Those that the sides may agree on.
+    revisions: Arc<[ProtocolRef]>,
     /// One for each revision and state in which a session may have been before the log begins.
     middles: Vec<Observer>,
     /// The user has said where the log begins.
@@ -65,8 +70,9 @@ impl Lanes {
         let options = || Options::new().judge_payloads(true);
         let handshake = chosen.observer(options())?;
         let mut middles = Vec::new();
-        for protocol in chosen.revisions() {
-            let observer = chosen.observer_of(&protocol, options())?;
+        let mut revisions = chosen.revisions();
+        for protocol in &revisions {
+            let observer = chosen.observer_of(protocol, options())?;
             for state in observer.state_names() {
                 let mut observer = observer.clone();
                 if from.is_none_or(|from| from == state) && observer.begin_in(&state).is_ok() {
@@ -79,9 +85,11 @@ impl Lanes {
             let known = handshake.state_names();
             return Err(Failure::NoState(role.unwrap_or_default(), from.to_owned(), known));
         }
+        revisions.extend(chosen.stateless().cloned());
         Ok(Lanes {
             handshake,
             stateless: chosen.stateless_observer(options())?,
+            revisions: revisions.into(),
             middles,
             is_told: from.is_some(),
             lanes: Vec::new(),
@@ -148,7 +156,7 @@ impl Lanes {
     }
 
     fn session(&self) -> JudgedSession {
-        JudgedSession::new(self.handshake.clone(), self.stateless.clone())
+        JudgedSession::new(self.handshake.clone(), self.stateless.clone(), self.revisions.clone())
     }
 
     /// A message of a session of which it is not known where it begins.
@@ -207,10 +215,10 @@ impl Lanes {
             (here, owed, standing, session)
         };
         let first = (!self.is_told).then(|| played(self.session()));
-        let middles = self
-            .middles
-            .iter()
-            .map(|observer| played(JudgedSession::in_the_middle(observer.clone(), self.stateless.clone())));
+        let (stateless, revisions) = (&self.stateless, &self.revisions);
+        let middles = self.middles.iter().map(|observer| {
+            played(JudgedSession::in_the_middle(observer.clone(), stateless.clone(), revisions.clone()))
+        });
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));
         let (mut here, _, state, mut session) = match (first, best) {

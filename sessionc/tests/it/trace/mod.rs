@@ -6,6 +6,7 @@ mod causes;
 mod command;
 mod formats;
 mod guide;
+mod methods;
 mod own;
 mod places;
 mod planted;
