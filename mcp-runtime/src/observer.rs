@@ -122,11 +122,12 @@ impl Observer {
     }
 
     /// Keeps what replies ask for where other observers keep it, too. So where each request stands for itself and is followed
-    /// by an observer of its own, the request that answers a reply is still judged by it. Because others may have asked
-    /// without having been observed, only a request is judged that has the state of a reply which is remembered.
+    /// by an observer of its own, the request that answers a reply is still judged by it. Others may have asked without having been
+    /// observed. So a request whose state is not that of a reply which is remembered is judged only where a reply to the same
+    /// call, with the same params otherwise, waits for its round.
     #[must_use]
     pub fn share_rounds(mut self, rounds: &SharedRounds) -> Observer {
-        self.rounds = KnownRounds::Shared(rounds.clone());
+        self.rounds = KnownRounds::Shared(rounds.clone(), None);
         self
     }
 
