@@ -100,7 +100,7 @@ pub mod call {
 pub mod session {
     pub use crate::checked::{CheckedSession, Event, Name, NotTyped, Payload, WhyNot};
     pub use crate::error::end::{Means, Outcome};
-    pub use crate::report::{DropReason, Report};
+    pub use crate::report::{DropReason, LimitedReport, Report, ReportLimit};
     pub use crate::step_error::StepError;
     pub use crate::typed::{Advance, Closing, Exchange, Readable, Step, Typed, first_readable};
 }

@@ -13,9 +13,9 @@ use crate::jsonrpc::{Envelope, Malformed, RawPayload, RpcError, Seems, batch, is
 use crate::options::Options;
 use crate::report::Report;
 use crate::rules::Rules;
-use crate::rules::{alternatives, announcements, cancelling, judge, resume, shapes, version};
+use crate::rules::ended::{self, ReceiverCancels};
+use crate::rules::{alternatives, announcements, judge, resume, shapes, version};
 
-mod ended;
 mod observed;
 mod owed;
 mod rounds;
@@ -24,7 +24,6 @@ mod tests;
 mod withdraw;
 
 pub use crate::jsonrpc::{JsonReader, JsonValue, MessageText};
-use ended::{EndedBy, EndedRequests};
 pub use observed::{Observed, ObservedKind, Unanswered};
 pub use owed::Owed;
 use rounds::KnownRounds;
@@ -64,7 +63,6 @@ pub struct Observer {
     nameless: [usize; 2],
     /// What replies have asked for, where the request is to be sent again.
     rounds: KnownRounds,
-    ended: EndedRequests,
 }
 
 /// A state that a protocol does not have.
@@ -112,7 +110,6 @@ impl Observer {
             in_the_middle: false,
             nameless: [0; 2],
             rounds: KnownRounds::default(),
-            ended: EndedRequests::default(),
         })
     }
 
@@ -125,11 +122,12 @@ impl Observer {
     }
 
     /// Keeps what replies ask for where other observers keep it, too. So where each request stands for itself and is followed
-    /// by an observer of its own, the request that answers a reply is still judged by it. Because others may have asked
-    /// without having been observed, only a request is judged that has the state of a reply which is remembered.
+    /// by an observer of its own, the request that answers a reply is still judged by it. Others may have asked without having been
+    /// observed. So a request whose state is not that of a reply which is remembered is judged only where a reply to the same
+    /// call, with the same params otherwise, waits for its round.
     #[must_use]
     pub fn share_rounds(mut self, rounds: &SharedRounds) -> Observer {
-        self.rounds = KnownRounds::Shared(rounds.clone());
+        self.rounds = KnownRounds::Shared(rounds.clone(), None);
         self
     }
 
@@ -338,17 +336,18 @@ impl Observer {
                 let reported = reported.and_then(|token| self.rules.checker().reported(direction, token));
                 observed.about = named.cancelled.as_ref().or(reported).cloned();
                 observed.token.clone_from(&named.token);
-                let cancelled = named.cancelled.as_ref();
-                if self.ends_again(sender, message, cancelled) {
+                let cancels = named.cancelled.as_ref().and_then(|id| {
+                    Some((id, ended::receiver_cancels(&mut self.rules, direction, message, id)?))
+                });
+                if let Some((_, ReceiverCancels::Again)) = cancels {
                     observed.step = Some(StepKind::Swallowed);
                     return observed;
                 }
-                let ends = cancelled.and_then(|id| {
-                    Some((id, cancelling::ended_by_receiver(&self.rules, direction, message, id)?))
-                });
-                self.fitting(&mut observed, direction, message, params).and_then(|()| match ends {
-                    Some((id, request)) => self.end_request(sender, request, id),
-                    None => judge::notification(&mut self.rules, direction, message, &named, params),
+                self.fitting(&mut observed, direction, message, params).and_then(|()| match cancels {
+                    Some((id, ReceiverCancels::Ends(request))) => {
+                        ended::end_request(&mut self.rules, direction, request, id)
+                    }
+                    _ => judge::notification(&mut self.rules, direction, message, &named, params),
                 })
             }
         };
@@ -362,7 +361,7 @@ impl Observer {
         observed.about = Some(id.clone());
         let result = outcome.ok();
         let Awaiting::Request(request) = self.rules.checker().awaiting(direction, &id) else {
-            if self.ended.take(sender.other(), &id, EndedBy::Cancel) {
+            if ended::is_reply_after_cancel(&mut self.rules, direction, &id) {
                 observed.step = Some(StepKind::Swallowed);
                 return observed;
             }
@@ -381,10 +380,8 @@ impl Observer {
             (None, Some(any)) => self.rules.checker_mut().fits_none(direction, any, Some(&id)),
             (None, None) => judge::stray_reply(&mut self.rules, direction, &id, result),
         };
-        // Few replies end a sub-session.
-        let ends = judged.as_ref().is_ok_and(|step| step.sub_session.is_some());
-        if ends && self.stays_open(sender.other(), request) {
-            self.ended.note(sender.other(), &id, EndedBy::Reply);
+        if let Ok(step) = &judged {
+            ended::note_reply(&mut self.rules, direction, request, &id, step);
         }
         self.judged(observed, judged, result)
     }

@@ -1,5 +1,7 @@
 //! [`Report`]: what a running session tells its owner.
 
+mod limit;
+
 use std::fmt;
 use std::time::Duration;
 
@@ -8,6 +10,8 @@ use mcp_protocol_machine::{Excerpt, RequestId, Violation};
 
 use crate::error::Error;
 use crate::jsonrpc::RpcError;
+
+pub use limit::{LimitedReport, ReportLimit};
 
 /// Something that a running session tells its owner. The session continues.
 ///
@@ -43,6 +47,12 @@ pub enum Report {
         error: RpcError,
         /// Its id, if that could be read.
         id: Option<RequestId>,
+    },
+    /// The peer has sent many texts that are not messages. The first ones were reported one by one, and the others are
+    /// counted: the number is reported at distances that grow, and at the end of the session.
+    ManyMalformed {
+        /// How many there are so far.
+        count: u64,
     },
     /// The peer sent an error that does not belong to a request: it could not read a message of this side.
     Complaint {
@@ -168,6 +178,12 @@ impl fmt::Display for Report {
             Report::Malformed { error, id: None } => write!(formatter, "malformed message: {error}"),
             Report::Malformed { error, id: Some(id) } => {
                 write!(formatter, "malformed message with the id {id}: {error}")
+            }
+            Report::ManyMalformed { count } => {
+                write!(
+                    formatter,
+                    "{count} malformed messages so far: those after the first ones are only counted"
+                )
             }
             Report::Complaint { error } => {
                 write!(formatter, "the peer could not read a message of this side: {error}")

@@ -16,6 +16,7 @@ pub(crate) mod alternatives;
 pub(crate) mod announcements;
 pub(crate) mod beginning;
 pub(crate) mod cancelling;
+pub(crate) mod ended;
 pub(crate) mod judge;
 pub(crate) mod method;
 pub(crate) mod names;
@@ -26,6 +27,7 @@ pub(crate) mod resume;
 pub(crate) mod shapes;
 pub(crate) mod version;
 
+use ended::EndedRequests;
 use names::Names;
 use negotiation::Negotiation;
 
@@ -45,6 +47,8 @@ pub(crate) struct Rules {
     checker: Box<Checker>,
     /// The version of the protocol, as far as it is negotiated.
     negotiation: Negotiation,
+    /// What peers may end once more.
+    ended: EndedRequests,
 }
 
 /// A checker in a state, with the limits and the tolerance of the options.
@@ -86,7 +90,15 @@ impl Rules {
     pub(crate) fn new(protocol: ProtocolRef, side: Side, options: Arc<Options>) -> Result<Rules, TableError> {
         let checker = checker(&protocol, side, Role::START, &options)?;
         let names = NAMES.of(&protocol, Names::new);
-        Ok(Rules { protocol, side, options, names, checker, negotiation: Negotiation::default() })
+        Ok(Rules {
+            protocol,
+            side,
+            options,
+            names,
+            checker,
+            negotiation: Negotiation::default(),
+            ended: EndedRequests::default(),
+        })
     }
 
     /// The tables in force.

@@ -136,6 +136,7 @@ impl Engine {
     }
 
     pub(super) fn over(&mut self, end: SessionEnd) {
+        self.effects.report_counted();
         self.lifecycle.end(end);
         self.inbox.early_mut().clear();
         self.traces.end(&self.lifecycle, true);

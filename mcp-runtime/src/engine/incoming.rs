@@ -24,6 +24,7 @@ use crate::jsonrpc::{
     Envelope, JsonReader, LookedUp, Malformed, MessageText, RawPayload, RpcError, batch, is_batch,
 };
 use crate::report::{DropReason, Report};
+use crate::rules::ended::{self, ReceiverCancels};
 use crate::rules::{alternatives, cancelling, judge, method, shapes, version};
 
 impl Engine {
@@ -202,11 +203,19 @@ impl Engine {
         if let Some(mismatch) = shapes::mismatch(&self.rules, message, params) {
             return self.misshapen_came(inbound, message, None, mismatch);
         }
-        if let Some(id) = &named.cancelled
-            && cancelling::ended_by_receiver(&self.rules, Direction::Receive, message, id).is_some()
-        {
-            // The peer ends what a request of this side has opened: that is over as after an error.
-            return self.reply_came(inbound, id, Err(cancelling::error(&self.rules)));
+        let cancelled = named.cancelled.as_ref();
+        let cancels = cancelled.and_then(|id| {
+            Some((id, ended::receiver_cancels(&mut self.rules, Direction::Receive, message, id)?))
+        });
+        match cancels {
+            Some((id, ReceiverCancels::Ends(_))) => {
+                // The peer ends what a request of this side has opened: that is over as after an error.
+                let received = self.reply_came(inbound, id, Err(cancelling::error(&self.rules)));
+                ended::note_cancel(&mut self.rules, Direction::Receive, id);
+                return received;
+            }
+            Some((_, ReceiverCancels::Again)) => return Received::default(),
+            None => {}
         }
         let checker = self.rules.checker();
         let token = named.token.as_ref();

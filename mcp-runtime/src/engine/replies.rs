@@ -16,7 +16,7 @@ use crate::driver::Received;
 use crate::error::{DisconnectReason, Error, InvalidReply, ReplyProblem};
 use crate::jsonrpc::{Fault, RpcError};
 use crate::rules::names::to_be_read;
-use crate::rules::{announcements, judge};
+use crate::rules::{announcements, ended, judge};
 
 impl Engine {
     /// Takes a reply of the peer.
@@ -27,6 +27,9 @@ impl Engine {
         outcome: Result<&str, RpcError>,
     ) -> Received {
         let Awaiting::Request(request) = self.rules.checker().awaiting(Direction::Receive, id) else {
+            if ended::is_reply_after_cancel(&mut self.rules, Direction::Receive, id) {
+                return Received::default();
+            }
             let result = outcome.as_ref().ok().copied();
             return match judge::stray_reply(&mut self.rules, Direction::Receive, id, result) {
                 Ok(_) => Received::default(),
@@ -42,6 +45,7 @@ impl Engine {
                 return received;
             }
         };
+        ended::note_reply(&mut self.rules, Direction::Receive, request, id, &step);
         let Accepted { step, negotiation } = self.accepted(step, message, result, true);
         let became = outcome.as_ref().map_or_else(|error| Outcome::Error(error.code), |_| Outcome::Result);
         self.traces.over(Direction::Send, id, became);

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use mcp_protocol_machine::protocol::{Kind, Message, MessageIndex, Path, Protocol, Rounds};
 use mcp_protocol_machine::{RequestId, RoundFault};
 use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 
 use crate::jsonrpc::RawPayload;
 
@@ -26,7 +27,14 @@ pub(super) enum KnownRounds {
     /// Of its own session.
     Own(AskedRounds),
     /// Of whatever others observe, too. There may be replies that none of them has observed.
-    Shared(SharedRounds),
+    Shared(SharedRounds, Option<LastRequest>),
+}
+
+/// The last request of an observer that may take several rounds, and its params.
+#[derive(Clone, Debug)]
+pub(super) struct LastRequest {
+    id: RequestId,
+    params: Box<str>,
 }
 
 impl Default for KnownRounds {
@@ -39,17 +47,25 @@ impl KnownRounds {
     /// What is wrong with a reply that asks for another round, or with a request that is one. `known` says that the observer
     /// has seen all replies before it.
     pub(super) fn fault(
-        &self,
+        &mut self,
         protocol: &Protocol,
         message: (MessageIndex, Option<&RequestId>),
         payload: Option<impl RawPayload>,
         known: bool,
     ) -> Option<RoundFault> {
         match self {
-            KnownRounds::Own(asked) => asked.fault(protocol, message, payload, known),
+            KnownRounds::Own(asked) => asked.fault(protocol, message, payload, known.into()),
             // Most messages have no rounds, and wait for no other observer.
-            KnownRounds::Shared(_) if !AskedRounds::concern(protocol, message.0) => None,
-            KnownRounds::Shared(shared) => shared.lock().fault(protocol, message, payload, false),
+            KnownRounds::Shared(..) if !AskedRounds::concern(protocol, message.0) => None,
+            KnownRounds::Shared(shared, last) => {
+                if let ((index, Some(id)), Some(params)) = (message, payload)
+                    && protocol.message(index).is_some_and(|table| table.rounds.is_some())
+                {
+                    *last = Some(LastRequest { id: id.clone(), params: params.written().into() });
+                }
+                let known = if known { Known::OfSameCall } else { Known::Nothing };
+                shared.lock().fault(protocol, message, payload, known)
+            }
         }
     }
 
@@ -61,10 +77,30 @@ impl KnownRounds {
         result: Option<impl RawPayload>,
     ) {
         match self {
-            KnownRounds::Own(asked) => asked.note(protocol, reply, result),
-            KnownRounds::Shared(_) if !AskedRounds::concern(protocol, reply.0) => {}
-            KnownRounds::Shared(shared) => shared.lock().note(protocol, reply, result),
+            KnownRounds::Own(asked) => asked.note(protocol, reply, result, None),
+            KnownRounds::Shared(..) if !AskedRounds::concern(protocol, reply.0) => {}
+            KnownRounds::Shared(shared, last) => {
+                let params = last.as_ref().filter(|last| last.id == *reply.1).map(|last| &*last.params);
+                shared.lock().note(protocol, reply, result, params);
+            }
         }
+    }
+}
+
+/// Which replies an observer knows of that may have asked for a round.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// All of them.
+    All,
+    /// Others may have asked, too. Where a reply to the same call is remembered that was not answered, that is the one.
+    OfSameCall,
+    /// Any may have asked.
+    Nothing,
+}
+
+impl From<bool> for Known {
+    fn from(all: bool) -> Known {
+        if all { Known::All } else { Known::Nothing }
     }
 }
 
@@ -91,6 +127,9 @@ struct Asked {
     request: MessageIndex,
     id: RequestId,
     wants: Wants,
+    /// The request without what makes it a round, by its hash; nothing where that was not looked at.
+    call: Option<u64>,
+    is_answered: bool,
 }
 
 /// What the next round has to carry.
@@ -108,14 +147,13 @@ impl AskedRounds {
         table.rounds.is_some() || asking(protocol, message, table).is_some()
     }
 
-    /// What is wrong with a reply that asks for another round, or with a request that is one. `known` says that all replies
-    /// before it were seen.
-    pub(super) fn fault(
-        &self,
+    /// What is wrong with a reply that asks for another round, or with a request that is one.
+    fn fault(
+        &mut self,
         protocol: &Protocol,
         (message, id): (MessageIndex, Option<&RequestId>),
         payload: Option<impl RawPayload>,
-        known: bool,
+        known: Known,
     ) -> Option<RoundFault> {
         let table = protocol.message(message)?;
         let (rounds, payload) = (table.rounds.as_ref(), payload?);
@@ -129,26 +167,40 @@ impl AskedRounds {
         if self.asked.is_empty() {
             return None;
         }
-        self.fault_of_repeated(rounds?, (message, id?), payload, known && !self.has_forgotten)
+        let known = if self.has_forgotten { Known::Nothing } else { known };
+        self.fault_of_repeated((protocol, rounds?), (message, id?), payload, known)
     }
 
     /// What is wrong with a request that is another round.
     fn fault_of_repeated(
-        &self,
-        rounds: &Rounds,
+        &mut self,
+        (protocol, rounds): (&Protocol, &Rounds),
         (message, id): (MessageIndex, &RequestId),
         payload: impl RawPayload,
-        known: bool,
+        known: Known,
     ) -> Option<RoundFault> {
         let carried = self.wants(payload, &rounds.state, &rounds.answers)?;
-        if carried.is_nothing() || !known && carried.state.is_none() {
+        if carried.is_nothing() || known == Known::Nothing && carried.state.is_none() {
             return None;
         }
-        let asked = || self.asked.iter().rev().filter(|asked| asked.request == message);
-        let mut exact = asked().filter(|asked| asked.wants == carried).peekable();
-        if exact.peek().is_some() {
-            return exact.all(|asked| asked.id == *id).then_some(RoundFault::SameId);
+        let of_request = |asked: &&mut Asked| asked.request == message;
+        let mut exact = self.asked.iter_mut().filter(of_request).filter(|asked| asked.wants == carried);
+        if let Some(answered) = exact.next() {
+            let is_same_id = std::iter::once(&mut *answered).chain(exact).all(|asked| {
+                asked.is_answered |= asked.id != *id;
+                asked.id == *id
+            });
+            return is_same_id.then_some(RoundFault::SameId);
         }
+        // A state that is known shows which reply is meant, whoever has called.
+        let has_state = carried.state.is_some() && self.of(message).any(|it| it.wants.state == carried.state);
+        let call = if known == Known::OfSameCall && !has_state {
+            Some(self.call(protocol, rounds, payload.written())?)
+        } else {
+            None
+        };
+        let is_meant = |asked: &&Asked| call.is_none() || (asked.call, asked.is_answered) == (call, false);
+        let asked = || self.of(message).filter(is_meant);
         // What a reply asked for that has a mistake is not known.
         if asked().any(|asked| asked.wants.is_nothing()) {
             return None;
@@ -163,7 +215,7 @@ impl AskedRounds {
                 false => compare(&meant.wants.names, &carried.names, &rounds.answers),
             };
         }
-        if !known {
+        if known == Known::Nothing {
             return None;
         }
         let meant = asked().find(has_same_names).or_else(|| asked().next())?;
@@ -174,25 +226,54 @@ impl AskedRounds {
         })
     }
 
-    /// Remembers what an accepted reply asks for.
-    pub(super) fn note(
+    /// The replies to a request that are remembered, the latest first.
+    fn of(&self, message: MessageIndex) -> impl Iterator<Item = &Asked> {
+        self.asked.iter().rev().filter(move |asked| asked.request == message)
+    }
+
+    /// The params of a request without what makes it a round, and without what each request says of itself, by their hash.
+    fn call(&self, protocol: &Protocol, rounds: &Rounds, params: &str) -> Option<u64> {
+        let mut members: BTreeMap<String, &RawValue> = serde_json::from_str(params).ok()?;
+        let said = protocol.announcements.iter().filter(|place| place.message.is_none());
+        let heads = said.map(|place| &place.path).chain([&rounds.state, &rounds.answers]);
+        for head in heads.filter_map(|path| path.first()) {
+            members.remove(&**head);
+        }
+        let members: Vec<(&String, &str)> = members.iter().map(|(key, value)| (key, value.get())).collect();
+        Some(self.hasher.hash_one(members))
+    }
+
+    /// Remembers what an accepted reply asks for; with the params of its request, where others may have asked, too.
+    fn note(
         &mut self,
         protocol: &Protocol,
         (message, id): (MessageIndex, &RequestId),
         result: Option<impl RawPayload>,
+        params: Option<&str>,
     ) {
         let Some(table) = protocol.message(message) else { return };
         let (Some(rounds), Some(result)) = (asking(protocol, message, table), result) else { return };
         let Kind::Reply { request } = table.kind else { return };
-        if self.asked.len() == REMEMBERED {
-            self.asked.pop_front();
-            self.has_forgotten = true;
-        }
+        let call = params.and_then(|params| {
+            let rounds = protocol.message(request)?.rounds.as_ref()?;
+            self.call(protocol, rounds, params)
+        });
         let wants = self.wants(result, &rounds.given, &rounds.questions);
         let length = |wants: &Wants| wants.names.iter().map(String::len).sum::<usize>();
         let is_short = |wants: &Wants| wants.names.len() <= MOST_QUESTIONS && length(wants) <= LONGEST_NAMES;
         let wants = wants.filter(is_short).unwrap_or_else(|| Wants { state: None, names: BTreeSet::new() });
-        self.asked.push_back(Asked { request, id: id.clone(), wants });
+        // Where others may ask, each request stands for itself, and many have the same id: what is asked again is asked once more.
+        let is_same = |asked: &Asked| {
+            (asked.request, &asked.id, &asked.wants, asked.call) == (request, id, &wants, call)
+        };
+        if call.is_some() {
+            self.asked.retain(|asked| !is_same(asked));
+        }
+        if self.asked.len() == REMEMBERED {
+            self.asked.pop_front();
+            self.has_forgotten = true;
+        }
+        self.asked.push_back(Asked { request, id: id.clone(), wants, call, is_answered: false });
     }
 
     /// What stands at the two paths; nothing if it is not a text and an object.
@@ -254,11 +335,11 @@ mod tests {
     }
 
     fn note(asked: &mut AskedRounds, number: i64, result: &str) {
-        asked.note(&PROTOCOL, (MORE, &id(number)), Some(result));
+        asked.note(&PROTOCOL, (MORE, &id(number)), Some(result), None);
     }
 
-    fn fault(asked: &AskedRounds, params: &str) -> Option<RoundFault> {
-        asked.fault(&PROTOCOL, (ASK, Some(&id(-1))), Some(params), true)
+    fn fault(asked: &mut AskedRounds, params: &str) -> Option<RoundFault> {
+        asked.fault(&PROTOCOL, (ASK, Some(&id(-1))), Some(params), Known::All)
     }
 
     #[test]
@@ -267,15 +348,15 @@ mod tests {
         note(&mut asked, 1, r#"{"state":"a","questions":{"x":1}}"#);
         note(&mut asked, 2, r#"{"state":"b","questions":{"y":1}}"#);
         let first = r#"{"state":"a","answers":{"x":2}}"#;
-        assert_eq!((fault(&asked, first), fault(&asked, first)), (None, None));
-        assert_eq!(fault(&asked, r#"{"state":"b","answers":{"y":2}}"#), None);
+        assert_eq!((fault(&mut asked, first), fault(&mut asked, first)), (None, None));
+        assert_eq!(fault(&mut asked, r#"{"state":"b","answers":{"y":2}}"#), None);
         // That of another reply.
         let path = "answers".to_owned();
         let question = "y".to_owned();
         let missing = RoundFault::NotAnswered { path, question };
-        assert_eq!(fault(&asked, r#"{"state":"b","answers":{"x":2}}"#), Some(missing));
-        assert_eq!(fault(&asked, "{}"), None);
-        let same = asked.fault(&PROTOCOL, (ASK, Some(&id(1))), Some(first), true);
+        assert_eq!(fault(&mut asked, r#"{"state":"b","answers":{"x":2}}"#), Some(missing));
+        assert_eq!(fault(&mut asked, "{}"), None);
+        let same = asked.fault(&PROTOCOL, (ASK, Some(&id(1))), Some(first), Known::All);
         assert_eq!(same, Some(RoundFault::SameId));
     }
 
@@ -283,14 +364,15 @@ mod tests {
     fn what_is_not_known_is_not_judged() {
         let mut asked = AskedRounds::default();
         let other = r#"{"state":"z"}"#;
-        assert_eq!(fault(&asked, other), None);
+        assert_eq!(fault(&mut asked, other), None);
         note(&mut asked, 0, r#"{"state":"a"}"#);
-        assert_eq!(fault(&asked, other), Some(RoundFault::OtherState { path: "state".to_owned() }));
-        assert_eq!(asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(other), false), None);
+        assert_eq!(fault(&mut asked, other), Some(RoundFault::OtherState { path: "state".to_owned() }));
+        assert_eq!(asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(other), Known::Nothing), None);
         // What has the state of a reply that was seen answers that one.
         let same = r#"{"state":"a","answers":{"x":1}}"#;
         let question = ("answers".to_owned(), "x".to_owned());
-        let fault_unknown = |text| asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(text), false);
+        let mut fault_unknown =
+            |text| asked.fault(&PROTOCOL, (ASK, Some(&id(9))), Some(text), Known::Nothing);
         let not_asked = RoundFault::NotAsked { path: question.0, question: question.1 };
         assert_eq!(fault_unknown(same), Some(not_asked));
         assert_eq!(fault_unknown(r#"{"answers":{"x":1}}"#), None);
@@ -298,17 +380,17 @@ mod tests {
         for number in 1..=300 {
             note(&mut asked, number, &format!(r#"{{"state":"{number}"}}"#));
         }
-        assert_eq!((asked.asked.len(), fault(&asked, other)), (REMEMBERED, None));
+        assert_eq!((asked.asked.len(), fault(&mut asked, other)), (REMEMBERED, None));
         let many: Vec<String> = (0..100).map(|number| format!(r#""{number}":1"#)).collect();
         let mut asked = AskedRounds::default();
         note(&mut asked, 0, r#"{"state":"a"}"#);
         note(&mut asked, 1, &format!(r#"{{"questions":{{{}}}}}"#, many.join(",")));
-        assert_eq!(fault(&asked, other), None);
+        assert_eq!(fault(&mut asked, other), None);
         for unreadable in ["{}", r#"{"state":1}"#, r#"{"questions":[1]}"#] {
             let mut asked = AskedRounds::default();
             note(&mut asked, 0, r#"{"state":"a"}"#);
             note(&mut asked, 1, unreadable);
-            assert_eq!(fault(&asked, other), None, "{unreadable}");
+            assert_eq!(fault(&mut asked, other), None, "{unreadable}");
         }
     }
 }

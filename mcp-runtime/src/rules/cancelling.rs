@@ -56,25 +56,6 @@ pub(crate) fn stays_open(rules: &Rules, asks: Direction, request: MessageIndex) 
     spawned.into_iter().any(|body| body.edges.iter().any(says_more))
 }
 
-/// The request that a notification in this direction cancels, if it is one of the other side that stays open until its
-/// receiver ends it, such as a subscription. The other side may have cancelled it, too.
-pub(crate) fn ended_by_receiver(
-    rules: &Rules,
-    direction: Direction,
-    message: MessageIndex,
-    id: &RequestId,
-) -> Option<MessageIndex> {
-    rules.message(message)?.cancels.as_ref()?;
-    if matches!(rules.checker.awaiting(direction.flip(), id), Awaiting::Request(_)) {
-        return None;
-    }
-    let request = match rules.checker.awaiting(direction, id) {
-        Awaiting::Request(request) => Some(request),
-        _ => rules.checker.retired(direction, id),
-    }?;
-    (is_cancellable(rules, request) && stays_open(rules, direction.flip(), request)).then_some(request)
-}
-
 /// The error that says that a request was given up because the peer has cancelled it.
 pub(crate) fn error(rules: &Rules) -> RpcError {
     let code = rules.cancels().and_then(|(_, cancels)| cancels.reply_error);

@@ -54,6 +54,8 @@ pub(crate) struct Remark {
     pub(crate) method: Option<String>,
     pub(crate) id: Option<RequestId>,
     pub(crate) rule: Option<String>,
+    /// It is about a text that is not a message.
+    pub(crate) is_malformed: bool,
     pub(crate) text: String,
 }
 
@@ -305,6 +307,7 @@ fn remark(observer: &Observer, observed: &Observed, treatment: Treatment, into: 
                 .filter(|it| !it.is_empty()),
             id: observed.id.clone(),
             rule: violation.and_then(|violation| violation.rule()).map(str::to_owned),
+            is_malformed: matches!(report, Report::Malformed { .. }),
             text: text(report),
         });
     }

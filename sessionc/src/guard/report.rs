@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, channel, sync_channel};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use mcp_protocol_machine::protocol::{Side, Strictness};
+use mcp_runtime::Report;
+use mcp_runtime::session::{LimitedReport, ReportLimit};
 use serde_json::{Value, json};
 
 use super::judge::{Remark, Severity, Treatment};
@@ -19,13 +21,20 @@ const WAITING: usize = 1024;
 const GRACE: Duration = Duration::from_secs(1);
 
 /// Hands reports to a thread that writes them. The traffic never waits for it: reports that find no room are counted, and
-/// their number is reported.
+/// their number is reported. Of many texts that are not messages, the first are reported, and then their number.
 #[derive(Clone, Debug)]
 pub(crate) struct Reporter {
     /// Nothing, when the program is about to end.
-    lines: Arc<Mutex<Option<SyncSender<ReportLine>>>>,
+    open: Arc<Mutex<Option<Open>>>,
     lost: Arc<AtomicU64>,
     written: Arc<Mutex<Receiver<()>>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    lines: SyncSender<ReportLine>,
+    /// What the client and the server have sent that is not a message.
+    malformed: [ReportLimit; 2],
 }
 
 #[derive(Debug)]
@@ -66,31 +75,64 @@ impl Reporter {
             // Nothing waits for it, if the program has ended.
             let _ = last.send(());
         });
-        Reporter { lines: Arc::new(Mutex::new(Some(lines))), lost, written: Arc::new(Mutex::new(written)) }
+        let open = Open { lines, malformed: [ReportLimit::default(); 2] };
+        Reporter { open: Arc::new(Mutex::new(Some(open))), lost, written: Arc::new(Mutex::new(written)) }
     }
 
     pub(super) fn remark(&self, session: Option<u64>, remark: Remark) {
-        self.send(ReportLine { session, content: LineContent::Remark(remark) });
+        let mut open = self.lock();
+        let Some(open) = open.as_mut() else { return };
+        let said = match remark.is_malformed {
+            true => open.malformed_of(remark.sender).another(),
+            false => LimitedReport::Whole,
+        };
+        match said {
+            LimitedReport::Whole => self.send(open, session, LineContent::Remark(remark)),
+            LimitedReport::Count(count) => self.send(open, None, counted(remark.sender, count)),
+            LimitedReport::Nothing => {}
+        }
     }
 
     pub(super) fn event(&self, session: Option<u64>, what: impl Into<String>) {
-        self.send(ReportLine { session, content: LineContent::Event(what.into()) });
+        if let Some(open) = self.lock().as_ref() {
+            self.send(open, session, LineContent::Event(what.into()));
+        }
     }
 
-    fn send(&self, line: ReportLine) {
-        let lines = self.lines.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(lines) = lines.as_ref() else { return };
-        if let Err(TrySendError::Full(_)) = lines.try_send(line) {
+    fn send(&self, open: &Open, session: Option<u64>, content: LineContent) {
+        if let Err(TrySendError::Full(_)) = open.lines.try_send(ReportLine { session, content }) {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
     }
 
+    fn lock(&self) -> MutexGuard<'_, Option<Open>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Waits until what there was to report is written, or is not being read. Nothing is reported afterwards.
     pub(crate) fn finish(&self) {
-        drop(self.lines.lock().unwrap_or_else(PoisonError::into_inner).take());
+        if let Some(mut open) = self.lock().take() {
+            for side in [Side::Client, Side::Server] {
+                if let Some(count) = open.malformed_of(side).rest() {
+                    self.send(&open, None, counted(side, count));
+                }
+            }
+        }
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = written.recv_timeout(GRACE);
     }
+}
+
+impl Open {
+    fn malformed_of(&mut self, sender: Side) -> &mut ReportLimit {
+        let [client, server] = &mut self.malformed;
+        if sender == Side::Client { client } else { server }
+    }
+}
+
+/// `server: 40 malformed messages so far: …`
+fn counted(sender: Side, count: u64) -> LineContent {
+    LineContent::Event(format!("{}: {}", side(sender), Report::ManyMalformed { count }))
 }
 
 fn write(format: ReportFormat, line: &ReportLine) {

@@ -83,7 +83,8 @@ impl GuardedSession {
             };
         let severity = Severity::Rule(Strictness::Must);
         let text = problem.to_owned();
-        let remark = Remark { sender, severity, treatment, method: None, id: None, rule: None, text };
+        let (method, id, rule, is_malformed) = (None, None, None, false);
+        let remark = Remark { sender, severity, treatment, method, id, rule, is_malformed, text };
         self.outputs.reporter.remark(self.number, remark.clone());
         self.record_errors(sender, &judgement);
         judgement.remarks.push(remark);

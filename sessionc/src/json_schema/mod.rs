@@ -10,6 +10,7 @@ mod circles;
 mod item;
 mod meet;
 mod order;
+mod pointer;
 mod read;
 #[cfg(test)]
 mod tests;

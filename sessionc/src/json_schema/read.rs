@@ -8,6 +8,7 @@ use mcp_protocol_compiler::parser::words::is_reserved;
 use super::item::{Item, Written, WrittenField, WrittenRecord};
 use super::meet::{Names, meet};
 use super::order::order;
+use super::pointer::Pointer;
 use super::tree::Tree;
 
 /// Keywords that say nothing of values.
@@ -64,12 +65,11 @@ pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
     let says_something = schema.members().iter().any(|(key, _)| !ANNOTATIONS.contains(&key.as_str()));
     if says_something || !matches!(schema, Tree::Object(_)) {
         let title = schema.get("title").and_then(Tree::as_text).unwrap_or(name);
-        reader.name_for("", title);
+        reader.name_for(&Pointer::default(), title);
     }
     for group in ["$defs", "definitions"] {
         for (key, _) in schema.get(group).map(Tree::members).unwrap_or_default() {
-            let step = key.replace('~', "~0").replace('/', "~1");
-            reader.name_for(&format!("/{group}/{step}"), key);
+            reader.name_for(&Pointer::to(&[group, key]), key);
         }
     }
     let mut items = Vec::new();
@@ -83,10 +83,10 @@ pub(crate) fn read(schema: &Tree, name: &str) -> Vec<Item> {
 struct Reader<'s> {
     root: &'s Tree,
     /// The name of each place that has one, by its pointer.
-    names: BTreeMap<String, String>,
+    names: BTreeMap<Pointer, String>,
     used: BTreeSet<String>,
     /// The places whose shapes are still to be read.
-    waiting: VecDeque<(String, String)>,
+    waiting: VecDeque<(Pointer, String)>,
     /// What the schema at hand says and its shape does not.
     unsaid: Vec<String>,
     /// The place at hand in its item, `content.text`.
@@ -112,7 +112,7 @@ impl<'s> Reader<'s> {
     }
 
     /// The name of the shape at a pointer, which is read if it has none yet.
-    fn name_for(&mut self, pointer: &str, wanted: &str) -> String {
+    fn name_for(&mut self, pointer: &Pointer, wanted: &str) -> String {
         if let Some(name) = self.names.get(pointer) {
             return name.clone();
         }
@@ -127,13 +127,13 @@ impl<'s> Reader<'s> {
             }
             name = format!("{wanted}{number}");
         }
-        self.names.insert(pointer.to_owned(), name.clone());
-        self.waiting.push_back((pointer.to_owned(), name.clone()));
+        self.names.insert(pointer.clone(), name.clone());
+        self.waiting.push_back((pointer.clone(), name.clone()));
         name
     }
 
-    fn item(&mut self, pointer: &str, name: String) -> Option<Item> {
-        let schema = self.root.at(pointer)?;
+    fn item(&mut self, pointer: &Pointer, name: String) -> Option<Item> {
+        let schema = pointer.find(self.root)?;
         let shape = self.shape(schema);
         Some(Item { name, documentation: lines(schema), shape, unsaid: std::mem::take(&mut self.unsaid) })
     }
@@ -300,13 +300,9 @@ impl<'s> Reader<'s> {
     }
 
     fn reference(&mut self, target: &str) -> Written {
-        let pointer = target.strip_prefix('#').map(decoded);
-        let found = pointer.filter(|pointer| pointer.is_empty() || pointer.starts_with('/'));
-        match found.filter(|pointer| self.root.at(pointer).is_some()) {
-            Some(pointer) => {
-                let last = pointer.rsplit('/').next().unwrap_or_default();
-                Written::Named(self.name_for(&pointer, if pointer.is_empty() { "Root" } else { last }))
-            }
+        let pointer = Pointer::of_reference(target);
+        match pointer.filter(|pointer| pointer.find(self.root).is_some()) {
+            Some(pointer) => Written::Named(self.name_for(&pointer, pointer.last().unwrap_or("Root"))),
             None => {
                 self.leave_out(&format!("$ref {target}"));
                 Written::Any
@@ -316,7 +312,7 @@ impl<'s> Reader<'s> {
 
     fn place_of(&self, name: &str) -> Option<&'s Tree> {
         let (pointer, _) = self.names.iter().find(|(_, known)| *known == name)?;
-        self.root.at(pointer)
+        pointer.find(self.root)
     }
 
     /// Whether a schema is an object and nothing else.
@@ -341,8 +337,8 @@ impl<'s> Reader<'s> {
             }
             parts.push(part);
             waiting.extend(part.get("allOf").map(Tree::elements).unwrap_or_default().iter().rev());
-            let target = part.get("$ref").and_then(Tree::as_text).and_then(|target| target.strip_prefix('#'));
-            waiting.extend(target.and_then(|target| self.root.at(&decoded(target))));
+            let target = part.get("$ref").and_then(Tree::as_text).and_then(Pointer::of_reference);
+            waiting.extend(target.and_then(|target| target.find(self.root)));
         }
         parts
     }
@@ -420,26 +416,6 @@ fn is_any_text(schema: &Tree) -> bool {
 fn lines(schema: &Tree) -> Vec<String> {
     let text = schema.get("description").and_then(Tree::as_text).unwrap_or_default();
     text.trim().lines().map(|line| line.trim_end().replace(char::is_control, " ")).collect()
-}
-
-/// A JSON pointer of a reference, without percent signs.
-fn decoded(pointer: &str) -> String {
-    let mut bytes = Vec::new();
-    let mut rest = pointer.as_bytes();
-    while let [first, after @ ..] = rest {
-        let hexadecimal = after.get(..2).and_then(|digits| std::str::from_utf8(digits).ok());
-        match hexadecimal.and_then(|digits| u8::from_str_radix(digits, 16).ok()).filter(|_| *first == b'%') {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = after.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(*first);
-                rest = after;
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// A name as shapes have it: the words of a text, each with a capital.

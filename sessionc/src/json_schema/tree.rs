@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use mcp_protocol_machine::protocol::position;
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};
 
@@ -44,17 +45,12 @@ impl Tree {
         if let Tree::Text(text) = self { Some(text) } else { None }
     }
 
-    /// The value at a JSON pointer, `/$defs/Tool`.
-    pub(super) fn at(&self, pointer: &str) -> Option<&Tree> {
-        let steps = pointer.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"));
-        let mut here = self;
-        for step in steps {
-            here = match here {
-                Tree::List(elements) => elements.get(step.parse::<usize>().ok()?)?,
-                other => other.get(&step)?,
-            };
+    /// The member with this key, or the element of a list at this position.
+    pub(super) fn step(&self, key: &str) -> Option<&Tree> {
+        match self {
+            Tree::List(elements) => elements.get(position(key)?),
+            other => other.get(key),
         }
-        Some(here)
     }
 
     fn write(&self, formatter: &mut fmt::Formatter<'_>, indent: usize) -> fmt::Result {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use mcp_protocol_machine::protocol::{
     Action, Direction, Kind, Message, MessageIndex, Origin, Payload, Protocol, Side, StateKind,
 };
-use mcp_protocol_machine::{RequestId, StepKind};
+use mcp_protocol_machine::{Excerpt, RequestId, StepKind};
 use mcp_runtime::observer::{Observed, ObservedKind, Observer};
 use serde_json::{Value, json};
 use tokio::time::{Instant, timeout_at};
@@ -15,6 +15,9 @@ use super::connection::Connection;
 use super::connection::arrival::{Arrival, Ending, Rejection};
 use super::head::Head;
 use super::payload::{Keys, Payloads};
+
+/// How many texts may come that are not messages. A server that prints without end would be listened to without end.
+const MOST_UNREADABLE: usize = 1_000;
 
 /// A session with a server under test. The observer has seen exactly what was sent, and what has come.
 #[derive(Debug)]
@@ -28,6 +31,8 @@ pub(crate) struct Session {
     unfinished: BTreeSet<u64>,
     /// Over streams, how many notifications the server may still complain of with an error that has no id.
     complaints: usize,
+    /// How many texts have come that are not messages.
+    unreadable: usize,
     /// The last request that was sent as the protocol has it.
     last_request: Vec<u8>,
 }
@@ -84,6 +89,7 @@ impl Session {
             last_id: 0,
             unfinished: BTreeSet::new(),
             complaints: 0,
+            unreadable: 0,
             last_request: Vec::new(),
         }
     }
@@ -239,6 +245,17 @@ impl Session {
             return vec![Heard::Echo];
         }
         let observed = self.observer.observe(Side::Server, bytes);
+        if matches!(observed.as_slice(), [Observed { kind: ObservedKind::Malformed, .. }]) {
+            self.unreadable += 1;
+            if self.unreadable > MOST_UNREADABLE {
+                let line = String::from_utf8_lossy(bytes.trim_ascii());
+                let problem = format!(
+                    "more than {MOST_UNREADABLE} texts that are not messages, such as `{}`",
+                    Excerpt(&line)
+                );
+                return vec![Heard::Ended(Ending::Unreadable(problem))];
+            }
+        }
         if let Some(version) = self.observer.version() {
             self.connection.note_version(&version);
         }

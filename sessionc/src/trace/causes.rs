@@ -23,7 +23,7 @@ pub(crate) struct Causes {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 struct Same {
     code: Code,
-    blame: Side,
+    blame: Option<Side>,
     state: String,
     message: String,
 }
@@ -74,7 +74,7 @@ impl Causes {
     pub(crate) fn assume(&mut self, finding: Finding) -> Option<Finding> {
         let waiting = self.waiting.as_mut()?;
         waiting.is_assumed = true;
-        if finding.blame == waiting.owed.side {
+        if finding.blame == Some(waiting.owed.side) {
             return (!std::mem::replace(&mut waiting.is_reported, true)).then_some(finding);
         }
         waiting.early.get_or_insert(finding);
@@ -93,7 +93,7 @@ impl Causes {
         if let (Some(waiting), Some(violation)) = (&mut self.waiting, violation)
             && waits(violation, &waiting.owed)
         {
-            if finding.blame == waiting.owed.side {
+            if finding.blame == Some(waiting.owed.side) {
                 return (!std::mem::replace(&mut waiting.is_reported, true)).then_some(finding);
             }
             waiting.early.get_or_insert(finding);

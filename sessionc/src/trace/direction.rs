@@ -5,12 +5,13 @@ use std::rc::Rc;
 
 use mcp_protocol_machine::IdTable;
 use mcp_runtime::observer::{JsonValue, MessageText, Observer};
-use mcp_runtime::protocol::{Direction, Kind, Payload, Protocol, RequestId, Side};
+use mcp_runtime::protocol::{Kind, Payload, Protocol, RequestId, Side};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::formats::elements::for_each_element;
 use super::formats::record::Sender;
+use super::methods::sent_by;
 use super::requests::is_short;
 
 /// How many requests without a reply are remembered.
@@ -308,19 +309,11 @@ fn cancelled_request(params: &str) -> Option<RequestId> {
 /// Notes which side sends each method.
 fn note_methods(protocol: &Protocol, methods: &mut IdTable<String, Method>) {
     for side in [Side::Client, Side::Server] {
-        let own = protocol.role(side).map(|role| (role, Direction::Send));
-        let others = protocol.role(side.other()).map(|role| (role, Direction::Receive));
-        for (role, direction) in own.into_iter().chain(others) {
-            let edges = role.states.iter().flat_map(|state| state.edges.iter());
-            let sent = edges.filter(|edge| edge.direction == direction);
-            for table in sent.filter_map(|edge| protocol.message(edge.message)) {
-                if matches!(table.kind, Kind::Request | Kind::Notification) {
-                    let method = methods.entry(table.method.to_string()).or_default();
-                    method.name = table.method.as_ref().into();
-                    method.client |= side == Side::Client;
-                    method.server |= side == Side::Server;
-                }
-            }
+        for table in sent_by(protocol, side) {
+            let method = methods.entry(table.method.to_string()).or_default();
+            method.name = table.method.as_ref().into();
+            method.client |= side == Side::Client;
+            method.server |= side == Side::Server;
         }
     }
     for table in protocol.messages.iter() {

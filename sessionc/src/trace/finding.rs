@@ -1,11 +1,12 @@
 //! What is found in a log.
 
-use mcp_protocol_machine::RoundFault;
 use mcp_protocol_machine::protocol::Strictness;
+use mcp_protocol_machine::{ProtocolRef, RoundFault};
 use mcp_runtime::protocol::{Protocol, RequestId, Side};
 use mcp_runtime::{Violation, ViolationKind};
 
 use super::formats::record::Place;
+use super::methods::hint_of_unknown;
 
 /// A rule that was broken, and by whom.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,8 +14,8 @@ pub(crate) struct Finding {
     pub(crate) place: Place,
     pub(crate) code: Code,
     pub(crate) level: Strictness,
-    /// The side that has to mend it.
-    pub(crate) blame: Side,
+    /// The side that has to mend it; nothing where the protocol does not say which.
+    pub(crate) blame: Option<Side>,
     /// The rule of the protocol, by the name that its file gives it.
     pub(crate) rule: Option<String>,
     /// Where the session was.
@@ -93,6 +94,11 @@ pub(crate) fn level(strictness: Strictness) -> &'static str {
     }
 }
 
+/// Which side is to blame, in words.
+pub(crate) fn blamed(blame: Option<Side>) -> String {
+    blame.map_or_else(|| "not known".to_owned(), |blame| format!("the {}", side(blame)))
+}
+
 /// A side as a word.
 pub(crate) fn side(side: Side) -> &'static str {
     match side {
@@ -102,8 +108,13 @@ pub(crate) fn side(side: Side) -> &'static str {
 }
 
 impl Finding {
-    /// What the checker says of a message.
-    pub(crate) fn of_violation(place: Place, violation: &Violation, protocol: &Protocol) -> Finding {
+    /// What the checker says of a message, where the sides may agree on one of these revisions.
+    pub(crate) fn of_violation(
+        place: Place,
+        violation: &Violation,
+        protocol: &Protocol,
+        revisions: &[ProtocolRef],
+    ) -> Finding {
         let code = code(&violation.kind);
         let is_of_state = matches!(code, Code::Order | Code::Discouraged);
         let expected = violation.expected.iter().chain(&violation.awaited).map(ToString::to_string);
@@ -119,13 +130,13 @@ impl Finding {
             place,
             code,
             level: violation.strictness,
-            blame: violation.sender,
+            blame: Some(violation.sender),
             rule: violation.rule.as_ref().map(ToString::to_string),
             state: violation.state_names(),
             expected,
             got: got(violation),
             message: sentence(violation),
-            hint: hint(violation, protocol),
+            hint: hint(violation, protocol, revisions),
         }
     }
 }
@@ -206,7 +217,7 @@ fn code(kind: &ViolationKind) -> Code {
 }
 
 /// What to do instead.
-fn hint(violation: &Violation, protocol: &Protocol) -> String {
+fn hint(violation: &Violation, protocol: &Protocol, revisions: &[ProtocolRef]) -> String {
     let message = violation.got.message.and_then(|index| protocol.message(index));
     let cancels = message.and_then(|table| table.cancels.as_ref());
     if let (ViolationKind::RequestUnnamed, Some(cancels)) = (&violation.kind, cancels) {
@@ -228,9 +239,7 @@ fn hint(violation: &Violation, protocol: &Protocol) -> String {
             side(*holder)
         ),
         ViolationKind::NotDuring { .. } => "send it before the reply to such a request".to_owned(),
-        ViolationKind::UnknownMethod => {
-            "correct the name of the method, or agree on a revision that has it".to_owned()
-        }
+        ViolationKind::UnknownMethod => hint_of_unknown(violation, protocol, revisions),
         ViolationKind::DeclaredAs { .. } | ViolationKind::OtherKind { .. } => {
             "a request has an `id`, and a notification has none".to_owned()
         }

@@ -1,7 +1,10 @@
 //! The sessions of a log: one after another, or side by side under their names.
 
+use std::sync::Arc;
+
+use mcp_protocol_machine::ProtocolRef;
 use mcp_runtime::Options;
-use mcp_runtime::observer::{MessageText, Observer};
+use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
 
 use super::finding::{Code, Finding};
 use super::session::{JudgedSession, Said, Taken};
@@ -22,6 +25,10 @@ pub(crate) struct Lanes {
     /// An observer of a session that begins.
     handshake: Observer,
     stateless: Option<Observer>,
+    /// What requests are asked for that stand for themselves, in sessions with a name each: they come over HTTP.
+    rounds: SharedRounds,
+    /// Those that the sides may agree on.
+    revisions: Arc<[ProtocolRef]>,
     /// One for each revision and state in which a session may have been before the log begins.
     middles: Vec<Observer>,
     /// The user has said where the log begins.
@@ -65,8 +72,9 @@ impl Lanes {
         let options = || Options::new().judge_payloads(true);
         let handshake = chosen.observer(options())?;
         let mut middles = Vec::new();
-        for protocol in chosen.revisions() {
-            let observer = chosen.observer_of(&protocol, options())?;
+        let mut revisions = chosen.revisions();
+        for protocol in &revisions {
+            let observer = chosen.observer_of(protocol, options())?;
             for state in observer.state_names() {
                 let mut observer = observer.clone();
                 if from.is_none_or(|from| from == state) && observer.begin_in(&state).is_ok() {
@@ -79,9 +87,12 @@ impl Lanes {
             let known = handshake.state_names();
             return Err(Failure::NoState(role.unwrap_or_default(), from.to_owned(), known));
         }
+        revisions.extend(chosen.stateless().cloned());
         Ok(Lanes {
             handshake,
             stateless: chosen.stateless_observer(options())?,
+            rounds: SharedRounds::default(),
+            revisions: revisions.into(),
             middles,
             is_told: from.is_some(),
             lanes: Vec::new(),
@@ -99,9 +110,10 @@ impl Lanes {
         found: &mut Vec<Finding>,
     ) {
         let mut lane = self.lane(name, found);
+        let is_named = name.is_some();
         lane.begun = match lane.begun {
-            Begun::Session(session) => self.go_on(session, (said, message), found),
-            Begun::Unknown(held) => self.hold(held, (said, message), found),
+            Begun::Session(session) => self.go_on(session, is_named, (said, message), found),
+            Begun::Unknown(held) => self.hold(held, is_named, (said, message), found),
         };
         self.lanes.push(lane);
     }
@@ -121,12 +133,13 @@ impl Lanes {
     fn go_on(
         &mut self,
         mut session: Box<JudgedSession>,
+        is_named: bool,
         (said, message): (Said, MessageText<'_>),
         found: &mut Vec<Finding>,
     ) -> Begun {
         if session.take(said, message, found) == Taken::Begins {
             self.summary.add(session.finish(found));
-            session = Box::new(self.session());
+            session = Box::new(self.session(is_named));
             session.take(said, message, found);
         }
         Begun::Session(session)
@@ -147,18 +160,25 @@ impl Lanes {
         }
     }
 
-    fn session(&self) -> JudgedSession {
-        JudgedSession::new(self.handshake.clone(), self.stateless.clone())
+    fn session(&self, is_named: bool) -> JudgedSession {
+        JudgedSession::new(self.handshake.clone(), self.stateless(is_named), self.revisions.clone())
+    }
+
+    /// An observer of requests that stand for themselves. Those over HTTP have a session each.
+    fn stateless(&self, is_named: bool) -> Option<Observer> {
+        let stateless = self.stateless.clone();
+        if is_named { stateless.map(|observer| observer.share_rounds(&self.rounds)) } else { stateless }
     }
 
     /// A message of a session of which it is not known where it begins.
     fn hold(
         &mut self,
         mut held: Held,
+        is_named: bool,
         (said, message): (Said, MessageText<'_>),
         found: &mut Vec<Finding>,
     ) -> Begun {
-        let mut first = self.session();
+        let mut first = self.session(is_named);
         let opening = first.may_begin_with(said, message).filter(|_| !self.is_told);
         held.bytes += message.bytes().len();
         held.messages.push((said, message.bytes().into()));
@@ -168,8 +188,8 @@ impl Lanes {
                 play(&mut first, before, &mut here);
                 // What comes before the beginning is a mistake, unless the client counts from the start again.
                 if first.has_used(&id) {
-                    let before = self.middle(before, held.missed, found);
-                    return self.go_on(Box::new(before), (said, message), found);
+                    let before = self.middle(before, is_named, held.missed, found);
+                    return self.go_on(Box::new(before), is_named, (said, message), found);
                 }
                 first.take(said, message, &mut here);
             }
@@ -180,7 +200,12 @@ impl Lanes {
                 let is_settled = first.has_begun() && here.is_empty() && !self.is_told;
                 let is_full = held.messages.len() >= HELD || held.bytes >= BYTES_HELD || self.is_told;
                 if !is_settled && is_full {
-                    return Begun::Session(Box::new(self.middle(&held.messages, held.missed, found)));
+                    return Begun::Session(Box::new(self.middle(
+                        &held.messages,
+                        is_named,
+                        held.missed,
+                        found,
+                    )));
                 }
                 if !is_settled {
                     return Begun::Unknown(held);
@@ -195,6 +220,7 @@ impl Lanes {
     fn middle(
         &self,
         held: &[(Said, Box<[u8]>)],
+        is_named: bool,
         missed: Option<u64>,
         found: &mut Vec<Finding>,
     ) -> JudgedSession {
@@ -206,11 +232,11 @@ impl Lanes {
             play(&mut session, held, &mut here);
             (here, owed, standing, session)
         };
-        let first = (!self.is_told).then(|| played(self.session()));
-        let middles = self
-            .middles
-            .iter()
-            .map(|observer| played(JudgedSession::in_the_middle(observer.clone(), self.stateless.clone())));
+        let first = (!self.is_told).then(|| played(self.session(is_named)));
+        let (stateless, revisions) = (self.stateless(is_named), &self.revisions);
+        let middles = self.middles.iter().map(|observer| {
+            played(JudgedSession::in_the_middle(observer.clone(), stateless.clone(), revisions.clone()))
+        });
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));
         let (mut here, _, state, mut session) = match (first, best) {
@@ -222,7 +248,7 @@ impl Lanes {
             }
             (_, Some(best)) => best,
             (Some(first), None) => first,
-            (None, None) => played(self.session()),
+            (None, None) => played(self.session(is_named)),
         };
         let line = held.first().map(|(said, _)| said.place.line).unwrap_or_default();
         session.not_observed(format!(
@@ -233,9 +259,10 @@ impl Lanes {
     }
 
     fn end(&mut self, lane: Lane, found: &mut Vec<Finding>) {
+        let is_named = lane.name.is_some();
         let session = match lane.begun {
             Begun::Session(session) => *session,
-            Begun::Unknown(held) => self.middle(&held.messages, held.missed, found),
+            Begun::Unknown(held) => self.middle(&held.messages, is_named, held.missed, found),
         };
         self.summary.add(session.finish(found));
     }

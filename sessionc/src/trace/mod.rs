@@ -4,13 +4,14 @@
 //! A log is read once, from front to back, in memory that does not grow with it.
 //!
 //! - `lines.rs`: the lines of a log. `formats/`: recognises how a log is written, and finds the messages in it.
-//! - `direction.rs`: who sends a message, where the log does not say it.
+//! - `direction.rs`: who sends a message, where the log does not say it. `methods.rs`: which side sends which method.
 //! - `lanes.rs`: the sessions of a log, and where they begin. `session.rs`: one session, judged message by message.
 //! - `requests.rs`, `ids.rs` and `recent.rs`: what is remembered of requests, ids, and the client's last messages.
-//! - `causes.rs` and `unclear.rs`: one cause, one finding. `finding.rs`: what is found. `wording.rs`: what findings say beyond
+//! - `causes.rs`, `unclear.rs` and `announced.rs`: one cause, one finding. `finding.rs`: what is found. `wording.rs`: what findings say beyond
 //!   the checker.
 //! - `summary.rs`: what is counted. `log.rs`: one log from front to back. `report/`: findings as text, JSON or SARIF.
 
+mod announced;
 mod causes;
 mod direction;
 pub(crate) mod finding;
@@ -19,6 +20,7 @@ mod ids;
 mod lanes;
 mod lines;
 pub(crate) mod log;
+mod methods;
 mod recent;
 pub(crate) mod report;
 mod requests;

@@ -1,11 +1,14 @@
 //! One session, judged message by message.
 
-use mcp_protocol_machine::StepKind;
+use std::sync::Arc;
+
+use mcp_protocol_machine::{ProtocolRef, StepKind};
 use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
 
+use super::announced::LeftOutAnnouncements;
 use super::causes::Causes;
 use super::finding::Finding;
 use super::formats::record::{Place, RecordKind};
@@ -30,9 +33,12 @@ const BEFORE_OPENING: usize = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct JudgedSession {
     eras: Eras,
+    /// Those that the sides may agree on.
+    revisions: Arc<[ProtocolRef]>,
     requests: Requests,
     causes: Causes,
     unclear: UnclearMessages,
+    left_out: LeftOutAnnouncements,
     ids: Ids,
     /// The last line that could not be read.
     missed: Option<u64>,
@@ -78,23 +84,33 @@ struct ProgressParams {
 
 impl JudgedSession {
     /// A session that is seen from its beginning.
-    pub(crate) fn new(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
-        JudgedSession::of(Eras::new(handshake, stateless))
+    pub(crate) fn new(
+        handshake: Observer,
+        stateless: Option<Observer>,
+        revisions: Arc<[ProtocolRef]>,
+    ) -> JudgedSession {
+        JudgedSession::of(Eras::new(handshake, stateless), revisions)
     }
 
     /// A session whose beginning was not seen; the observer is in the state that it is in.
-    pub(crate) fn in_the_middle(handshake: Observer, stateless: Option<Observer>) -> JudgedSession {
-        JudgedSession::of(Eras::in_the_middle(handshake, stateless))
+    pub(crate) fn in_the_middle(
+        handshake: Observer,
+        stateless: Option<Observer>,
+        revisions: Arc<[ProtocolRef]>,
+    ) -> JudgedSession {
+        JudgedSession::of(Eras::in_the_middle(handshake, stateless), revisions)
     }
 
-    fn of(eras: Eras) -> JudgedSession {
+    fn of(eras: Eras, revisions: Arc<[ProtocolRef]>) -> JudgedSession {
         let mut causes = Causes::default();
         causes.wait(eras.handshake().owes().into_iter().next());
         JudgedSession {
             eras,
+            revisions,
             requests: Requests::default(),
             causes,
             unclear: UnclearMessages::default(),
+            left_out: LeftOutAnnouncements::default(),
             ids: Ids::default(),
             missed: None,
             jumps: 0,
@@ -160,7 +176,9 @@ impl JudgedSession {
             if let (true, Some(id)) = (runs, &one.id) {
                 self.requests.open_early(sender, id, one.token.clone(), place);
             }
-            self.note_request(place, one, is_alone.then_some(message.bytes()), era, found);
+            let text = is_alone.then_some(message.bytes());
+            self.note_request(place, one, text, era, found);
+            self.left_out.note(place, one, text, self.eras.observer(era).protocol());
             self.judge(place, one, era, found);
         }
         match sender {
@@ -307,7 +325,8 @@ impl JudgedSession {
         let observed = self.eras.observe(Era::Handshake, side, step.as_bytes().into());
         if let [Observed { step: Some(_), .. }] = observed.as_slice() {
             let protocol = self.eras.handshake().protocol();
-            let finding = self.causes.assume(Finding::of_violation(place, violation, protocol));
+            let finding =
+                self.causes.assume(Finding::of_violation(place, violation, protocol, &self.revisions));
             self.emit(finding, found);
         }
     }
@@ -417,8 +436,9 @@ impl JudgedSession {
                     }
                     let protocol = self.eras.observer(era).protocol();
                     self.unclear.note(place, violation, protocol);
-                    let finding = Finding::of_violation(place, violation, protocol);
-                    let finding = self.causes.distinct(finding, Some(violation));
+                    let finding = Finding::of_violation(place, violation, protocol, &self.revisions);
+                    let explained = self.left_out.explain(finding, violation);
+                    let finding = explained.and_then(|it| self.causes.distinct(it, Some(violation)));
                     match self.is_before_opening(violation, era) {
                         true => self.before_opening.extend(finding),
                         false => self.emit(finding, found),

@@ -306,8 +306,14 @@ async fn rounds_over_http_are_what_was_asked_for() {
     let server = Server::start("rounds").await;
     let guard = Guard::start(&server.url, &["--enforce"]);
     let ask = async |id, more: Value| guard.ask(None, &call_alone(id, &more).to_string()).await.1;
+    // What others may have asked for is not judged.
+    assert_eq!(ask(9, round("s0", "why")).await["result"]["content"][0]["text"], "Hello ");
     assert_eq!(ask(1, json!({})).await["result"]["requestState"], "s1");
+    let mut no_state = round("s1", "who");
+    no_state.as_object_mut().unwrap().remove("requestState");
     for (id, more, says) in [
+        (2, round("s2", "who"), "carries another `requestState`"),
+        (2, no_state, "carries no `requestState`, but the server has given one"),
         (2, round("s1", "why"), "has no `who` in `inputResponses`"),
         (1, round("s1", "who"), "that it repeats"),
     ] {
@@ -317,8 +323,8 @@ async fn rounds_over_http_are_what_was_asked_for() {
     assert_eq!(ask(4, round("s1", "who")).await["result"]["content"][0]["text"], "Hello Ada");
     // Another guard, or one before this one, may have passed on what has asked for this.
     assert_eq!(ask(5, round("s0", "why")).await["result"]["content"][0]["text"], "Hello ");
-    assert_eq!(server.seen().len(), 3);
-    assert_eq!(guard.stop().lines().count(), 2);
+    assert_eq!(server.seen().len(), 4);
+    assert_eq!(guard.stop().lines().count(), 4);
 }
 
 async fn a_server_may_have_no_sessions() {

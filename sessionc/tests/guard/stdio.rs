@@ -9,7 +9,7 @@ use super::client::{
     CALL, Client, INITIALIZE, call_alone, feed, guard, guard_of, record, recorded, round, traced,
 };
 
-pub(crate) const TESTS: [Test; 22] = [
+pub(crate) const TESTS: [Test; 23] = [
     ("bytes_pass_as_they_are", bytes_pass_as_they_are),
     ("messages_with_a_length_pass_as_they_are", messages_with_a_length_pass_as_they_are),
     ("a_good_session_is_recorded_and_nothing_is_said", a_good_session_is_recorded_and_nothing_is_said),
@@ -31,6 +31,7 @@ pub(crate) const TESTS: [Test; 22] = [
     ("a_server_that_dies_leaves_its_requests", a_server_that_dies_leaves_its_requests),
     ("streams_that_close_are_closed", streams_that_close_are_closed),
     ("reports_do_not_hold_up_the_traffic", reports_do_not_hold_up_the_traffic),
+    ("a_flood_of_text_is_counted", a_flood_of_text_is_counted),
     ("reports_have_three_formats", reports_have_three_formats),
 ];
 
@@ -393,9 +394,10 @@ fn streams_that_close_are_closed() {
 }
 
 fn reports_do_not_hold_up_the_traffic() {
-    let text = "not JSON\n".repeat(20_000);
+    let line = "{\"jsonrpc\":\"2.0\",\"method\":\"no/such\"}\n";
+    let text = line.repeat(20_000);
     let mut client = Client::start(guard(&["--protocol", "mcp", "--", "cat"]));
-    for piece in text.as_bytes().chunks(900) {
+    for piece in text.as_bytes().chunks(line.len() * 100) {
         client.write(std::str::from_utf8(piece).unwrap());
         for _ in 0..100 {
             client.read();
@@ -409,6 +411,27 @@ fn reports_do_not_hold_up_the_traffic() {
         "{}",
         reports.len()
     );
+}
+
+fn a_flood_of_text_is_counted() {
+    let lines = 5_000;
+    let input = "a line of a log\n".repeat(lines);
+    for format in ["text", "json"] {
+        let arguments = ["--protocol", "mcp", "--reports", format, "--", "cat"];
+        let output = feed(guard(&arguments), input.as_bytes());
+        assert_eq!(output.stdout.len(), input.len(), "it passes");
+        let reports = String::from_utf8(output.stderr).unwrap();
+        for side in ["client", "server"] {
+            let of_side = reports.lines().filter(|line| line.contains(side)).collect::<Vec<_>>();
+            let quoted = of_side.iter().filter(|line| line.contains("it is the line `a line of a log`"));
+            assert_eq!(quoted.count(), 10, "{reports}");
+            assert!(
+                of_side.last().unwrap().contains(&format!("{side}: {lines} malformed messages")),
+                "{reports}"
+            );
+        }
+        assert!(reports.lines().count() < 50, "{reports}");
+    }
 }
 
 fn reports_have_three_formats() {

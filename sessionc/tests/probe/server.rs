@@ -71,6 +71,12 @@ pub(crate) fn serve(manner: &str) {
     if let "mcp" | "mcp that complains" = manner {
         return serve_mcp(manner != "mcp");
     }
+    if manner == "endless" {
+        // It ends when its output is closed.
+        let mut output = std::io::stdout().lock();
+        while std::io::Write::write_all(&mut output, b"y\n").is_ok() {}
+        return;
+    }
     let mut session = Session::new(manner);
     let mut input = stdin().lock();
     let mut line = Vec::new();

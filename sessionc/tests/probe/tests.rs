@@ -6,13 +6,14 @@ use std::process::Command;
 use libtest_mimic::{Arguments, Trial};
 use serde_json::Value;
 
-const TESTS: [(&str, fn()); 13] = [
+const TESTS: [(&str, fn()); 14] = [
     ("a_correct_server_has_no_faults", a_correct_server_has_no_faults),
     ("a_lenient_server_accepts_what_is_forbidden", a_lenient_server_accepts_what_is_forbidden),
     ("a_server_that_dies_does_so_with_its_status", a_server_that_dies_does_so_with_its_status),
     ("a_server_that_hangs_does_not_work_afterwards", a_server_that_hangs_does_not_work_afterwards),
     ("a_silent_server_keeps_its_client_waiting", a_silent_server_keeps_its_client_waiting),
     ("a_complaint_about_a_notification_hides_nothing", a_complaint_about_a_notification_hides_nothing),
+    ("a_server_that_prints_without_end_is_given_up", a_server_that_prints_without_end_is_given_up),
     ("states_and_offences_can_be_chosen", states_and_offences_can_be_chosen),
     ("junit_has_a_suite_for_each_state", junit_has_a_suite_for_each_state),
     ("a_list_needs_no_server", a_list_needs_no_server),
@@ -144,6 +145,12 @@ fn a_complaint_about_a_notification_hides_nothing() {
         state.unwrap()["why"].clone()
     };
     assert_eq!(why(&quiet), why(&complains));
+}
+
+fn a_server_that_prints_without_end_is_given_up() {
+    let run = probe("endless", &[]);
+    assert_eq!(run.code, 2, "{}", run.out);
+    assert!(run.err.contains("more than 1000 texts that are not messages, such as `y`"), "{}", run.err);
 }
 
 fn states_and_offences_can_be_chosen() {

@@ -226,6 +226,45 @@ async fn a_server_may_end_a_subscription_with_a_cancel() {
 }
 
 #[tokio::test]
+async fn a_server_may_end_a_subscription_with_its_reply_and_a_cancel() {
+    for cancels_first in [true, false] {
+        let (wire, mut raw) = raw();
+        let reports = Arc::new(Mutex::new(Vec::new()));
+        let heard = Arc::clone(&reports);
+        let options = Options::new().on_report(move |report| heard.lock().unwrap().push(report.to_string()));
+        let client = McpClient::with_options(wire, options);
+        let open = async |raw: &mut test_support::raw::Raw| {
+            let params = SubscriptionsListenParams::new(SubscriptionFilter::new(), meta());
+            let subscription = client.send_subscriptions_listen(params).await.unwrap();
+            let id = raw.hear().await.unwrap()["id"].take();
+            let meta = json!({ "io.modelcontextprotocol/subscriptionId": id });
+            let method = "notifications/subscriptions/acknowledged";
+            let params = json!({ "notifications": {}, "_meta": meta });
+            raw.say(json!({ "jsonrpc": "2.0", "method": method, "params": params })).await;
+            (subscription.recv_subscriptions_acknowledged().await.unwrap().1, id)
+        };
+        let (subscription, id) = open(&mut raw).await;
+        let cancel =
+            json!({ "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id } });
+        let closed =
+            json!({ "resultType": "complete", "_meta": { "io.modelcontextprotocol/subscriptionId": id } });
+        let reply = json!({ "jsonrpc": "2.0", "id": id, "result": closed });
+        let both = if cancels_first { [&cancel, &reply] } else { [&reply, &cancel] };
+        for message in both {
+            raw.say(message.clone()).await;
+        }
+        assert_eq!(subscription.next().await.is_err(), cancels_first);
+        // What comes later has been read when this is.
+        let other = open(&mut raw).await;
+        assert_eq!(*reports.lock().unwrap(), Vec::<String>::new(), "{cancels_first}");
+        // Once more is a mistake, whichever it is.
+        raw.say(both[1].clone()).await;
+        drop((other, open(&mut raw).await));
+        assert_eq!(reports.lock().unwrap().len(), 1, "{cancels_first}: {reports:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_request_of_another_revision_does_not_reach_a_handler() {
     let (wire, mut raw) = raw();
     test_support::spawn(async move { McpServer::new(wire).incoming().serve(Desk).await });

@@ -12,7 +12,7 @@ use tracing::Span;
 use super::turns::Turns;
 use crate::options::Options;
 use crate::panics::contained;
-use crate::report::Report;
+use crate::report::{LimitedReport, Report, ReportLimit};
 
 /// One waiting future, shared by the future and the lists that it stands in.
 #[derive(Debug, Default)]
@@ -213,6 +213,8 @@ pub(crate) struct Effects {
     /// The transport's task, while it waits for the end of the session or a deadline.
     driver: Option<Waker>,
     pending: Pending,
+    /// How much is said of texts that are not messages.
+    malformed: ReportLimit,
 }
 
 /// What is to be done once the engine is unlocked.
@@ -272,7 +274,22 @@ impl Effects {
 
     /// Reports something.
     pub(crate) fn report(&mut self, report: Report) {
+        let report = match &report {
+            Report::Malformed { .. } => match self.malformed.another() {
+                LimitedReport::Whole => report,
+                LimitedReport::Count(count) => Report::ManyMalformed { count },
+                LimitedReport::Nothing => return,
+            },
+            _ => report,
+        };
         self.rest().reports.push(report);
+    }
+
+    /// The session is over: reports what was only counted.
+    pub(crate) fn report_counted(&mut self) {
+        if let Some(count) = self.malformed.rest() {
+            self.rest().reports.push(Report::ManyMalformed { count });
+        }
     }
 
     /// Hands progress of the peer to a listener.

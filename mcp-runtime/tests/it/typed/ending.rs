@@ -272,3 +272,33 @@ async fn lines_of_a_child_that_are_not_messages_are_reported_and_skipped() {
     assert_eq!(reports.len(), 3, "messages after the close are not reported: {reports:?}");
     assert!(reports.iter().all(|report| report.starts_with("malformed message")), "{reports:?}");
 }
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_child_that_prints_many_lines_is_reported_in_few_words() {
+    use std::sync::{Arc, Mutex};
+
+    use mcp_runtime::Report;
+    use mcp_runtime::transport::Child;
+
+    let reports: Arc<Mutex<Vec<Report>>> = Arc::default();
+    let seen = Arc::clone(&reports);
+    let options = mcp_runtime::Options::new()
+        .on_report(move |report: &Report| seen.lock().unwrap().push(report.clone()));
+    let mut command = std::process::Command::new("/bin/sh");
+    command.args(["-c", "yes | head -n 5000"]);
+    let child = Child::builder(command).stderr_null().spawn().unwrap();
+    let error = Visitor::with_options(child, options).hello(json!({})).await.unwrap_err();
+    assert!(error.to_string().contains("has ended"), "{error}");
+    let reports = reports.lock().unwrap();
+    let quoted = reports.iter().filter(|report| matches!(report, Report::Malformed { .. })).count();
+    let counted: Vec<u64> = reports
+        .iter()
+        .filter_map(|report| match report {
+            Report::ManyMalformed { count } => Some(*count),
+            _ => None,
+        })
+        .collect();
+    assert_eq!((quoted, counted.first(), counted.last()), (10, Some(&11), Some(&5000)), "{counted:?}");
+    assert!(counted.len() < 20, "{counted:?}");
+}

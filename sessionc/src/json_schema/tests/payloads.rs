@@ -4,6 +4,7 @@
 //! so in pydantic's default mode, which converts texts to numbers, for instance. The script does the same. In addition,
 //! it says whether a value is accepted if nothing is converted.
 
+use mcp_protocol_machine::protocol::position;
 use mcp_protocol_machine::shape::ShapeMismatch;
 use mcp_protocols::mcp_2025_11_25::PROTOCOL;
 
@@ -275,7 +276,7 @@ fn mend(value: &mut Tree, steps: &[&str], mended: Option<Tree>) -> Option<()> {
             mend(member, rest, mended)?;
         }
         ([place, rest @ ..], Tree::List(elements), mended) => {
-            mend(elements.get_mut(place.parse::<usize>().ok()?)?, rest, mended)?;
+            mend(elements.get_mut(position(place)?)?, rest, mended)?;
         }
         _ => return None,
     }

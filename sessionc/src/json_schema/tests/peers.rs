@@ -92,7 +92,7 @@ fn judged(schema: &Tree, items: &[Item], seed: u64, many: usize) -> Vec<Judged> 
         let shape = judge(&protocol, &named.shape, &&value);
         let says_all = *says_all.entry(index).or_insert_with(|| {
             let needed = write(&protocol, Some(index), &Nothing);
-            let is_needed = |item: &&Item| needed.at("/$defs").unwrap().get(&item.name).is_some();
+            let is_needed = |item: &&Item| needed.get("$defs").unwrap().get(&item.name).is_some();
             items.iter().filter(is_needed).all(|item| item.unsaid.is_empty())
         });
         judged.push(Judged { case: (name, value), shape, written, original, says_all });

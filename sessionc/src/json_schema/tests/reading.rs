@@ -174,7 +174,9 @@ fn names_are_words_and_references_go_anywhere() {
         "properties": {
             "tool-name": { "type": "object", "properties": { "again": { "$ref": "#" } } },
             "other": { "$ref": "#/properties/tool-name" },
-            "third": { "$ref": "#/$defs/a~1b%20c" }
+            "third": { "$ref": "#/$defs/a~1b%20c" },
+            "fourth": { "$ref": "#/properties/a~1b~0c" },
+            "a/b~c": { "type": "number" }
         },
         "$defs": { "a/b c": { "type": "string" }, "AB.C": { "type": "null" }, "2": true }
     }"##;
@@ -184,7 +186,9 @@ type Root = {
 again?: Root
 },
 other?: ToolName,
-third?: ABC
+third?: ABC,
+fourth?: ABC3,
+\"a/b~c\"?: number
 }
 
 type ABC = string
@@ -196,6 +200,8 @@ type Shape2 = any
 type ToolName = {
 again?: Root
 }
+
+type ABC3 = number
 
 ";
     assert_eq!(shapes(schema), expected);

@@ -10,9 +10,9 @@ use mcp_runtime::observer::{JsonReader, MessageText};
 use mcp_runtime::protocol::Side;
 use memchr::memmem::Finder;
 use serde::Deserialize;
-use serde::de::{Deserializer, SeqAccess, Visitor};
+use serde::de::{Deserializer, IgnoredAny, SeqAccess, Visitor};
 
-use super::document::{Bracket, Document, Unreadable, one};
+use super::document::{Bracket, Document, Unreadable, one, without_place};
 use super::json_lines::JsonText;
 use super::record::{Broken, LogReader, Place, Record, RecordKind, Sender};
 use crate::event_stream::{Event, EventCutter, Piece};
@@ -122,7 +122,8 @@ impl Body<'_> {
 pub(super) fn read(lines: &mut Lines<impl Read>, reader: &mut impl LogReader) -> io::Result<()> {
     let mut document = Document::new(lines, LONGEST);
     let mut entries = Entries {
-        number: 0,
+        count: 0,
+        at: None,
         held: HeldMessages::default(),
         marks: Marks::default(),
         json: JsonReader::default(),
@@ -134,14 +135,15 @@ pub(super) fn read(lines: &mut Lines<impl Read>, reader: &mut impl LogReader) ->
         Ok(()) => return Ok(()),
         Err(Unreadable::File(error)) => return Err(error),
         Err(Unreadable::TooLong) => {
-            let problem = format!("the entry is longer than {} MiB, and the rest is not read", LONGEST >> 20);
+            let what = if entries.at.is_some() { "the entry" } else { "a part of the archive" };
+            let problem = format!("{what} is longer than {} MiB, and the rest is not read", LONGEST >> 20);
             (document.line(), problem)
         }
         Err(Unreadable::Json { line, problem }) => {
             (line, format!("the archive cannot be read from here on: {problem}"))
         }
     };
-    let place = Place { line, entry: Some(entries.number) };
+    let place = Place { line, entry: entries.at };
     entries.reader.broken(Broken { place, may_be_message: true, problem });
     Ok(())
 }
@@ -159,13 +161,20 @@ fn read_entries<R: LogReader>(
         document.begin(Bracket::List, "a list of entries")?;
         let mut is_first = true;
         while document.goes_on(Bracket::List, std::mem::take(&mut is_first))? {
-            let line = document.line();
-            document.value(|ahead| {
-                let (entry, size) = one::<ArchiveEntry<'_>>(ahead)?;
-                entries.number += 1;
-                entries.take(Place { line, entry: Some(entries.number) }, &entry);
-                Ok(Some(size))
+            let place = entries.begin(document.line());
+            document.value(|ahead| match one::<ArchiveEntry<'_>>(ahead) {
+                Ok((entry, size)) => {
+                    entries.take(place, &entry);
+                    Ok(Some(size))
+                }
+                Err(error) if error.is_data() => {
+                    let (IgnoredAny, size) = one(ahead)?;
+                    entries.foreign(place, &error);
+                    Ok(Some(size))
+                }
+                Err(error) => Err(error),
             })?;
+            entries.at = None;
         }
         document.end_object()?;
     }
@@ -202,8 +211,10 @@ impl Marks {
 
 /// Takes the entries one by one.
 struct Entries<'a, R> {
-    /// The number of the last entry.
-    number: u64,
+    /// How many entries have begun.
+    count: u64,
+    /// The number of the entry that is being read; nothing between two of them.
+    at: Option<u64>,
     held: HeldMessages,
     marks: Marks,
     /// It keeps its room from one message to the next.
@@ -212,6 +223,19 @@ struct Entries<'a, R> {
 }
 
 impl<R: LogReader> Entries<'_, R> {
+    /// An entry begins in this line.
+    fn begin(&mut self, line: u64) -> Place {
+        self.count += 1;
+        self.at = Some(self.count);
+        Place { line, entry: self.at }
+    }
+
+    /// An entry is JSON, and not an exchange. The others can be read all the same.
+    fn foreign(&mut self, place: Place, error: &serde_json::Error) {
+        let problem = format!("the entry is not one of an archive: {}", without_place(error));
+        self.reader.broken(Broken { place, may_be_message: true, problem });
+    }
+
     /// Takes the messages of one exchange.
     fn take(&mut self, place: Place, entry: &ArchiveEntry<'_>) {
         let ArchiveEntry { request, response } = entry;

@@ -254,9 +254,13 @@ pub(super) fn is_envelope(value: &[u8]) -> bool {
     parts.is_some_and(|parts| parts.is_envelope())
 }
 
-/// What is wrong with a line. Its number is said elsewhere.
+/// What is wrong with a line, or with an object in several lines. The number of the first line is said elsewhere.
 fn problem(error: &serde_json::Error) -> String {
-    format!("the line is not a JSON object: {} in column {}", without_place(error), error.column())
+    let (what, column) = (without_place(error), error.column());
+    match error.line() {
+        0 | 1 => format!("the line is not a JSON object: {what} in column {column}"),
+        line => format!("it is not a JSON object: {what} in its line {line}, column {column}"),
+    }
 }
 
 /// The sender that a direction names.

@@ -172,6 +172,13 @@ mod tests {
     }
 
     #[test]
+    fn what_is_wrong_with_an_object_in_several_lines_is_said_with_its_line() {
+        let broken = notes("\n{\n  \"jsonrpc\": \"2.0\",\n  \"id\"? 7\n}\n").broken;
+        let said = "it is not a JSON object: expected `:` in its line 3, column 7".to_owned();
+        assert_eq!(broken, [(2, said)]);
+    }
+
+    #[test]
     fn an_object_that_never_ends_hides_no_message() {
         let message = "{\"jsonrpc\":\"2.0\",\"id\":7}\n";
         let found = notes(&format!("{{\"jsonrpc\": \"2.0\",\n  {message}{message}"));

@@ -5,7 +5,8 @@ use crate::trace::lines::LONGEST;
 
 /// An object that a line begins and a later line ends.
 ///
-/// Invariant: `text` has the lines so far, and ends in an object that is not closed. `lines` has a place for each of them.
+/// Invariant: `text` has the lines so far, with a line feed between two of them, and ends in an object that is not closed.
+/// `lines` has a place for each of them.
 #[derive(Debug)]
 pub(super) struct Spread {
     text: Vec<u8>,
@@ -58,14 +59,14 @@ impl Spread {
         self.lines.first().map_or(0, |line| line.number)
     }
 
-    /// All lines so far.
+    /// All lines so far, as they stand in the log: so an error names the line of the object that it is in.
     pub(super) fn text(&self) -> &[u8] {
         &self.text
     }
 
     /// Each line by itself, with its number.
     pub(super) fn lines(&self) -> impl Iterator<Item = (u64, &[u8])> {
-        let starts = std::iter::once(0).chain(self.lines.iter().map(|line| line.end));
+        let starts = std::iter::once(0).chain(self.lines.iter().map(|line| line.end + 1));
         starts
             .zip(&self.lines)
             .filter_map(|(start, line)| Some((line.number, self.text.get(start..line.end)?)))
@@ -84,6 +85,7 @@ impl Spread {
             return Next::Foreign;
         }
         self.brackets = brackets;
+        self.text.push(b'\n');
         self.text.extend_from_slice(line);
         self.lines.push(SpreadLine { number, end: self.text.len() });
         if brackets.open == 0 { Next::Ended } else { Next::GoesOn }

@@ -17,7 +17,7 @@ pub(super) fn finding(path: &Path, finding: &Finding) -> String {
         "code": finding.code.name(),
         "level": level(finding.level),
         "rule": finding.rule,
-        "blame": side(finding.blame),
+        "blame": finding.blame.map(side),
         "state": finding.state,
         "expected": finding.expected,
         "got": finding.got,

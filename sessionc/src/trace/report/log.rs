@@ -5,7 +5,7 @@ use std::path::Path;
 use mcp_protocol_machine::protocol::Strictness;
 
 use crate::sarif::{self, LogLevel, Point, Region, Rule};
-use crate::trace::finding::{Code, Finding, side};
+use crate::trace::finding::{Code, Finding, blamed};
 
 const CODES: [Code; 10] = [
     Code::Order,
@@ -41,10 +41,10 @@ pub(super) fn finding(path: &Path, finding: &Finding) -> sarif::LogResult {
             Strictness::Should => LogLevel::Warning,
         },
         message: format!(
-            "{}\nstate: {}\nto blame: the {}{rule}\nhelp: {}",
+            "{}\nstate: {}\nto blame: {}{rule}\nhelp: {}",
             finding.message,
             finding.state,
-            side(finding.blame),
+            blamed(finding.blame),
             finding.hint
         ),
         places: vec![sarif::LogPlace { file: path.to_path_buf(), region, message: String::new() }],

@@ -8,7 +8,7 @@ use mcp_protocol_compiler::diagnostic::render::Style;
 use mcp_protocol_machine::protocol::Strictness;
 
 use crate::color::style;
-use crate::trace::finding::{Finding, level, side};
+use crate::trace::finding::{Finding, blamed, level};
 use crate::trace::formats::record::{Broken, Place};
 use crate::trace::summary::Summary;
 
@@ -36,7 +36,7 @@ pub(super) fn finding(path: &Path, finding: &Finding) -> String {
     line("expected", &listed(&finding.expected));
     line("got", &finding.got);
     line("rule", finding.rule.as_deref().unwrap_or_default());
-    line("to blame", &format!("the {}", side(finding.blame)));
+    line("to blame", &blamed(finding.blame));
     line("hint", &finding.hint);
     text.replacen('\n', &format!("\n  --> {}\n", place(path, finding.place)), 1) + "\n"
 }

@@ -41,7 +41,10 @@ pub(crate) fn sessionc(arguments: &[&str], input: &[u8]) -> Run {
 pub(crate) struct Found {
     pub(crate) code: i32,
     pub(crate) findings: Vec<Value>,
+    /// The lines that cannot be read.
     pub(crate) broken: Vec<u64>,
+    /// What is said of them.
+    pub(crate) unread: Vec<Value>,
     pub(crate) summary: Value,
 }
 
@@ -79,10 +82,12 @@ pub(crate) fn trace_of(arguments: &[&str], log: impl AsRef<[u8]>) -> Found {
     assert_eq!(run.err, "", "{}", run.out);
     let lines: Vec<Value> = run.out.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let of = |kind: &str| lines.iter().filter(|line| line["kind"] == kind).cloned().collect::<Vec<_>>();
+    let unread = of("broken");
     Found {
         code: run.code,
         findings: of("finding"),
-        broken: of("broken").iter().map(|line| line["line"].as_u64().unwrap()).collect(),
+        broken: unread.iter().map(|line| line["line"].as_u64().unwrap()).collect(),
+        unread,
         summary: of("summary").pop().unwrap(),
     }
 }

@@ -119,3 +119,49 @@ fn a_round_answers_what_was_asked() {
     same[next + 1].1["id"] = log[asked].1["id"].clone();
     one(&same, next, "correlation", "client", "of the request that it repeats");
 }
+
+/// The same messages, each exchange as a session of its own, as a guard records them over HTTP.
+fn over_http(log: &[Message]) -> String {
+    let mut session = 0;
+    let line = |(is_client, message): &Message| {
+        session += u64::from(*is_client && message["id"].is_number());
+        let dir = if *is_client { "c2s" } else { "s2c" };
+        format!("{}\n", json!({ "dir": dir, "session": session, "msg": message }))
+    };
+    log.iter().map(line).collect()
+}
+
+#[test]
+fn rounds_are_judged_over_http_as_in_a_stream() {
+    let (log, asked, next) = rounds(with_questions);
+    // A call, what it is asked for, and its next round.
+    let mut log = log[asked - 1..=next + 1].to_vec();
+    assert_eq!(log[0].1["params"]["name"], log[2].1["params"]["name"], "{log:?}");
+    log[1].1["result"]["requestState"] = json!("s");
+    log[2].1["params"]["requestState"] = json!("s");
+    let says = |log: &[Message], http: bool| {
+        let text = if http { over_http(log) } else { written(log) };
+        let found = trace(text);
+        found.findings.iter().map(|one| one["message"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(says(&log, true), Vec::<String>::new());
+    let mut broken: Vec<Vec<Message>> = Vec::new();
+    let mut change = |change: &dyn Fn(&mut Value)| {
+        let mut other = log.clone();
+        change(&mut other[2].1["params"]);
+        broken.push(other);
+    };
+    change(&|params| params["requestState"] = json!("other"));
+    change(&|params| drop(params.as_object_mut().unwrap().remove("requestState")));
+    change(&|params| params["inputResponses"]["why"] = params["inputResponses"]["who"].clone());
+    change(&|params| params["inputResponses"] = json!({}));
+    for log in broken {
+        let found = says(&log, true);
+        assert_eq!((found.len(), &found), (1, &says(&log, false)), "{log:?}");
+    }
+    // Another call may have been asked elsewhere.
+    let mut other = log.clone();
+    other[2].1["params"]["requestState"] = json!("other");
+    other[2].1["params"]["arguments"] = json!({ "another": true });
+    assert_eq!(says(&other, true), Vec::<String>::new());
+}

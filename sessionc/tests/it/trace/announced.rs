@@ -1,0 +1,47 @@
+//! A side that leaves out what it announces, where nothing says whether it may.
+
+use serde_json::json;
+
+use super::command::trace_of;
+
+/// A session of the Language Server Protocol, with this reply to `initialize`.
+fn session(result: &serde_json::Value) -> String {
+    let at = json!({ "textDocument": { "uri": "file:///a" }, "position": { "line": 0, "character": 0 } });
+    let all = [
+        ("c2s", json!({ "id": 0, "method": "initialize", "params": { "processId": 1, "capabilities": {} } })),
+        ("s2c", json!({ "id": 0, "result": result })),
+        ("c2s", json!({ "method": "initialized", "params": {} })),
+        ("c2s", json!({ "id": 1, "method": "textDocument/hover", "params": at })),
+        ("s2c", json!({ "id": 1, "result": null })),
+        ("c2s", json!({ "id": 2, "method": "textDocument/definition", "params": at })),
+        ("s2c", json!({ "id": 2, "result": null })),
+        ("c2s", json!({ "id": 3, "method": "shutdown" })),
+        ("s2c", json!({ "id": 3, "result": null })),
+        ("c2s", json!({ "method": "exit" })),
+    ];
+    let line = |(side, mut message): (&str, serde_json::Value)| {
+        message["jsonrpc"] = json!("2.0");
+        format!("{}\n", json!({ "dir": side, "msg": message }))
+    };
+    all.into_iter().map(line).collect()
+}
+
+#[test]
+fn a_server_that_leaves_out_its_capabilities_is_named_and_the_client_is_not_blamed() {
+    for left_out in [json!({}), json!({ "capabilities": null }), json!(5)] {
+        let found = trace_of(&["--protocol", "lsp"], session(&left_out));
+        let [finding] = &*found.findings else { panic!("{left_out}: {:?}", found.findings) };
+        assert_eq!((&finding["line"], &finding["blame"]), (&json!(4), &json!(null)), "{finding}");
+        assert_eq!(
+            finding["message"],
+            "`textDocument/hover` needs the capability `hoverProvider`, and the server has announced nothing: the reply to \
+             `initialize` in line 2 has no object at `capabilities`"
+        );
+    }
+    // Where it has announced something else, the client goes by that.
+    let found = trace_of(&["--protocol", "lsp"], session(&json!({ "capabilities": {} })));
+    let blamed: Vec<_> = found.findings.iter().map(|finding| &finding["blame"]).collect();
+    assert_eq!(blamed, ["client", "client"], "{:?}", found.findings);
+    let all = json!({ "capabilities": { "hoverProvider": true, "definitionProvider": true } });
+    assert_eq!(trace_of(&["--protocol", "lsp"], session(&all)).places(), []);
+}
