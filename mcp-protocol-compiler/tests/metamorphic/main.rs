@@ -24,6 +24,7 @@ mod cases;
 mod run;
 #[path = "../support/shipped.rs"]
 mod session_files;
+mod side_by_side;
 mod texts;
 mod transforms;
 mod tree;
