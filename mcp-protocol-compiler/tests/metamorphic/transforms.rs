@@ -220,7 +220,8 @@ fn renamed(text: &str, messages: &BTreeMap<String, String>, methods: &BTreeMap<S
     made + &text[end..]
 }
 
-/// Puts some definitions of a file into one of their own, which it imports.
+/// Puts some definitions of a file into one of their own, which it imports. What is advised against in `only` is not
+/// said of an imported one, which has other importers.
 fn split(files: &mut Files, random: &mut Random) -> bool {
     let paths: Vec<PathBuf> = files.keys().cloned().collect();
     let Some(path) = random.one(&paths) else { return false };
@@ -231,7 +232,7 @@ fn split(files: &mut Files, random: &mut Random) -> bool {
     }
     let items = std::mem::take(&mut files.get_mut(path).unwrap().items);
     let (moved, mut kept): (Vec<Item>, Vec<Item>) = items.into_iter().partition(|item| {
-        let moves = matches!(&item.kind, ItemKind::Definition { role: None, .. });
+        let moves = matches!(&item.kind, ItemKind::Definition { role: None, only: None, .. });
         moves && item.overrides.is_none() && random.percent(50)
     });
     let any = !moved.is_empty();
