@@ -258,11 +258,16 @@ pub enum Payload {
 impl Payload {
     /// A shape that is written as a payload, called after its message and what it carries, `Params` or `Result`.
     pub fn of_shape(message: &str, carries: &str, shape: Shape, optional: bool) -> Payload {
-        let text = match message.ends_with(carries) {
+        let text = Payload::name_of_shape(message, carries);
+        Payload::Shape { name: Name { text, span: shape.span }, shape, optional }
+    }
+
+    /// What such a shape is called.
+    pub(crate) fn name_of_shape(message: &str, carries: &str) -> String {
+        match message.ends_with(carries) {
             true => message.to_owned(),
             false => format!("{message}{carries}"),
-        };
-        Payload::Shape { name: Name { text, span: shape.span }, shape, optional }
+        }
     }
 
     /// From the first to the last token between the parentheses; nothing without parentheses.

@@ -5,6 +5,7 @@
 //! and begins new ones; no request is open across it.
 
 use crate::fence::Fence;
+use crate::id::RequestId;
 use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
 use crate::trail::{Crossed, Evidence, Left, Trail, said};
 
@@ -21,6 +22,9 @@ pub(crate) struct Channels {
     next: u32,
     /// How many steps have led a channel to another state.
     steps: u64,
+    /// Requests that may be cancelled, each with the number of its reply, which its cancel may have crossed. No more than
+    /// the trails have states.
+    answered: Vec<(u64, RequestId)>,
     /// They are those of a sub-session, which ends with the last of them. So it counts which steps a side has received
     /// also where it has nothing to write in between.
     end_together: bool,
@@ -36,6 +40,7 @@ impl Channels {
             trails: vec![trail],
             next: 1,
             steps: 0,
+            answered: Vec::new(),
             end_together: false,
         }
     }
@@ -95,6 +100,35 @@ impl Channels {
     pub(crate) fn iter(&self) -> impl Iterator<Item = (usize, u32, StateIndex)> {
         let pairs = self.numbers.iter().copied().zip(self.states.iter().copied());
         pairs.enumerate().map(|(place, (number, state))| (place, number, state))
+    }
+
+    /// How many steps have led a channel to another state.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// The reply to a request of a side was taken, before which there were so many steps: a cancel may have crossed it.
+    pub(crate) fn answered(&mut self, asker: Direction, id: &RequestId, before: u64) {
+        let trails = &self.trails;
+        self.answered.retain(|(number, _)| trails.iter().any(|trail| trail.has(*number)));
+        if self.steps != before && trails.iter().any(|trail| trail.has_for(asker, self.steps)) {
+            self.answered.push((self.steps, id.clone()));
+        }
+    }
+
+    /// A side has cancelled a request whose reply it had not received. It goes on from where the cancel leads.
+    pub(crate) fn cancelled(
+        &mut self,
+        asker: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        evidence: &Evidence<'_>,
+    ) {
+        let Some(place) = self.answered.iter().position(|(_, answered)| answered == id) else { return };
+        let (number, _) = self.answered.remove(place);
+        if let Some(place) = self.trails.iter().position(|trail| trail.has_for(asker, number)) {
+            said(&mut self.trails, place, asker, message, evidence);
+        }
     }
 
     /// Whether no step has led a channel to another state.
@@ -208,6 +242,7 @@ impl Channels {
     /// Nothing of before can come any more: the session was begun once more.
     pub(crate) fn renew(&mut self) {
         self.trails.fill(Trail::default());
+        self.answered.clear();
     }
 
     /// Moves the channel at a place. A fork is replaced by its parts, in their order, and so are forks among them.

@@ -352,6 +352,37 @@ impl SubSessions {
         self.hold(sub_session, step.by, keys, evidence);
     }
 
+    /// A side has cancelled a later request of a sub-session, whose reply it had not received.
+    pub(crate) fn cancelled(
+        &mut self,
+        asker: Direction,
+        message: MessageIndex,
+        id: &RequestId,
+        evidence: &Evidence<'_>,
+    ) {
+        for running in self.running.values_mut() {
+            running.channels.cancelled(asker, message, id, evidence);
+        }
+    }
+
+    /// The steps of a sub-session so far.
+    pub(crate) fn steps(&self, sub_session: SubSessionNumber) -> u64 {
+        self.get(sub_session).map_or(0, |running| running.channels.steps())
+    }
+
+    /// The reply to a later request of a sub-session was taken, before which there were so many steps.
+    pub(crate) fn may_be_cancelled_late(
+        &mut self,
+        sub_session: SubSessionNumber,
+        asker: Direction,
+        id: &RequestId,
+        before: u64,
+    ) {
+        if let Some(running) = self.running.get_mut(&sub_session) {
+            running.channels.answered(asker, id, before);
+        }
+    }
+
     /// A message in a direction was accepted for a channel of a sub-session that goes on, also as one that is late.
     pub(crate) fn said(
         &mut self,

@@ -162,6 +162,16 @@ impl Trail {
         behind.push(Behind { state: Some(state), left, number });
     }
 
+    /// Whether a side may not have received the step with a number.
+    pub(crate) fn has_for(&self, side: Direction, number: u64) -> bool {
+        self.behind.get(side).iter().any(|known| known.number == number)
+    }
+
+    /// Whether either side may not have received it.
+    pub(crate) fn has(&self, number: u64) -> bool {
+        [Direction::Send, Direction::Receive].iter().any(|side| self.has_for(*side, number))
+    }
+
     /// A side has taken a step that it takes in no suspending state.
     pub(crate) fn awake(&mut self, by: Direction, evidence: &Evidence<'_>) {
         let behind = self.behind.get_mut(by);

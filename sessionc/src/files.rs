@@ -12,6 +12,7 @@ use mcp_protocol_compiler::diagnostic::render::render_all;
 use mcp_protocol_compiler::dual::Undefined;
 use mcp_protocol_compiler::source::{SourceMap, bytes_of};
 use mcp_protocol_compiler::suggest::nearest;
+use mcp_protocol_compiler::symbols::{SymbolKind, symbols};
 use mcp_protocol_compiler::{Compilation, Settings, compile_with};
 use mcp_protocol_machine::TableError;
 
@@ -40,7 +41,7 @@ pub(crate) enum Failure {
     /// The tables of a protocol cannot be followed.
     Tables(TableError),
     /// The file declares no such role.
-    NoRole(PathBuf, &'static str),
+    NoRole(PathBuf, &'static str, Option<String>),
     /// A payload type is not a Rust type.
     Code(PathBuf, String),
     /// The role has no dual.
@@ -101,6 +102,23 @@ pub(crate) enum Failure {
     NoCommand(String, Vec<String>),
 }
 
+impl Failure {
+    /// A file has no role of a side, `client` or `server`. A file that it imports may declare one.
+    pub(crate) fn no_role(path: &Path, side: &'static str) -> Failure {
+        let names = symbols(path, &mut reader(path)).ok();
+        let declarations = names.iter().flat_map(|names| {
+            let roles = names.all().iter().filter(|symbol| symbol.kind == SymbolKind::Role);
+            roles.flat_map(|role| &role.declarations).map(|declared| names.sources().slice(declared.item))
+        });
+        let mut of_side = declarations.filter(|declared| {
+            let declares =
+                declared.strip_prefix(side).is_some_and(|rest| rest.starts_with(char::is_whitespace));
+            declares && !declared.contains('\n')
+        });
+        Failure::NoRole(path.to_path_buf(), side, of_side.next().map(str::to_owned))
+    }
+}
+
 impl fmt::Display for Failure {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -121,11 +139,14 @@ impl fmt::Display for Failure {
             Failure::Write(path, error) => {
                 write!(formatter, "cannot write `{}`: {error}", shown(path).display())
             }
-            Failure::NoRole(path, role) => write!(
-                formatter,
-                "`{}` does not declare a {role}: add `{role} Name`, or choose another `--role`",
-                shown(path).display()
-            ),
+            Failure::NoRole(path, role, imported) => {
+                write!(formatter, "`{}` does not declare a {role}", shown(path).display())?;
+                match imported {
+                    Some(declared) => write!(formatter, ", and a role is not imported: add `{declared}`"),
+                    None => write!(formatter, ": add `{role} Name`"),
+                }?;
+                formatter.write_str(", or choose another `--role`")
+            }
             Failure::Code(path, error) => {
                 write!(formatter, "cannot generate code from `{}`: {error}", shown(path).display())
             }

@@ -43,7 +43,7 @@ fn of_file(file: &Path) -> Result<Chosen, Failure> {
     let Some(compiled) = &compilation.protocol else { return Err(Failure::HasErrors(file.to_path_buf())) };
     let protocol = Arc::new(generate::machine(compiled));
     if protocol.server.is_none() {
-        return Err(Failure::NoRole(file.to_path_buf(), "server"));
+        return Err(Failure::no_role(file, "server"));
     }
     let stateless = protocol.announcements.iter().any(|place| place.message.is_none());
     Ok(Chosen {

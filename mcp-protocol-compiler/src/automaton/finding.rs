@@ -26,6 +26,8 @@ pub(super) enum FindingKind {
         name: Name,
         variables: Option<Vec<String>>,
         other_role: Option<String>,
+        /// It stands right behind a `*`.
+        replicated: bool,
     },
     /// A definition that no role reaches.
     UnusedDefinition(Name),

@@ -145,8 +145,15 @@ impl<'a> Lowering<'a> {
                     let other_role = other.map(|other| other.name.text.clone());
                     let name = name.clone();
                     let at = name.span;
-                    self.findings
-                        .push(FindingKind::UndefinedDefinition { name, variables: None, other_role }.at(at));
+                    self.findings.push(
+                        FindingKind::UndefinedDefinition {
+                            name,
+                            variables: None,
+                            other_role,
+                            replicated: false,
+                        }
+                        .at(at),
+                    );
                 }
                 self.graph.add(Node::Broken)
             }
@@ -278,7 +285,12 @@ impl<'a> Lowering<'a> {
                 let (variables, other_role) = (Some(variables.collect()), None);
                 let name = name.clone();
                 let at = name.span;
-                self.findings.push(FindingKind::UndefinedDefinition { name, variables, other_role }.at(at));
+                let replicated = matches!(
+                    scope.last(),
+                    Some(Binding::Barrier(BarrierAt { body: Some(Tail::Name(body)), .. })) if body.span == at
+                );
+                let undefined = FindingKind::UndefinedDefinition { name, variables, other_role, replicated };
+                self.findings.push(undefined.at(at));
                 self.graph.add(Node::Broken)
             }
             None => self.named(name, view, false),

@@ -76,10 +76,11 @@ impl Words<'_> {
         let action = |step: &Step| self.action(*step);
         match &finding.what {
             FindingKind::UndefinedMessage(name) => declarations::undefined_action(name, resolution),
-            FindingKind::UndefinedDefinition { name, variables, other_role } => {
+            FindingKind::UndefinedDefinition { name, variables, other_role, replicated } => {
                 let known: Option<Vec<&str>> =
                     variables.as_ref().map(|names| names.iter().map(String::as_str).collect());
-                let mut said = declarations::undefined_definition(name, resolution, known.as_deref());
+                let mut said =
+                    declarations::undefined_definition(name, resolution, known.as_deref(), *replicated);
                 if is_reserved(&name.text) {
                     said.helps.clear();
                     said = said.suggest(

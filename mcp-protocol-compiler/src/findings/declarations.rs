@@ -117,8 +117,14 @@ fn declare_message(diagnostic: Diagnostic, name: &str) -> Diagnostic {
 
 /// A name where a definition is expected.
 ///
-/// `variables` are the loops around it; `None` behind `dual`, where no loop can stand.
-pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: Option<&[&str]>) -> Diagnostic {
+/// `variables` are the loops around it; `None` behind `dual`, where no loop can stand. `replicated` says that it stands
+/// behind a `*`, which takes a sequence in parentheses.
+pub fn undefined_definition(
+    name: &Name,
+    resolution: &Resolution,
+    variables: Option<&[&str]>,
+    replicated: bool,
+) -> Diagnostic {
     let diagnostic = Diagnostic::error(
         UNDEFINED_DEFINITION,
         name.span,
@@ -132,12 +138,14 @@ pub fn undefined_definition(name: &Name, resolution: &Resolution, variables: Opt
         return define(diagnostic, &name.text);
     }
     if resolution.names.contains_key(&name.text) {
+        let (open, close) = if replicated { ("( ", " )") } else { ("", "") };
+        let [sent, received] = ['!', '?'].map(|sign| format!("{open}{sign}{}", name.text) + " . End" + close);
         return diagnostic.suggest(
             format!(
-                "`{0}` is a message: write `!{0} . End` to send it and end, `?{0} . End` to receive it",
+                "`{}` is a message: write `{sent}` to send it and end, `{received}` to receive it",
                 name.text
             ),
-            [Edit::replace(name.span, format!("!{} . End", name.text))],
+            [Edit::replace(name.span, sent)],
         );
     }
     let roles = resolution.roles.iter().map(|role| role.name.text.as_str());

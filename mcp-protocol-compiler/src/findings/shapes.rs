@@ -22,6 +22,12 @@ pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagn
     let text = &name.text;
     let finding = Diagnostic::error(UNDEFINED_SHAPE, name.span, format!("no shape is called `{text}`"))
         .label("not declared");
+    if text == "map" {
+        // The word of the language, which no shape can have as its name.
+        let finding = Diagnostic::error(UNDEFINED_SHAPE, name.span, "`map` says nothing of its values");
+        return finding
+            .suggest("write `map any` for any values, or `map string`", [Edit::after(name.span, " any")]);
+    }
     let meant = built_in_meant(text).or_else(|| nearest(text, known.chain(BUILT_IN)));
     match meant {
         Some(meant) => finding.suggest(format!("did you mean `{meant}`?"), [Edit::replace(name.span, meant)]),

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use super::{codes, words};
-use crate::ast::{Comment, Name};
+use crate::ast::{Comment, Name, Payload};
 use crate::diagnostic::limit::Findings;
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
 use crate::lexer::{self, Documentation, Kind, Token};
@@ -46,6 +46,8 @@ struct DeclaredNames<'s> {
     defined: HashSet<&'s str>,
     bound: HashSet<&'s str>,
     shapes: HashSet<&'s str>,
+    /// The names of shapes that are written as payloads.
+    carried: HashSet<String>,
     /// Every word of the file.
     written: HashSet<&'s str>,
 }
@@ -156,14 +158,52 @@ impl<'s> Parser<'s> {
         self.names().bound.contains(name)
     }
 
-    /// Whether the file declares a shape of this name.
+    /// Whether the file declares a shape of this name, by `type` or as a payload.
     pub(super) fn is_shape(&mut self, name: &str) -> bool {
-        self.names().shapes.contains(name)
+        let names = self.names();
+        names.shapes.contains(name) || names.carried.contains(name)
+    }
+
+    /// The names of the shapes that are written as payloads.
+    fn carried(&self) -> HashSet<String> {
+        let mut found = HashSet::new();
+        let (mut carrier, mut depth) = (None, 0usize);
+        for (index, token) in self.tokens.iter().enumerate() {
+            let kind_at = |ahead: usize| self.tokens.get(index + ahead).map(|token| token.kind);
+            let word_at = |ahead: usize| match self.tokens.get(index + ahead) {
+                Some(token) if token.kind == Kind::Word => Some(self.source(*token)),
+                _ => None,
+            };
+            match token.kind {
+                Kind::Open => {
+                    let is_type = kind_at(1) == Some(Kind::Word)
+                        && matches!(
+                            kind_at(2),
+                            Some(Kind::Close | Kind::Question | Kind::DoubleColon | Kind::Less)
+                        );
+                    if let Some((message, carries)) = carrier.take_if(|_| depth == 0 && !is_type) {
+                        found.insert(Payload::name_of_shape(message, carries));
+                    }
+                    depth += 1;
+                }
+                Kind::Close => depth = depth.saturating_sub(1),
+                Kind::Arrow | Kind::Bar if depth == 0 => {
+                    carrier = word_at(1).map(|message| (message, "Result"));
+                }
+                Kind::Equals => carrier = None,
+                Kind::Word if matches!(self.source(*token), "request" | "notification") => {
+                    carrier = word_at(1).map(|message| (message, "Params"));
+                    depth = 0;
+                }
+                _ => {}
+            }
+        }
+        found
     }
 
     fn names(&mut self) -> &DeclaredNames<'s> {
         let names = self.names.take().unwrap_or_else(|| {
-            let mut names = DeclaredNames::default();
+            let mut names = DeclaredNames { carried: self.carried(), ..DeclaredNames::default() };
             for pair in self.tokens.windows(2) {
                 let [first, second] = pair else { continue };
                 if first.kind == Kind::Word {

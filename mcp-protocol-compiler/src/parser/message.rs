@@ -210,22 +210,30 @@ impl Parser<'_> {
 
     /// A type that stands where one belongs, but without parentheses; it is read as if it had them.
     ///
-    /// What could be a modifier is not taken for one: types begin with a capital letter, are paths, or are Rust's own.
+    /// What could be a modifier is not taken for one: types begin with a capital letter, are paths, or are Rust's own or
+    /// this language's; a level is not a list.
     fn bare_payload(&mut self, message: &str, carries: &str) -> Payload {
+        if self.token().starts_line {
+            return Payload::None;
+        }
+        if self.begins_field() {
+            return self.bare_fields();
+        }
         let word = self.word();
         let capital = word.chars().next().is_some_and(char::is_uppercase);
         let path = matches!(self.kind_at(1), Kind::DoubleColon | Kind::Less);
-        let known = word == "_" || word == "null" || is_primitive(word);
+        let known = word == "_" || word == "null" || is_primitive(word) || is_built_in(word);
         let type_like = !word.is_empty() && (capital || path || known) && !words::is_reserved(word)
-            || self.kind() == Kind::OpenBrace;
-        if self.token().starts_line || !type_like || self.at_item() {
+            || self.kind() == Kind::OpenBrace
+            || self.begins_list();
+        if !type_like || self.at_item() {
             return Payload::None;
         }
         let (index, start) = (self.index(), self.span());
         let payload = match word {
             "null" => Payload::Null(self.bump()),
             "" => self.record_payload(message, carries),
-            "_" => {
+            _ if word == "_" || name_in_rust(word).is_some() || word == "any" => {
                 self.bump();
                 Payload::Any { optional: self.eat(Kind::Question).is_some(), span: start.to(self.previous()) }
             }
@@ -238,11 +246,51 @@ impl Parser<'_> {
             }
         };
         let all = start.to(self.previous());
-        let written = shorten(self.sources.slice(all));
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, "a payload type stands in parentheses");
-        let edits = [Edit::before(all, "("), Edit::after(all, ")")];
-        self.report_at(index, finding.suggest(format!("write `({written})`"), edits));
+        // What is a shape within one is a type of Rust as a payload.
+        let named = if word == "any" { Some("_") } else { name_in_rust(word) };
+        let edits = match named {
+            Some(named) => vec![Edit::replace(start, format!("({named}")), Edit::after(all, ")")],
+            None => vec![Edit::before(all, "("), Edit::after(all, ")")],
+        };
+        let written = self.sources.slice(all);
+        let written = named.map_or_else(|| written.to_owned(), |named| written.replacen(word, named, 1));
+        self.report_at(index, finding.suggest(format!("write `({})`", shorten(&written)), edits));
         payload
+    }
+
+    /// Whether a list of shapes stands here, and not the level of a message.
+    fn begins_list(&mut self) -> bool {
+        let is_level = self.kind_at(1) == Kind::Word
+            && !matches!(self.kind_at(2), Kind::CloseBracket | Kind::Bar | Kind::OpenBracket);
+        self.kind() == Kind::OpenBracket && !is_level && self.lists_shapes()
+    }
+
+    /// `name: T, other: T`, with neither the parentheses of a payload nor the braces of a record.
+    fn bare_fields(&mut self) -> Payload {
+        let (index, start) = (self.index(), self.span());
+        let name = shorten(self.word());
+        self.records += 1;
+        while self.begins_field() {
+            self.bump();
+            self.eat(Kind::Question);
+            self.bump();
+            self.shape();
+            if self.kind() == Kind::Comma {
+                self.bump();
+            }
+        }
+        self.records -= 1;
+        let all = start.to(self.previous());
+        let edits = [Edit::before(all, "({ "), Edit::after(all, " })")];
+        let finding = Diagnostic::error(
+            MALFORMED_PAYLOAD,
+            start,
+            format!("the field `{name}` stands outside of a payload"),
+        )
+        .label("the parentheses of the payload and the braces of a record are missing");
+        self.report_at(index, finding.suggest(format!("write `({{ {name}: … }})`"), edits));
+        Payload::Any { optional: false, span: all }
     }
 
     /// Whether a field stands here, `name: T` or `name?: T`; `a:b` may be a path.

@@ -295,7 +295,7 @@ impl Parser<'_> {
             }
             let Some(level) = self.level() else { return self.skip_levels(levels) };
             levels.push(level);
-            if self.eat(Kind::Comma).is_none() {
+            if self.eat(Kind::Comma).is_none() && !self.another_level() {
                 break;
             }
         }
@@ -317,8 +317,37 @@ impl Parser<'_> {
         self.skip_levels(levels)
     }
 
+    /// Whether the rule of a level stands here, but for its quotes.
+    fn is_rule_without_quotes(&self, level: &Level) -> bool {
+        let ends = matches!(self.kind_at(1), Kind::CloseBracket | Kind::Comma)
+            || matches!(self.word_at(1), "out" | "in" | "error");
+        level.rule.is_none() && level.direction.is_none() && level.error.is_none() && ends
+    }
+
+    fn rule_without_quotes(&mut self) -> Name {
+        let rule = self.take_word();
+        let finding = Diagnostic::error(MALFORMED_LEVEL, rule.span, "a rule stands in quotes");
+        let quoted = format!("\"{}\"", rule.text);
+        let help = format!("write `{}`", shorten(&quoted));
+        self.report_at(self.index() - 1, finding.suggest(help, [Edit::replace(rule.span, quoted)]));
+        rule
+    }
+
+    /// Whether another level follows without a comma, which is reported.
+    fn another_level(&mut self) -> bool {
+        let follows = matches!(self.word(), "must" | "should") && !self.begins_line_of_item();
+        if follows {
+            let end = self.previous();
+            let finding = Diagnostic::error(MALFORMED_LEVEL, self.span(), "no `,` before this level");
+            self.report(finding.suggest("write `,`", [Edit::after(end, ",")]));
+        }
+        follows
+    }
+
+    /// Goes on behind levels that cannot be read: what begins the rest of a session type is none of them.
     fn skip_levels(&mut self, levels: Vec<Level>) -> Vec<Level> {
-        while !matches!(self.kind(), Kind::CloseBracket | Kind::EndOfFile | Kind::Equals)
+        use Kind::{Ampersand, Close, CloseBracket, Dot, EndOfFile, Equals, Internal};
+        while !matches!(self.kind(), CloseBracket | EndOfFile | Equals | Dot | Close | Ampersand | Internal)
             && !self.begins_line_of_item()
         {
             self.bump();
@@ -328,13 +357,19 @@ impl Parser<'_> {
     }
 
     fn level(&mut self) -> Option<Level> {
-        let start = self.span();
         let must = match self.word() {
             "must" => true,
             "should" => false,
             word => {
                 let help = match (suggest::nearest(word, ["must", "should"]), self.kind()) {
-                    (Some(meant), _) => format!("did you mean `{meant}`?"),
+                    (Some(meant), _) => {
+                        self.expected(
+                            MALFORMED_LEVEL,
+                            "`must` or `should`",
+                            &format!("did you mean `{meant}`?"),
+                        );
+                        return self.level_of(meant == "must");
+                    }
                     (None, Kind::Text) => {
                         format!("write `must {}` or `should {0}`", self.found().trim_matches('`'))
                     }
@@ -348,7 +383,12 @@ impl Parser<'_> {
                 return None;
             }
         };
-        self.bump();
+        self.level_of(must)
+    }
+
+    /// The level whose first word stands here.
+    fn level_of(&mut self, must: bool) -> Option<Level> {
+        let start = self.bump();
         let mut level = Level { must, rule: None, direction: None, error: None, span: start };
         loop {
             let twice = match (self.kind(), self.word()) {
@@ -365,9 +405,20 @@ impl Parser<'_> {
                     self.bump();
                     level.error.replace(self.error_code(MALFORMED_LEVEL, "-32002")?).is_some()
                 }
+                (Kind::Word, "must" | "should") => break,
+                (Kind::Colon, _) => {
+                    let finding = Diagnostic::error(MALFORMED_LEVEL, self.span(), "`:` in a level");
+                    self.report(finding.suggest("delete it", [Edit::delete(self.span())]));
+                    self.bump();
+                    continue;
+                }
                 (Kind::Word, word) if !self.begins_line_of_item() => {
                     let help = match suggest::nearest(word, ["out", "in", "error"]) {
                         Some(meant) => format!("did you mean `{meant}`?"),
+                        None if self.is_rule_without_quotes(&level) => {
+                            level.rule = Some(self.rule_without_quotes());
+                            continue;
+                        }
                         None => "after the rule stand `out` or `in`, and `error` with a code".to_owned(),
                     };
                     self.expected(MALFORMED_LEVEL, "`out`, `in` or `error`", &help);

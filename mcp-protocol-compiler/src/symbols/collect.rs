@@ -29,8 +29,12 @@ pub(super) fn collect(files: &[LoadedFile], sources: SourceMap) -> Symbols {
             collector.item(item);
         }
     }
-    let Collector { all, words, .. } = collector;
-    Symbols::new(sources, all, words, imports, roots)
+    let Collector { all, words, carried, shapes, .. } = collector;
+    // A shape of that name is the one that is meant.
+    let carried = carried.into_iter().filter(|(name, _)| !shapes.contains(name));
+    let mut carried: Vec<_> = carried.map(|(name, message)| (name.to_owned(), message.to_owned())).collect();
+    carried.sort_unstable();
+    Symbols::new(sources, all, words, imports, roots, carried)
 }
 
 pub(super) struct Collector<'a> {

@@ -133,6 +133,8 @@ pub struct Symbols {
     imports: Vec<Import>,
     /// The files that declare a role.
     roots: Vec<FileId>,
+    /// The names of shapes that are written as payloads, each with its message.
+    carried: Vec<(String, String)>,
 }
 
 /// A word that has a name in it.
@@ -150,9 +152,10 @@ impl Symbols {
         mut words: Vec<Word>,
         imports: Vec<Import>,
         roots: Vec<FileId>,
+        carried: Vec<(String, String)>,
     ) -> Symbols {
         words.sort_by_key(|word| (word.word.file, word.word.start));
-        Symbols { sources, all, words, imports, roots }
+        Symbols { sources, all, words, imports, roots, carried }
     }
 
     /// Every file that was read, the first being the one that was named.
@@ -163,6 +166,12 @@ impl Symbols {
     /// Every symbol, in the order of first appearance, imports first.
     pub fn all(&self) -> &[Symbol] {
         &self.all
+    }
+
+    /// The name of each shape that is written as a payload, `TotalParams`, and that of the message that carries it. Such a
+    /// name may stand where that of a shape may, and is no symbol of its own: a use of it is one of the message.
+    pub fn payloads(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.carried.iter().map(|(name, message)| (name.as_str(), message.as_str()))
     }
 
     /// Every import.

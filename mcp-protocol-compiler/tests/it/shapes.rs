@@ -393,3 +393,21 @@ fn records_within_other_shapes_are_payloads() {
     let compilation = compiled(text, "").unwrap();
     assert!(compilation.diagnostics.is_empty(), "{:?}", compilation.diagnostics);
 }
+
+#[test]
+fn what_is_called_after_its_message_stands_in_lists_as_any_shape() {
+    let found = |own: &str| -> Vec<String> {
+        let text = format!(
+            "protocol Bank \"1\"\n\
+             request All \"all\" ([PayParams]) -> Whole ([PaidResult] | null)\n\
+             request Pay \"pay\" if now ({{ now: bool }}) -> Paid ({{ receipt: string }}) | Later (map PayParams) if a\n\
+             request Own \"own\" (map LaterResult) -> Owned {own}\nclient Guest\nserver Till = dual Guest\n\
+             Guest = (*( !All . ?reply . End ), *( !Pay . ?reply . End ), *( !Own . ?reply . End ))\n"
+        );
+        let compilation = compiled(&text, "").unwrap();
+        compilation.diagnostics.iter().map(|found| found.message.clone()).collect()
+    };
+    assert_eq!(found("([LaterResult])"), Vec::<String>::new());
+    // A message whose payload is not a shape in place gives no name.
+    assert_eq!(found("([WholeThing])"), ["a list of Rust is not written with brackets"]);
+}

@@ -35,6 +35,20 @@ const OF_WRITING: &[Code] =
 /// Says only that there are more findings than are shown.
 const MORE_FINDINGS: &str = "S0003";
 
+/// How much of what a checker says is compared.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Compared {
+    /// Sessions with a mistake in them, too, and what may come next.
+    pub(crate) everything: bool,
+    /// So many messages of a side, and none behind these.
+    pub(crate) messages: usize,
+}
+
+impl Compared {
+    /// All of it.
+    pub(crate) const ALL: Compared = Compared { everything: true, messages: usize::MAX };
+}
+
 /// A compiled text.
 pub(crate) struct Behaviour {
     pub(crate) text: String,
@@ -89,22 +103,21 @@ impl Behaviour {
         counted.map(|found| found.code.0.to_owned()).collect()
     }
 
-    /// What is different in another one, if anything is, whose client is this one's server where the sides are exchanged.
-    pub(crate) fn differs(&self, other: &Behaviour, sides_are_exchanged: bool) -> Option<String> {
+    /// What else is found in another one, if anything is.
+    pub(crate) fn finds_otherwise(&self, other: &Behaviour) -> Option<String> {
         let (one, two) = (self.codes(), other.codes());
         // A loop without an action means nothing, nor does one that an instance of its body would start again; what else
         // is found depends on where it is met. Of two branches that start alike only the first is followed.
         let meaningless = [recursion::UNGUARDED.0, recursion::ACROSS.0, choices::SAME_FIRST_ACTION.0];
-        if meaningless.iter().any(|code| one.contains(*code) && two.contains(*code)) {
-            return None;
-        }
-        if one != two {
-            return Some(format!(
-                "the findings were {one:?} and are {two:?}\n{}{}",
-                self.findings(),
-                other.findings()
-            ));
-        }
+        let counts = !meaningless.iter().any(|code| one.contains(*code) && two.contains(*code));
+        (counts && one != two).then(|| {
+            format!("the findings were {one:?} and are {two:?}\n{}{}", self.findings(), other.findings())
+        })
+    }
+
+    /// What is different in the machines of another one, whose client is this one's server where the sides are
+    /// exchanged.
+    pub(crate) fn differs(&self, other: &Behaviour, sides_are_exchanged: bool) -> Option<String> {
         let (one, two) = (self.compilation.protocol.as_ref()?, other.compilation.protocol.as_ref()?);
         let (client, server) = match sides_are_exchanged {
             true => (&two.server, &two.client),
@@ -119,10 +132,14 @@ impl Behaviour {
         &self,
         other: &Behaviour,
         random: &mut Random,
+        compared: Compared,
         count: &mut u64,
     ) -> Option<String> {
         let ((protocol, resolution), (others, _)) = (self.sessions.as_ref()?, other.sessions.as_ref()?);
-        assert_eq!(protocol.messages, others.messages);
+        let kinds = |protocol: &Protocol| -> Vec<_> {
+            protocol.messages.iter().map(|message| (message.kind, message.keys.len())).collect()
+        };
+        assert_eq!(kinds(protocol), kinds(others));
         let readings = [Side::Client, Side::Server].map(|side| Reading::new(resolution, side));
         let steps = 10 + random.below(40);
         let talk = talk(random, [&readings[0], &readings[1]], protocol, steps);
@@ -130,10 +147,10 @@ impl Behaviour {
             [(Seat::Client, Side::Client), (Seat::Middle, Side::Server), (Seat::Server, Side::Server)]
         {
             let seen = talk.seen(seat);
-            let mistaken = plant(random, protocol, seen);
-            for seen in [seen, &mistaken] {
+            let mistaken = compared.everything.then(|| plant(random, protocol, seen));
+            for seen in std::iter::once(seen).chain(mistaken.as_deref()) {
                 *count += seen.len() as u64;
-                if let Some(what) = judged(seen, side, protocol, others) {
+                if let Some(what) = judged(seen, side, [protocol, others], compared) {
                     return Some(what);
                 }
             }
@@ -143,10 +160,16 @@ impl Behaviour {
 }
 
 /// The first message of a session of which two checkers say different things.
-fn judged(seen: &[Event], side: Side, one: &Protocol, other: &Protocol) -> Option<String> {
-    let mut checkers = [one, other].map(|protocol| (Checker::new(protocol.clone(), side).unwrap(), protocol));
+fn judged(seen: &[Event], side: Side, protocols: [&Protocol; 2], compared: Compared) -> Option<String> {
+    let mut checkers = protocols.map(|protocol| (Checker::new(protocol.clone(), side).unwrap(), protocol));
+    let mut left = [compared.messages; 2];
     for (place, event) in seen.iter().enumerate() {
-        let [one, other] = checkers.each_mut().map(|(checker, protocol)| judgement(event, checker, protocol));
+        let left = &mut left[usize::from(event.from == Side::Client)];
+        *left = left.checked_sub(1)?;
+        let [one, other] = checkers.each_mut().map(|(checker, protocol)| match compared.everything {
+            true => judgement(event, checker, protocol),
+            false => said(event, checker, protocol),
+        });
         if one != other {
             let lines: Vec<String> =
                 seen.iter().take(place + 1).map(|event| format!("  {}", event.show(checkers[0].1))).collect();
@@ -156,10 +179,16 @@ fn judged(seen: &[Event], side: Side, one: &Protocol, other: &Protocol) -> Optio
     None
 }
 
-/// Everything that a checker says of a message, and of what may come after it. States have other numbers in another
-/// machine.
+/// Everything that a checker says of a message, and of what may come after it.
 fn judgement(event: &Event, checker: &mut Checker, protocol: &Protocol) -> String {
-    let said = match event.feed(checker, protocol) {
+    let said = said(event, checker, protocol);
+    let permitted = [Direction::Send, Direction::Receive].map(|direction| checker.permitted(direction));
+    format!("{said}, closing {:?}, then {permitted:?}", [checker.quiescent(), checker.peer_may_close()])
+}
+
+/// What a checker says of a message. States have other numbers in another machine.
+fn said(event: &Event, checker: &mut Checker, protocol: &Protocol) -> String {
+    match event.feed(checker, protocol) {
         Ok(step) => {
             let kind = match step.kind {
                 // States have other numbers in another text.
@@ -176,9 +205,7 @@ fn judgement(event: &Event, checker: &mut Checker, protocol: &Protocol) -> Strin
             let kind = kind.split([' ', '{', '(']).next().unwrap_or_default().to_owned();
             format!("{kind} by {:?} {:?} {:?}", violation.sender, violation.strictness(), violation.rule())
         }
-    };
-    let permitted = [Direction::Send, Direction::Receive].map(|direction| checker.permitted(direction));
-    format!("{said}, closing {:?}, then {permitted:?}", [checker.quiescent(), checker.peer_may_close()])
+    }
 }
 
 /// What is different between two machines: their behaviour from the start, or how many states they have for it.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use crate::behaviour::Behaviour;
+use crate::behaviour::{Behaviour, Compared};
 use crate::random::Random;
 use crate::texts::{self, Origin, Source};
 use crate::transforms::{CHANGES, Change};
@@ -12,7 +12,7 @@ use crate::transforms::{CHANGES, Change};
 const MOST_CHANGES: usize = 4;
 
 /// The seeds of a run: from `METAMORPHIC_SEED` on, as many as `METAMORPHIC_CASES` says.
-fn seeds(usual: u64) -> std::ops::Range<u64> {
+pub(crate) fn seeds(usual: u64) -> std::ops::Range<u64> {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse().ok());
     let first = number("METAMORPHIC_SEED").unwrap_or(0);
     first..first + number("METAMORPHIC_CASES").unwrap_or(usual)
@@ -20,7 +20,7 @@ fn seeds(usual: u64) -> std::ops::Range<u64> {
 
 /// What was seen in many cases.
 #[derive(Debug, Default)]
-struct Counts {
+pub(crate) struct Counts {
     /// Of each origin: how many texts, and how many of these the compiler accepts.
     texts: BTreeMap<Origin, (u64, u64)>,
     with_sessions: u64,
@@ -47,10 +47,11 @@ fn compare(source: Source, random: &mut Random, counts: &mut Counts) -> Result<(
         }
         *counts.changes.entry(format!("{change:?}")).or_default() += 1;
         let sides = change == Change::Sides;
-        let what = before.differs(&after, sides).or_else(|| match sides {
+        let what = before.finds_otherwise(&after).or_else(|| before.differs(&after, sides));
+        let what = what.or_else(|| match sides {
             // What one side saw before is what the other side sees now.
             true => None,
-            false => before.judges_otherwise(&after, random, &mut counts.messages),
+            false => before.judges_otherwise(&after, random, Compared::ALL, &mut counts.messages),
         });
         if let Some(what) = what {
             return Err(format!(
@@ -63,16 +64,15 @@ fn compare(source: Source, random: &mut Random, counts: &mut Counts) -> Result<(
     Ok(())
 }
 
-#[test]
-fn random_texts_mean_what_they_meant() {
-    let seeds = seeds(300);
-    let mut counts = Counts::default();
+/// Runs a comparison with each seed, and says of each kind of failure which seeds had it, with the smallest text.
+pub(crate) fn each(
+    seeds: std::ops::Range<u64>,
+    mut compare: impl FnMut(&mut Random, u64) -> Result<(), String>,
+) {
     let (mut failures, mut smallest) =
         (BTreeMap::<String, Vec<u64>>::new(), BTreeMap::<String, String>::new());
-    for seed in seeds.clone() {
-        let mut random = Random::new(seed);
-        let source = texts::random(&mut random, seed);
-        if let Err(what) = compare(source, &mut random, &mut counts) {
+    for seed in seeds {
+        if let Err(what) = compare(&mut Random::new(seed), seed) {
             let class = what.lines().next().unwrap_or_default().to_owned();
             failures.entry(class.clone()).or_default().push(seed);
             let what = format!("seed {seed}: {what}");
@@ -82,7 +82,6 @@ fn random_texts_mean_what_they_meant() {
             }
         }
     }
-    println!("seeds {seeds:?}: {counts:?}");
     if !failures.is_empty() {
         let mut told = String::new();
         for (class, seeds) in &failures {
@@ -97,6 +96,17 @@ fn random_texts_mean_what_they_meant() {
         }
         panic!("{told}");
     }
+}
+
+#[test]
+fn random_texts_mean_what_they_meant() {
+    let seeds = seeds(300);
+    let mut counts = Counts::default();
+    each(seeds.clone(), |random, seed| {
+        let source = texts::random(random, seed);
+        compare(source, random, &mut counts)
+    });
+    println!("seeds {seeds:?}: {counts:?}");
     // What the compiler refuses is compared by its findings alone. So of each origin enough must be accepted, unless
     // mistakes were put into the text.
     if seeds.end - seeds.start >= 300 {

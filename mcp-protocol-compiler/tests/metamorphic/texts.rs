@@ -115,7 +115,7 @@ fn open(entry: PathBuf) -> Source {
 }
 
 /// The tree of a text. Comments and empty lines stand at places in it, which a change would move.
-fn parsed(path: &Path, bytes: Vec<u8>) -> File {
+pub(crate) fn parsed(path: &Path, bytes: Vec<u8>) -> File {
     let mut sources = SourceMap::new();
     let (file, _) = sources.add_bytes(path, bytes);
     let (file, _) = parser::parse(&sources, file);

@@ -1,11 +1,17 @@
 //! Changes to a text that keep its meaning.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 
-use mcp_protocol_compiler::ast::{Action, Choice, Item, ItemKind, Name, Operator, Request, Sequence, Tail};
-use mcp_protocol_compiler::source::Span;
+use mcp_protocol_compiler::ast::{
+    Action, Choice, File, Item, ItemKind, Name, Operator, Request, Sequence, Tail,
+};
+use mcp_protocol_compiler::format;
+use mcp_protocol_compiler::lexer::{Kind, lex};
+use mcp_protocol_compiler::source::{SourceMap, Span};
 
 use crate::random::Random;
+use crate::texts::parsed;
 use crate::tree::{Files, Node, free, free_of, group, name, one, only, single, size, substitute};
 
 /// One way to change a text.
@@ -21,6 +27,10 @@ pub(crate) enum Change {
     Star,
     /// The client is the server, and the server the client.
     Sides,
+    /// Messages and methods have other names, in another order.
+    Names,
+    /// Some definitions stand in a file that is imported.
+    Split,
 }
 
 /// All of them; those that find most are there more than once.
@@ -37,6 +47,8 @@ pub(crate) const CHANGES: &[Change] = &[
     Change::Inline,
     Change::Star,
     Change::Sides,
+    Change::Names,
+    Change::Split,
 ];
 
 /// How large a text may become.
@@ -60,6 +72,8 @@ impl Change {
             Change::Inline => inline(files, random, room),
             Change::Star => star(files, random),
             Change::Sides => sides(files),
+            Change::Names => names(files, random),
+            Change::Split => split(files, random),
         }
     }
 }
@@ -145,6 +159,90 @@ fn sides(files: &mut Files) -> bool {
         std::mem::swap(*one, *other);
     }
     !announces
+}
+
+/// Nothing depends on what messages are called, nor on their methods, as long as no pattern stands for some of these.
+fn names(files: &mut Files, random: &mut Random) -> bool {
+    let (mut messages, mut methods) = (BTreeSet::new(), BTreeSet::new());
+    for item in files.values().flat_map(|file| &file.items) {
+        match &item.kind {
+            ItemKind::Request(request) => {
+                messages.insert(request.name.text.clone());
+                messages.extend(request.replies.iter().map(|reply| reply.name.text.clone()));
+                methods.insert(request.method.text.clone());
+            }
+            ItemKind::Notification(notification) => {
+                messages.insert(notification.name.text.clone());
+                methods.insert(notification.method.text.clone());
+            }
+            _ => {}
+        }
+    }
+    if messages.is_empty() || methods.iter().any(|method| method.ends_with('*')) {
+        return false;
+    }
+    let mut numbers: Vec<usize> = (0..messages.len() + methods.len()).collect();
+    shuffle(&mut numbers, random);
+    let prefix = fresh(files, "Called");
+    let mut others = numbers.into_iter().map(|number| format!("{prefix}x{number}"));
+    let messages: BTreeMap<String, String> = messages.into_iter().zip(&mut others).collect();
+    let methods: BTreeMap<String, String> = methods.into_iter().zip(&mut others).collect();
+    for (path, file) in files {
+        *file = parsed(path, renamed(&format::file(file), &messages, &methods).into_bytes());
+    }
+    true
+}
+
+/// A text with other names of messages, also where these are a part of one, and with other methods.
+fn renamed(text: &str, messages: &BTreeMap<String, String>, methods: &BTreeMap<String, String>) -> String {
+    let mut sources = SourceMap::new();
+    let (file, _) = sources.add_bytes(Path::new("renamed.session"), text.as_bytes().to_vec());
+    let tokens = lex(&sources, file).tokens;
+    let source = |place: usize| &text[tokens[place].start as usize..tokens[place].end as usize];
+    let (mut made, mut end) = (String::new(), 0);
+    for (place, token) in tokens.iter().enumerate() {
+        let (start, written) = (token.start as usize, source(place));
+        let other = match token.kind {
+            Kind::Word => messages.get(written).cloned().or_else(|| {
+                ["Error", "Params", "Result"]
+                    .iter()
+                    .find_map(|part| Some(format!("{}{part}", messages.get(written.strip_suffix(part)?)?)))
+            }),
+            Kind::Text if place > 1 && matches!(source(place - 2), "request" | "notification") => {
+                methods.get(written.trim_matches('"')).map(|method| format!("\"{method}\""))
+            }
+            _ => None,
+        };
+        made += &text[end..start];
+        made += other.as_deref().unwrap_or(written);
+        end = token.end as usize;
+    }
+    made + &text[end..]
+}
+
+/// Puts some definitions of a file into one of their own, which it imports. What is advised against in `only` is not
+/// said of an imported one, which has other importers.
+fn split(files: &mut Files, random: &mut Random) -> bool {
+    let paths: Vec<PathBuf> = files.keys().cloned().collect();
+    let Some(path) = random.one(&paths) else { return false };
+    let name = format!("{}.session", fresh(files, "split"));
+    let to = path.with_file_name(&name);
+    if files.contains_key(&to) {
+        return false;
+    }
+    let items = std::mem::take(&mut files.get_mut(path).unwrap().items);
+    let (moved, mut kept): (Vec<Item>, Vec<Item>) = items.into_iter().partition(|item| {
+        let moves = matches!(&item.kind, ItemKind::Definition { role: None, only: None, .. });
+        moves && item.overrides.is_none() && random.percent(50)
+    });
+    let any = !moved.is_empty();
+    if any {
+        let kind = ItemKind::Import(crate::tree::name(&name));
+        kept.push(Item { documentation: Vec::new(), overrides: None, kind, span: Span::default() });
+        files.insert(to, File { items: moved, ..File::default() });
+    }
+    files.get_mut(path).unwrap().items = kept;
+    any
 }
 
 fn definitions(files: &mut Files, random: &mut Random) -> bool {

@@ -627,6 +627,9 @@ impl Checker {
     ) -> Result<Step, Violation> {
         let asker = direction.flip();
         let judged = self.judge_reply_keyed((sub_session, channel), direction, id, message, correlation)?;
+        let request = self.asked(asker).running_under(id).map(|exchange| exchange.message);
+        let table = request.and_then(|request| self.protocol.message(request));
+        let is_cancellable = table.is_some_and(|table| table.cancellable);
         let step = self.sub_session_step(direction, message, None);
         let (found, goes_on, opener) = match judged {
             ReplyWithin::Refusal { place, from } => {
@@ -648,7 +651,11 @@ impl Checker {
             false => self.asked_mut(asker).finish(id),
         }
         self.sub_sessions.answered(sub_session, asker, id);
+        let before = self.sub_sessions.steps(sub_session);
         let ended = self.move_sub_session(sub_session, found.leads(to), step, correlation.keys);
+        if is_cancellable && !opener {
+            self.sub_sessions.may_be_cancelled_late(sub_session, asker, id, before);
+        }
         let kind = StepKind::SubSession { ended };
         Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
     }

@@ -114,7 +114,11 @@ impl Checker {
                 };
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(asker).finish(id);
+                let before = self.channels.steps();
                 let kind = self.take(found, direction, message);
+                if self.protocol.message(request).is_some_and(|table| table.cancellable) {
+                    self.channels.answered(asker, id, before);
+                }
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
             Place::Keyed(sub_session, channel) => {

@@ -49,6 +49,9 @@ pub(super) fn complete(
     let names =
         asked.symbols.all().iter().filter(|symbol| !symbol.declarations.is_empty() && is_shown(symbol));
     let mut items: Vec<CompletionItem> = names.map(item).collect();
+    if matches!(context.place, CompletionPlace::Shape | CompletionPlace::Payload) {
+        items.extend(asked.symbols.payloads().map(payload));
+    }
     items.extend(context.place.words().map(word));
     if context.place == CompletionPlace::Import {
         items.extend(importable(snapshot, &asked.path));
@@ -82,6 +85,16 @@ fn item(symbol: &Symbol) -> CompletionItem {
         }),
         detail: Some(symbol.kind.word().to_owned()),
         documentation,
+        ..CompletionItem::default()
+    }
+}
+
+/// A shape that is written as a payload.
+fn payload((name, message): (&str, &str)) -> CompletionItem {
+    CompletionItem {
+        label: name.to_owned(),
+        kind: Some(CompletionItemKind::STRUCT),
+        detail: Some(format!("what `{message}` carries")),
         ..CompletionItem::default()
     }
 }

@@ -336,6 +336,9 @@ fn diagram_draws_in_three_notations() {
     let run = folder.run(&["diagram", "alone.session", "--role", "server"]);
     assert_eq!(run.code, 2);
     assert!(run.err.contains("does not declare a server"), "{run:?}");
+    folder.write("next.session", "import \"alone.session\"\nserver S = dual C\n");
+    let run = folder.run(&["diagram", "next.session"]);
+    assert!(run.err.contains("a client, and a role is not imported: add `client C`, or"), "{run:?}");
     folder.write("bad.session", "client C\nC = !A . B\n");
     let run = folder.run(&["diagram", "bad.session"]);
     assert_eq!((run.code, run.out.as_str()), (1, ""));

@@ -60,17 +60,19 @@ fn a_suggestion_that_names_text_to_type_has_edits() {
 
 #[test]
 fn an_edit_of_text_that_does_not_mend_it_is_advice() {
-    // `End only [` would be the beginning of another definition, and `. End` stands behind levels that were not read.
-    let texts = [
-        (
-            "S0033",
-            "notification Tip \"tip\"\nclient Guest\nGuest = !Tip . Left\nLeft\n= only [must \"a\"] = End\n",
-        ),
-        ("S0030", "notification Tip \"tip\"\nclient Guest\nGuest = !Tip [ Next . End\nNext = End\n"),
-    ];
-    for (code, text) in texts {
-        let program = Program::new("main", text);
-        let found = program.compiled().diagnostics.iter().find(|found| found.code.0 == code).unwrap();
-        assert!(found.helps.iter().all(|help| help.is_withdrawn() && help.edits().is_empty()), "{found:?}");
-    }
+    // `End only [` would be the beginning of another definition.
+    let text =
+        "notification Tip \"tip\"\nclient Guest\nGuest = !Tip . Left\nLeft\n= only [must \"a\"] = End\n";
+    let program = Program::new("main", text);
+    let found = program.compiled().diagnostics.iter().find(|found| found.code.0 == "S0033").unwrap();
+    assert!(found.helps.iter().all(|help| help.is_withdrawn() && help.edits().is_empty()), "{found:?}");
+}
+
+#[test]
+fn what_stands_behind_levels_that_cannot_be_read_is_read() {
+    let text =
+        "notification Tip \"tip\"\nclient Guest\nGuest = !Tip [ Next . End\nNext = !Tip [musst \"a\" . End\n";
+    let program = Program::new("main", text);
+    let codes: BTreeSet<&str> = program.compiled().diagnostics.iter().map(|found| found.code.0).collect();
+    assert_eq!(codes, BTreeSet::from(["S0028"]));
 }

@@ -170,3 +170,34 @@ fn without_the_mark_a_subscription_is_cancelled_in_any_state() {
     all.checker.answer(Receive, 9, all.ask.reply).unwrap();
     assert_eq!(all.checker.cancel_request(Receive, all.cancel, 1).unwrap(), ENDED);
 }
+
+#[test]
+fn who_cancels_what_has_its_reply_goes_on_from_where_the_cancel_leads() {
+    let mut tables = Tables::default();
+    let ask = tables.request("ask");
+    let [log, stop] = ["log", "stop"].map(|name| tables.notification(name));
+    let cancel = tables.cancels("cancelled");
+    tables.edit(ask.request).cancellable = true;
+    let here = |to| (Receive, log, To::Step(to));
+    let asked = |to| (Receive, ask.request, To::Step(to));
+    let over = |to| [(Send, ask.reply, to), (Send, ask.refusal, to), (Receive, cancel, to)];
+    let [open, closed] = ["Open", "Closed"].map(To::Step).map(over);
+    let stops = |to| (Send, stop, To::Step(to));
+    tables.state("Open", StateKind::Linear, &[here("Open"), asked("OpenAsked"), stops("Closed")]);
+    let asked_open = [here("OpenAsked"), stops("ClosedAsked"), open[0], open[1], open[2]];
+    tables.state("OpenAsked", StateKind::Linear, &asked_open);
+    tables.state("Closed", StateKind::Linear, &[here("Closed"), asked("ClosedAsked")]);
+    tables.state("ClosedAsked", StateKind::Linear, &[here("ClosedAsked"), closed[0], closed[1], closed[2]]);
+    let late = [("Closed", log), ("ClosedAsked", log)];
+    let mut checker = Checker::new(tables.build_closed(Side::Client, &late), Side::Client).unwrap();
+    checker.ask(Receive, ask.request, 1).unwrap();
+    checker.tell(Send, stop).unwrap();
+    checker.answer(Send, 1, ask.reply).unwrap();
+    assert!(is_late(checker.tell(Receive, log).unwrap()));
+    assert_eq!(checker.cancel_request(Receive, cancel, 1).unwrap(), StepKind::Swallowed);
+    // The server has received neither `stop` nor the reply: it asks once more in `Open`.
+    checker.ask(Receive, ask.request, 2).unwrap();
+    assert!(is_late(checker.tell(Receive, log).unwrap()));
+    assert_eq!(checker.cancel_request(Receive, cancel, 1).unwrap(), StepKind::Swallowed, "it moves nothing");
+    assert!(is_late(checker.tell(Receive, log).unwrap()));
+}

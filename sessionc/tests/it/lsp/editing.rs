@@ -239,11 +239,19 @@ async fn what_fits_is_proposed() {
         ("type New = [A|", with(&["Amount", "Count", "New"], &built_in)),
         ("type New = { |", vec![]),
         ("notification New \"new\" (|", with(&["Amount", "Count"], &["null"])),
-        ("notification New \"new\" ({ field: |", with(&["Amount", "Count"], &built_in)),
-        ("notification New \"new\" ({ field: [A|", with(&["Amount", "Count"], &built_in)),
+        ("notification New \"new\" ({ field: |", with(&["Amount", "Count", "NewParams"], &built_in)),
+        ("notification New \"new\" ({ field: [A|", with(&["Amount", "Count", "NewParams"], &built_in)),
         (
             "request New \"new\" ({ a: int }) -> Newer ({ a: int, b: map |",
-            with(&["Amount", "Count"], &built_in),
+            with(&["Amount", "Count", "NewParams", "NewerResult"], &built_in),
+        ),
+        (
+            "request Pay \"pay\" ({ a: int }) -> Paid ({ b: int })\nnotification New \"new\" (|",
+            with(&["Amount", "Count", "PayParams", "PaidResult"], &["null"]),
+        ),
+        (
+            "request Pay \"pay\" ({ a: int }) -> Paid\ntype New = [|",
+            with(&["Amount", "Count", "New", "PayParams"], &built_in),
         ),
         ("notification New \"new\" ({ |", vec![]),
         ("notification New \"new\" ({ field: int |", vec![]),
