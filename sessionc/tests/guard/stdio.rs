@@ -424,13 +424,13 @@ fn a_flood_of_text_is_counted() {
         for side in ["client", "server"] {
             let of_side = reports.lines().filter(|line| line.contains(side)).collect::<Vec<_>>();
             let quoted = of_side.iter().filter(|line| line.contains("it is the line `a line of a log`"));
-            assert_eq!(quoted.count(), 10, "{reports}");
+            assert_eq!(quoted.count(), 100, "{reports}");
             assert!(
                 of_side.last().unwrap().contains(&format!("{side}: {lines} malformed messages")),
                 "{reports}"
             );
         }
-        assert!(reports.lines().count() < 50, "{reports}");
+        assert!(reports.lines().count() < 250, "{reports}");
     }
 }
 

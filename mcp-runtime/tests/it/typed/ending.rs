@@ -299,6 +299,6 @@ async fn a_child_that_prints_many_lines_is_reported_in_few_words() {
             _ => None,
         })
         .collect();
-    assert_eq!((quoted, counted.first(), counted.last()), (10, Some(&11), Some(&5000)), "{counted:?}");
+    assert_eq!((quoted, counted.first(), counted.last()), (100, Some(&101), Some(&5000)), "{counted:?}");
     assert!(counted.len() < 20, "{counted:?}");
 }
