@@ -143,13 +143,15 @@ impl Checker {
                     None => return Ok(Step::plain(StepKind::Swallowed, message)),
                 }
             }
-            Standing::Completed => {
+            Standing::Completed if !reply_follows => {
                 let (channels, sub_sessions, evidence) = self.with_evidence();
                 channels.cancelled(direction, message, id, &evidence);
                 sub_sessions.cancelled(direction, message, id, &evidence);
                 return Ok(Step::plain(StepKind::Swallowed, message));
             }
-            Standing::Past(_) => return Ok(Step::plain(StepKind::Swallowed, message)),
+            Standing::Completed | Standing::Past(_) => {
+                return Ok(Step::plain(StepKind::Swallowed, message));
+            }
             Standing::Unknown => {
                 let theirs = matches!(self.asked(direction.flip()).standing(id), Standing::Running(..));
                 let kind = if theirs { ViolationKind::NotYours } else { ViolationKind::NotRunning };

@@ -192,7 +192,7 @@ impl AskedRounds {
             });
             return is_same_id.then_some(RoundFault::SameId);
         }
-        // A state that is known shows which reply is meant, whoever has called.
+        // A state that is known shows which reply is meant, also if another client calls with it.
         let has_state = carried.state.is_some() && self.of(message).any(|it| it.wants.state == carried.state);
         let call = if known == Known::OfSameCall && !has_state {
             Some(self.call(protocol, rounds, payload.written())?)

@@ -201,3 +201,23 @@ fn who_cancels_what_has_its_reply_goes_on_from_where_the_cancel_leads() {
     assert_eq!(checker.cancel_request(Receive, cancel, 1).unwrap(), StepKind::Swallowed, "it moves nothing");
     assert!(is_late(checker.tell(Receive, log).unwrap()));
 }
+
+#[test]
+fn who_still_waits_for_the_reply_stays_where_it_is() {
+    let mut tables = Tables::default();
+    let ask = tables.request("ask");
+    let log = tables.notification("log");
+    let cancel = tables.cancels_with_reply("cancelled");
+    tables.edit(ask.request).cancellable = true;
+    tables.state("Open", StateKind::Linear, &[(Receive, ask.request, To::Step("Asked"))]);
+    let replies = [ask.reply, ask.refusal].map(|reply| (Send, reply, To::Step("Over")));
+    tables.state("Asked", StateKind::Linear, &[(Receive, log, To::Step("Asked")), replies[0], replies[1]]);
+    let late = (Receive, log, To::Step("Over"));
+    tables.state("Over", StateKind::Linear, &[(Receive, ask.request, To::Step("Asked")), late]);
+    let mut checker =
+        Checker::new(tables.build_closed(Side::Client, &[("Over", log)]), Side::Client).unwrap();
+    checker.ask(Receive, ask.request, 1).unwrap();
+    checker.answer(Send, 1, ask.reply).unwrap();
+    assert_eq!(checker.cancel_request(Receive, cancel, 1).unwrap(), StepKind::Swallowed);
+    assert!(is_late(checker.tell(Receive, log).unwrap()), "the reply may not have come yet");
+}

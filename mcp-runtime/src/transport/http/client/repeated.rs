@@ -257,7 +257,7 @@ mod tests {
         assert_eq!(headers, RepeatedHeaders::of(&message, None, &tools).headers);
         assert_eq!(headers.len(), 4);
         let (_, version) = &headers[0];
-        assert!(message.as_ptr_range().contains(&version.as_bytes().as_ptr()), "{version:?} is no copy");
+        assert!(message.as_ptr_range().contains(&version.as_bytes().as_ptr()), "{version:?} is not a copy");
         // A message whose params are not where they should be is not cut.
         let other = Bytes::from_static(br#"{"params":{},"method":"tools/call"}"#);
         assert_eq!(RepeatedHeaders::of(&other, Some(request), &tools).headers, headers);
