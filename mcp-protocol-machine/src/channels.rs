@@ -7,7 +7,7 @@
 use crate::fence::Fence;
 use crate::id::RequestId;
 use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
-use crate::trail::{Crossed, Evidence, Left, Trail, said};
+use crate::trail::{Crossed, Evidence, Left, Trail, cancelled, said};
 
 /// The linear channels of a session, or of a sub-session. Never empty.
 #[derive(Clone, Debug)]
@@ -22,9 +22,6 @@ pub(crate) struct Channels {
     next: u32,
     /// How many steps have led a channel to another state.
     steps: u64,
-    /// Requests that may be cancelled, each with the number of its reply, which its cancel may have crossed. No more than
-    /// the trails have states.
-    answered: Vec<(u64, RequestId)>,
     /// They are those of a sub-session, which ends with the last of them. So it counts which steps a side has received
     /// also where it has nothing to write in between.
     end_together: bool,
@@ -40,7 +37,6 @@ impl Channels {
             trails: vec![trail],
             next: 1,
             steps: 0,
-            answered: Vec::new(),
             end_together: false,
         }
     }
@@ -109,14 +105,12 @@ impl Channels {
 
     /// The reply to a request of a side was taken, before which there were so many steps: a cancel may have crossed it.
     pub(crate) fn answered(&mut self, asker: Direction, id: &RequestId, before: u64) {
-        let trails = &self.trails;
-        self.answered.retain(|(number, _)| trails.iter().any(|trail| trail.has(*number)));
-        if self.steps != before && trails.iter().any(|trail| trail.has_for(asker, self.steps)) {
-            self.answered.push((self.steps, id.clone()));
+        if self.steps != before {
+            self.trails.iter_mut().for_each(|trail| trail.replies(self.steps, asker, id));
         }
     }
 
-    /// A side has cancelled a request whose reply it had not received. It goes on from where the cancel leads.
+    /// A side has cancelled a request that has its reply.
     pub(crate) fn cancelled(
         &mut self,
         asker: Direction,
@@ -124,11 +118,7 @@ impl Channels {
         id: &RequestId,
         evidence: &Evidence<'_>,
     ) {
-        let Some(place) = self.answered.iter().position(|(_, answered)| answered == id) else { return };
-        let (number, _) = self.answered.remove(place);
-        if let Some(place) = self.trails.iter().position(|trail| trail.has_for(asker, number)) {
-            said(&mut self.trails, place, asker, message, evidence);
-        }
+        cancelled(&mut self.trails, asker, message, id, evidence);
     }
 
     /// Whether no step has led a channel to another state.
@@ -242,7 +232,6 @@ impl Channels {
     /// Nothing of before can come any more: the session was begun once more.
     pub(crate) fn renew(&mut self) {
         self.trails.fill(Trail::default());
-        self.answered.clear();
     }
 
     /// Moves the channel at a place. A fork is replaced by its parts, in their order, and so are forks among them.

@@ -352,7 +352,7 @@ impl SubSessions {
         self.hold(sub_session, step.by, keys, evidence);
     }
 
-    /// A side has cancelled a later request of a sub-session, whose reply it had not received.
+    /// A side has cancelled a request that has its reply, and that may have been a later one of a sub-session.
     pub(crate) fn cancelled(
         &mut self,
         asker: Direction,

@@ -7,6 +7,7 @@
 use std::collections::{HashSet, VecDeque};
 
 use crate::fence::{BothWays, Fence, Receipts};
+use crate::id::RequestId;
 use crate::protocol::{Action, Direction, MessageIndex, Origin, Role, StateIndex, StateKind};
 
 /// How many states a trail keeps for a side. Older ones become one, in which everything is possible.
@@ -21,13 +22,15 @@ pub(crate) struct Left {
 }
 
 /// A state that a side may take for the present one, because it may not have received the step that left it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Behind {
     /// Nothing where any state is possible.
     state: Option<StateIndex>,
     left: Left,
     /// The number of that step. Channels that were one before it have it under the same number.
     number: u64,
+    /// The request that this step replies to, if a cancel of the request may have crossed it.
+    replies_to: Option<RequestId>,
 }
 
 /// What a trail is read with: the tables, and what replies have proven.
@@ -133,7 +136,8 @@ pub(crate) struct Trail {
 impl Trail {
     /// A trail whose beginning was not seen: what either side did last has these fences.
     pub(crate) fn unseen(send: Fence, receive: Fence) -> Trail {
-        let anywhere = |fence| vec![Behind { state: None, left: Left { by: None, fence }, number: 0 }];
+        let anywhere =
+            |fence| vec![Behind { state: None, left: Left { by: None, fence }, number: 0, replies_to: None }];
         Trail { behind: BothWays::new(anywhere(receive), anywhere(send)) }
     }
 
@@ -159,17 +163,19 @@ impl Trail {
                 oldest.state = None;
             }
         }
-        behind.push(Behind { state: Some(state), left, number });
+        behind.push(Behind { state: Some(state), left, number, replies_to: None });
     }
 
-    /// Whether a side may not have received the step with a number.
-    pub(crate) fn has_for(&self, side: Direction, number: u64) -> bool {
-        self.behind.get(side).iter().any(|known| known.number == number)
+    /// The step with a number replies to a request of a side, which may cancel the request before it receives that.
+    pub(crate) fn replies(&mut self, number: u64, asker: Direction, id: &RequestId) {
+        let behind = self.behind.get_mut(asker).iter_mut();
+        behind.filter(|known| known.number == number).for_each(|known| known.replies_to = Some(id.clone()));
     }
 
-    /// Whether either side may not have received it.
-    pub(crate) fn has(&self, number: u64) -> bool {
-        [Direction::Send, Direction::Receive].iter().any(|side| self.has_for(*side, number))
+    /// The number of the step that replies to a request of a side, if that side may not have received it.
+    fn reply_to(&self, asker: Direction, id: &RequestId) -> Option<u64> {
+        let mut behind = self.behind.get(asker).iter();
+        behind.find(|known| known.replies_to.as_ref() == Some(id)).map(|known| known.number)
     }
 
     /// A side has taken a step that it takes in no suspending state.
@@ -310,15 +316,51 @@ pub(crate) fn said(
     message: MessageIndex,
     evidence: &Evidence<'_>,
 ) {
+    said_until(u64::MAX, trails, place, by, message, evidence);
+}
+
+/// A side has cancelled a request whose reply it had not received. It goes on from where the cancel leads, and drops the
+/// reply, which leads there, too: it need not receive that step to be where the step has led.
+pub(crate) fn cancelled(
+    trails: &mut [Trail],
+    asker: Direction,
+    message: MessageIndex,
+    id: &RequestId,
+    evidence: &Evidence<'_>,
+) {
+    let mut numbers = trails.iter().map(|trail| trail.reply_to(asker, id)).enumerate();
+    let Some((place, reply)) = numbers.find_map(|(place, number)| Some((place, number?))) else { return };
+    if !evidence.ordered {
+        return;
+    }
+    said_until(reply, trails, place, asker, message, evidence);
+    for trail in trails {
+        trail.behind.get_mut(asker).retain(|known| known.number != reply);
+    }
+}
+
+/// What [`said`] does, where the sender may have been in the states that were left by the step with a number or before it,
+/// and in those after it does not go on by this message.
+fn said_until(
+    last: u64,
+    trails: &mut [Trail],
+    place: usize,
+    by: Direction,
+    message: MessageIndex,
+    evidence: &Evidence<'_>,
+) {
     let Some(trail) = trails.get_mut(place) else { return };
     if !evidence.ordered || trail.behind.get(by).is_empty() {
         return;
     }
     let mut own = std::mem::take(trail.behind.get_mut(by));
     own.retain(|known| !evidence.is_past(by.flip(), known.left.fence));
-    let first = own.iter().position(|known| evidence.is_step(known.state, by, message));
-    let first = first.unwrap_or(own.len());
-    let after = |known: &Behind| known.state.and_then(|state| evidence.after(state, by, message));
+    let is_step = |known: &Behind| known.number > last || evidence.is_step(known.state, by, message);
+    let first = own.iter().position(is_step).unwrap_or(own.len());
+    let after = |known: &Behind| match known.number > last {
+        true => known.state,
+        false => known.state.and_then(|state| evidence.after(state, by, message)),
+    };
     for other in trails.iter_mut() {
         other.behind.get_mut(by).retain_mut(|known| {
             let shared = own.iter().position(|own| own.number == known.number);

@@ -221,3 +221,32 @@ fn who_still_waits_for_the_reply_stays_where_it_is() {
     assert_eq!(checker.cancel_request(Receive, cancel, 1).unwrap(), StepKind::Swallowed);
     assert!(is_late(checker.tell(Receive, log).unwrap()), "the reply may not have come yet");
 }
+
+#[test]
+fn who_has_cancelled_goes_on_alike_with_and_without_the_reply() {
+    let mut tables = Tables::default();
+    let ask = tables.request("ask");
+    let leave = tables.notification("leave");
+    let cancel = tables.cancels("cancelled");
+    tables.edit(ask.request).cancellable = true;
+    let leaves = (Send, leave, To::Step("Left"));
+    tables.state("Here", StateKind::Linear, &[leaves, (Send, ask.request, To::Step("Asked"))]);
+    let [reply, refusal] = [ask.reply, ask.refusal].map(|reply| (Receive, reply, To::Step("Here")));
+    tables.state("Asked", StateKind::Linear, &[reply, refusal, (Send, cancel, To::Step("Here"))]);
+    let [log, note] = ["log", "note"].map(|name| tables.notification(name));
+    tables.fork("Left", &["Logs", "Notes"]);
+    tables.state("Logs", StateKind::Linear, &[(Send, log, To::Step("Logs"))]);
+    tables.state("Notes", StateKind::Linear, &[(Send, note, To::Step("Notes"))]);
+    let mut protocol = tables.build(Side::Server);
+    // The client's is the dual, which says what it may receive late.
+    protocol.client = protocol.server.clone();
+    for state in protocol.client.as_mut().unwrap().states.to_mut() {
+        state.edges.to_mut().iter_mut().for_each(|edge| edge.direction = edge.direction.flip());
+    }
+    let mut checker = Checker::new(protocol, Side::Server).unwrap();
+    checker.ask(Send, ask.request, 1).unwrap();
+    checker.answer(Receive, 1, ask.reply).unwrap();
+    assert_eq!(checker.cancel_request(Send, cancel, 1).unwrap(), StepKind::Swallowed);
+    checker.tell(Send, leave).unwrap();
+    assert!(checker.tell(Send, leave).is_err(), "it has left, whether it has received the reply or not");
+}
