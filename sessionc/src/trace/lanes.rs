@@ -9,6 +9,7 @@ use mcp_runtime::observer::{MessageText, Observer, SharedRounds};
 use super::finding::{Code, Finding};
 use super::session::{JudgedSession, Said, Taken};
 use super::summary::Summary;
+use crate::eras::Eras;
 use crate::files::Failure;
 use crate::protocol::Chosen;
 
@@ -161,7 +162,8 @@ impl Lanes {
     }
 
     fn session(&self, is_named: bool) -> JudgedSession {
-        JudgedSession::new(self.handshake.clone(), self.stateless(is_named), self.revisions.clone())
+        let eras = Eras::new(self.handshake.clone(), self.stateless(is_named));
+        JudgedSession::new(eras, self.revisions.clone())
     }
 
     /// An observer of requests that stand for themselves. Those over HTTP have a session each.
@@ -235,7 +237,8 @@ impl Lanes {
         let first = (!self.is_told).then(|| played(self.session(is_named)));
         let (stateless, revisions) = (self.stateless(is_named), &self.revisions);
         let middles = self.middles.iter().map(|observer| {
-            played(JudgedSession::in_the_middle(observer.clone(), stateless.clone(), revisions.clone()))
+            let eras = Eras::in_the_middle(observer.clone(), stateless.clone());
+            played(JudgedSession::new(eras, revisions.clone()))
         });
         // Of those that fit alike, the first is of the latest revision.
         let best = middles.min_by_key(|(here, owed, ..)| (here.len(), *owed));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_protocol_machine::{ProtocolRef, StepKind};
-use mcp_runtime::observer::{MessageText, Observed, ObservedKind, Observer};
+use mcp_runtime::observer::{MessageText, Observed, ObservedKind};
 use mcp_runtime::protocol::{Kind, RequestId, Side};
 use mcp_runtime::{Report, Violation, ViolationKind};
 use serde::Deserialize;
@@ -83,25 +83,8 @@ struct ProgressParams {
 }
 
 impl JudgedSession {
-    /// A session that is seen from its beginning.
-    pub(crate) fn new(
-        handshake: Observer,
-        stateless: Option<Observer>,
-        revisions: Arc<[ProtocolRef]>,
-    ) -> JudgedSession {
-        JudgedSession::of(Eras::new(handshake, stateless), revisions)
-    }
-
-    /// A session whose beginning was not seen; the observer is in the state that it is in.
-    pub(crate) fn in_the_middle(
-        handshake: Observer,
-        stateless: Option<Observer>,
-        revisions: Arc<[ProtocolRef]>,
-    ) -> JudgedSession {
-        JudgedSession::of(Eras::in_the_middle(handshake, stateless), revisions)
-    }
-
-    fn of(eras: Eras, revisions: Arc<[ProtocolRef]>) -> JudgedSession {
+    /// A session that is followed by these observers, whose sides may agree on one of these revisions.
+    pub(crate) fn new(eras: Eras, revisions: Arc<[ProtocolRef]>) -> JudgedSession {
         let mut causes = Causes::default();
         causes.wait(eras.handshake().owes().into_iter().next());
         JudgedSession {

@@ -13,7 +13,8 @@
 //! answers, and a request is cancelled by the end of its connection.
 //!
 //! - `http_client.rs`, `transport.rs`: the address of a server; a session with it, from its beginning to its end.
-//! - `options.rs`, `provider.rs`, `error.rs`: settings; session ids and headers from the program; errors.
+//! - `options.rs`, `provider.rs`, `error.rs`, `request_error.rs`: settings; session ids and headers from the program;
+//!   errors.
 //! - `connections.rs`, `direct.rs`, `way.rs`: HTTP connections; those without TLS and a proxy; which of them lead to the
 //!   server.
 //! - `conversation.rs`, `message.rs`: what the requests of a session share; what is posted. `identity.rs`: how requests
