@@ -4,7 +4,7 @@ mod session;
 mod shape;
 
 pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
-pub use self::shape::{BUILT_IN, Member, Shape, ShapeField, ShapeKind, built_in_meant};
+pub use self::shape::{BUILT_IN, Member, Shape, ShapeField, ShapeKind, built_in_meant, is_built_in};
 use crate::source::Span;
 
 /// A name or a word, and where it stands.
@@ -305,20 +305,25 @@ pub struct WrittenShape<'a> {
 impl Item {
     /// The shapes that the item declares: that of a `type`, and those that are written as payloads.
     pub fn shapes(&self) -> impl Iterator<Item = WrittenShape<'_>> {
-        let (own, params, replies) = match &self.kind {
-            ItemKind::Shape { name, body } => {
-                (Some(WrittenShape { name, body, carrier: None }), None, [].as_slice())
-            }
+        let own = match &self.kind {
+            ItemKind::Shape { name, body } => Some(WrittenShape { name, body, carrier: None }),
+            _ => None,
+        };
+        own.into_iter().chain(self.payloads().filter_map(|(carrier, payload)| payload.shape_of(carrier)))
+    }
+
+    /// What the messages of the item carry, each with the name of its message.
+    pub fn payloads(&self) -> impl Iterator<Item = (&Name, &Payload)> {
+        let (params, replies) = match &self.kind {
             ItemKind::Request(request) => {
-                (None, request.payload.shape_of(&request.name), request.replies.as_slice())
+                (Some((&request.name, &request.payload)), request.replies.as_slice())
             }
             ItemKind::Notification(notification) => {
-                (None, notification.payload.shape_of(&notification.name), [].as_slice())
+                (Some((&notification.name, &notification.payload)), [].as_slice())
             }
-            _ => (None, None, [].as_slice()),
+            _ => (None, [].as_slice()),
         };
-        let results = replies.iter().filter_map(|reply| reply.payload.shape_of(&reply.name));
-        own.into_iter().chain(params).chain(results)
+        params.into_iter().chain(replies.iter().map(|reply| (&reply.name, &reply.payload)))
     }
 }
 

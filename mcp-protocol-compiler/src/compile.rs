@@ -252,11 +252,12 @@ fn outline(resolution: &Resolution) -> Outline {
         .filter(|name| !resolution.is_role(name) && seen.insert(name.as_str()))
         .cloned()
         .collect();
+    let declared = resolution.declarations.shapes.iter().filter(|shape| !shape.is_built_in());
     Outline {
         protocol: resolution.declarations.name.as_ref().map(|name| name.text.clone()),
         roles: resolution.roles.iter().map(|role| (role.side, role.name.text.clone())).collect(),
         states: definitions,
         messages: resolution.declarations.messages.clone(),
-        shapes: resolution.declarations.shapes.iter().map(|shape| shape.name.text.clone()).collect(),
+        shapes: declared.map(|shape| shape.name.text.clone()).collect(),
     }
 }

@@ -8,7 +8,9 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol::{self as machine, Condition, MessageIndex, Side};
 
-use crate::ast::{self, Choice, JsonPath, Level, Name, RustPath, Sequence, Tail};
+use crate::ast::{
+    self, Choice, JsonPath, Level, Name, RustPath, Sequence, Tail, built_in_meant, is_built_in,
+};
 use crate::source::Span;
 
 pub use self::shapes::{Alternative, DeclaredShape, Field, Form, Record, Shapes};
@@ -371,6 +373,11 @@ pub(crate) fn is_primitive(name: &str) -> bool {
     PRIMITIVES.contains(&name)
 }
 
+/// The shape of the language that is all that a payload of this name says. Rust's `String` is one, too.
+pub(crate) fn built_in_word(name: &str) -> &str {
+    if name == "String" { "string" } else { name }
+}
+
 /// What other languages and JSON Schema call the types that Rust has by itself. A type of Rust with such a name can
 /// still be meant: with its path.
 const FOREIGN: &[(&str, &str)] = &[
@@ -386,6 +393,12 @@ const FOREIGN: &[(&str, &str)] = &[
     ("uint", "u64"),
     ("byte", "u8"),
 ];
+
+/// What is meant by a payload that is not called as here: a shape of the language, or a type of Rust where it has none.
+pub(crate) fn word_meant(name: &str) -> Option<&'static str> {
+    let rust = name_in_rust(name).filter(|_| !is_built_in(name))?;
+    Some(built_in_meant(name).unwrap_or(rust))
+}
 
 /// Rust's name of a type that another language calls `name`.
 pub(crate) fn name_in_rust(name: &str) -> Option<&'static str> {

@@ -73,6 +73,11 @@ pub struct ShapeField {
 /// The shapes that the language has by itself.
 pub const BUILT_IN: [&str; 8] = ["string", "int", "uint", "number", "bool", "null", "any", "object"];
 
+/// Whether the language has a shape of this name by itself.
+pub fn is_built_in(name: &str) -> bool {
+    BUILT_IN.contains(&name)
+}
+
 /// What other languages call the shapes that this one has by itself.
 const FOREIGN: [(&str, &str); 26] = [
     ("String", "string"),

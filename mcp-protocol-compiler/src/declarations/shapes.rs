@@ -2,7 +2,7 @@
 
 use mcp_protocol_machine::protocol::{self as machine, NamedShape, RecordField, ShapeIndex};
 
-use crate::ast::Name;
+use crate::ast::{Name, is_built_in};
 use crate::source::Span;
 
 /// `type Name = …`
@@ -16,11 +16,23 @@ pub struct DeclaredShape {
     pub form: Form,
     /// Whether it came with an import.
     pub imported: bool,
-    /// Whether it stands inside of another shape, so that its author gave it no name.
+    /// Whether its author gave it no name: it stands inside of another shape, or the language has it by itself.
     pub is_inner: bool,
 }
 
 impl DeclaredShape {
+    /// The shape that the language calls `word`, for a message that carries nothing else.
+    pub(crate) fn built_in(word: &str, span: Span) -> Option<DeclaredShape> {
+        let form = Form::built_in(word)?;
+        let name = Name { text: word.to_owned(), span };
+        Some(DeclaredShape { name, documentation: Vec::new(), form, imported: false, is_inner: true })
+    }
+
+    /// Whether no file declares it, because the language has it.
+    pub fn is_built_in(&self) -> bool {
+        is_built_in(&self.name.text)
+    }
+
     /// The shape as the tables have it.
     pub fn table(&self) -> NamedShape {
         NamedShape::new(self.name.text.clone().into(), self.form.table())
@@ -61,6 +73,21 @@ pub enum Form {
 }
 
 impl Form {
+    /// What the language calls `word`.
+    pub(crate) fn built_in(word: &str) -> Option<Form> {
+        Some(match word {
+            "any" => Form::Any,
+            "null" => Form::Null,
+            "bool" => Form::Bool,
+            "int" => Form::Int,
+            "uint" => Form::Uint,
+            "number" => Form::Number,
+            "string" => Form::String,
+            "object" => Form::Object,
+            _ => return None,
+        })
+    }
+
     /// The form as the tables have it.
     pub fn table(&self) -> machine::Shape {
         use machine::Shape;

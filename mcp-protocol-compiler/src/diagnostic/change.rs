@@ -80,8 +80,6 @@ pub(crate) enum Change {
     NameLoop(Span, String),
     /// A definition of this name for the body of a `*` that begins with this action.
     NameBody(Span, String),
-    /// A text, in place of which the shape of that name is meant if there is one: then no other change is made.
-    ShapeInQuotes(Span, String),
     /// A payload of Rust types as it is written in Rust. It is meant, and no other change is made, if the file has a `types`
     /// module and one of the names is not that of a shape.
     OfTypes {

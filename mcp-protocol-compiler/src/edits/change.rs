@@ -28,12 +28,6 @@ impl<'a, 't> Placing<'a, 't> {
     /// The sentence and the edits; none if a change has no place.
     pub(super) fn place(mut self, changes: &[Change]) -> Option<(String, Vec<Edit>)> {
         for change in changes {
-            if let Change::ShapeInQuotes(at, name) = change
-                && self.resolution.declarations.shapes.iter().any(|shape| shape.name.text == *name)
-            {
-                let text = format!("write `({name})`: the name of a shape stands without quotes");
-                return Some((text, vec![Edit::replace(*at, name.as_str())]));
-            }
             if let Change::OfTypes { at, names, written } = change
                 && let Some(text) = self.of_types(*at, names, written)
             {
@@ -90,7 +84,7 @@ impl<'a, 't> Placing<'a, 't> {
     fn change(&mut self, change: &Change) -> Option<()> {
         match change {
             Change::Edit(edit) => self.edits.push(edit.clone()),
-            Change::ShapeInQuotes(..) | Change::OfTypes { .. } => {}
+            Change::OfTypes { .. } => {}
             Change::Declare { item, .. } => self.declare(item)?,
             Change::DeclareKey { opener, later } => self.declare_key(opener, later)?,
             Change::LeaveOut(at) => {

@@ -138,7 +138,7 @@ static PAGES: [Page; 101] = pages! {
     parser::RESERVED_WORD, "S0023", "a reserved word as a name";
     parser::MISSING_NAME, "S0024", "a name is missing";
     parser::MALFORMED_DECLARATION, "S0025", "a declaration that stops, or goes on, in the wrong place";
-    parser::MALFORMED_PAYLOAD, "S0026", "a payload that is not a type";
+    findings::shapes::MALFORMED_PAYLOAD, "S0026", "a payload that is not a type";
     parser::MALFORMED_PATH, "S0027", "a malformed path into JSON";
     parser::MALFORMED_LEVEL, "S0028", "a malformed level";
     parser::STRAY_DOCUMENTATION, "S0029", "documentation that belongs to no item";

@@ -6,6 +6,8 @@ use crate::diagnostic::{Change, Code, Diagnostic, Edit, shorten};
 use crate::source::Span;
 use crate::suggest::nearest;
 
+/// A payload that is not a type.
+pub const MALFORMED_PAYLOAD: Code = Code("S0026");
 /// A shape that nothing declares.
 pub const UNDEFINED_SHAPE: Code = Code("S0701");
 /// A record with a field twice, or with the fields of something that is not a record.
@@ -34,6 +36,14 @@ pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagn
         None => finding
             .changes(format!("declare it: `type {text} = …`"), [Change::Item(format!("type {text} = any"))]),
     }
+}
+
+/// A text as a payload that is the name of a shape.
+pub fn name_in_quotes(text: &Name) -> Diagnostic {
+    let name = shorten(&text.text);
+    Diagnostic::error(MALFORMED_PAYLOAD, text.span, format!("the shape `{name}` stands in quotes"))
+        .label("a text in quotes is that text and no other")
+        .suggest(format!("write `({name})`"), [Edit::replace(text.span, text.text.as_str())])
 }
 
 /// A field that stands twice in one record.

@@ -257,15 +257,14 @@ fn payload_shape() -> impl Strategy<Value = Shape> {
     let kind = |kind| Shape { kind, span: span() };
     let built_in = prop::sample::select(&BUILT_IN[..])
         .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
-    let literal = text().prop_map(move |text| kind(ShapeKind::Literal(text)));
-    // `[bool]` and `[u8]` may be meant as types of Rust.
-    let of = prop::sample::select(vec!["string", "int", "object"])
-        .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
+    let literal = || text().prop_map(move |text| kind(ShapeKind::Literal(text)));
+    let of = built_in.clone();
     prop_oneof![
         4 => record(),
+        1 => literal(),
         1 => of.clone().prop_map(move |of| kind(ShapeKind::List(Box::new(of)))),
         1 => of.prop_map(move |of| kind(ShapeKind::Map(Box::new(of)))),
-        1 => prop::collection::vec(prop_oneof![built_in, literal], 2..12).prop_map(move |parts| kind(ShapeKind::Union(parts))),
+        1 => prop::collection::vec(prop_oneof![built_in, literal()], 2..12).prop_map(move |parts| kind(ShapeKind::Union(parts))),
     ]
 }
 

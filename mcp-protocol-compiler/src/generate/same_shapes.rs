@@ -10,7 +10,7 @@ pub(super) fn same_shapes(ours: &[DeclaredShape], theirs: &[DeclaredShape]) -> B
     let by_name: BTreeMap<&str, &DeclaredShape> =
         theirs.iter().map(|shape| (&*shape.name.text, shape)).collect();
     let mut pairs: BTreeMap<&str, (&Form, &Form)> = BTreeMap::new();
-    for shape in ours {
+    for shape in ours.iter().filter(|shape| !shape.is_built_in()) {
         if let Some(other) = by_name.get(&*shape.name.text) {
             pairs.insert(&shape.name.text, (&shape.form, &other.form));
         }

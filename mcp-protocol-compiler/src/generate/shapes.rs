@@ -25,7 +25,7 @@ pub(super) fn module(
     elsewhere: Option<&Elsewhere>,
     allow: &TokenStream,
 ) -> Option<TokenStream> {
-    if shapes.is_empty() {
+    if shapes.iter().all(DeclaredShape::is_built_in) {
         return None;
     }
     let others = match elsewhere {
@@ -40,7 +40,8 @@ pub(super) fn module(
     let is_elsewhere =
         |shape: &DeclaredShape| others.is_some_and(|(_, names)| names.contains(&shape.name.text));
     let writer = ShapeWriter::new(shapes);
-    let generated = shapes.iter().enumerate().filter(|(_, shape)| !is_elsewhere(shape));
+    let generated =
+        shapes.iter().enumerate().filter(|(_, shape)| !shape.is_built_in() && !is_elsewhere(shape));
     let types = generated.map(|(index, shape)| writer.item(index, shape));
     // The types that are elsewhere may be those that use these.
     let perhaps = others.is_some().then(|| quote!(#[allow(unused_imports)]));

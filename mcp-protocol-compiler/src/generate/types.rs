@@ -10,7 +10,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 use syn::visit_mut::VisitMut;
 
-use crate::declarations::{Declarations, Message, PayloadType};
+use crate::declarations::{Declarations, DeclaredShape, Form, Message, PayloadType};
 
 /// Where in the generated code a type is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ impl Types {
     /// Finds the module that most payloads come from; of equals the first in the alphabet. Where there are shapes, `types`
     /// is the module of theirs.
     pub(crate) fn new(declarations: &Declarations) -> Self {
-        if !declarations.shapes.is_empty() {
+        if !declarations.shapes.iter().all(DeclaredShape::is_built_in) {
             return Types::default();
         }
         let mut counts: BTreeMap<&str, usize> = BTreeMap::new();
@@ -91,6 +91,9 @@ impl Types {
 
     /// The Rust type of a declared shape. Its module is imported wherever the one that most payloads come from is.
     fn shape(&self, name: &str) -> TokenStream {
+        if let Some(word) = built_in(name) {
+            return word;
+        }
         let name = crate::plan::names::ident(name);
         quote!(types::#name)
     }
@@ -114,6 +117,20 @@ impl Types {
             }
         }
     }
+}
+
+/// The Rust type of a shape that the language has by itself.
+fn built_in(word: &str) -> Option<TokenStream> {
+    Some(match Form::built_in(word)? {
+        Form::Null => quote!(()),
+        Form::Bool => quote!(bool),
+        Form::Int => quote!(i64),
+        Form::Uint => quote!(u64),
+        Form::Number => quote!(typed::shapes::Number),
+        Form::String => quote!(String),
+        Form::Object => quote!(typed::shapes::Object),
+        _ => quote!(typed::Value),
+    })
 }
 
 /// The module in front of a type without generic arguments.

@@ -17,8 +17,6 @@ pub const RESERVED_WORD: Code = Code("S0023");
 pub const MISSING_NAME: Code = Code("S0024");
 /// A declaration that stops, or goes on, in the wrong place.
 pub const MALFORMED_DECLARATION: Code = Code("S0025");
-/// A payload that is not a type.
-pub const MALFORMED_PAYLOAD: Code = Code("S0026");
 /// A path into JSON that is none.
 pub const MALFORMED_PATH: Code = Code("S0027");
 /// A level that is none.

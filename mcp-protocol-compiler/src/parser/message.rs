@@ -1,11 +1,14 @@
 //! Requests and notifications.
 
-use super::codes::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
+use super::codes::MALFORMED_DECLARATION;
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{BUILT_IN, ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind};
-use crate::declarations::{is_primitive, name_in_rust, pascal};
+use crate::ast::{
+    ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind, built_in_meant, is_built_in,
+};
+use crate::declarations::{is_primitive, pascal, word_meant};
 use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
+use crate::findings::shapes::MALFORMED_PAYLOAD;
 use crate::lexer::Kind;
 
 /// What may stand between the parentheses of a payload.
@@ -233,7 +236,7 @@ impl Parser<'_> {
         let payload = match word {
             "null" => Payload::Null(self.bump()),
             "" => self.record_payload(message, carries),
-            _ if word == "_" || name_in_rust(word).is_some() || word == "any" => {
+            _ if word == "_" || word_meant(word).is_some() => {
                 self.bump();
                 Payload::Any { optional: self.eat(Kind::Question).is_some(), span: start.to(self.previous()) }
             }
@@ -247,8 +250,7 @@ impl Parser<'_> {
         };
         let all = start.to(self.previous());
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, "a payload type stands in parentheses");
-        // What is a shape within one is a type of Rust as a payload.
-        let named = if word == "any" { Some("_") } else { name_in_rust(word) };
+        let named = word_meant(word);
         let edits = match named {
             Some(named) => vec![Edit::replace(start, format!("({named}")), Edit::after(all, ")")],
             None => vec![Edit::before(all, "("), Edit::after(all, ")")],
@@ -347,17 +349,13 @@ impl Parser<'_> {
         }
         let (index, start) = (self.index(), self.span());
         let shape = self.shape();
-        if !matches!(shape.kind, ShapeKind::Literal(_)) && self.knows(&shape) {
+        if self.knows(&shape) {
             let optional = self.eat(Kind::Question).is_some();
             return Some(Payload::of_shape(message, carries, shape, optional));
         }
         let all = start.to(self.previous());
         let (name, written) = (name_for(&shape), self.sources.slice(all));
         let message = format!("the shape `{}` has no name", shorten(written));
-        let quoted = match &shape.kind {
-            ShapeKind::Literal(text) => Some(Change::ShapeInQuotes(all, text.text.clone())),
-            _ => None,
-        };
         let declared = [
             Change::Declare { name: name.clone(), item: format!("type {name} = {written}") },
             Edit::replace(all, name.as_str()).into(),
@@ -366,7 +364,7 @@ impl Parser<'_> {
             type_of_rust(&shape, &name).map(|(names, written)| Change::OfTypes { at: all, names, written });
         let finding = Diagnostic::error(MALFORMED_PAYLOAD, all, message).changes(
             format!("declare `type {name} = {}` and write `({name})`", shorten(written)),
-            quoted.into_iter().chain(of_types).chain(declared),
+            of_types.into_iter().chain(declared),
         );
         self.report_at(index, finding);
         Some(Payload::Any { optional: self.eat(Kind::Question).is_some(), span: all })
@@ -392,8 +390,7 @@ impl Parser<'_> {
                 Kind::Text | Kind::OpenBrace => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
-                    let own = (BUILT_IN.contains(&word) || word == "map") && !is_primitive(word);
-                    if own || self.is_shape(word) {
+                    if is_built_in(word) || word == "map" || self.is_shape(word) {
                         return true;
                     }
                 }
@@ -421,7 +418,10 @@ impl Parser<'_> {
         let element = element.as_ref().map(|element| element.text.as_str()).filter(|element| *element != "_");
         let found = match element {
             Some(element) => {
-                let written = format!("Vec<{}>", name_in_rust(element).unwrap_or(element));
+                let written = match built_in_meant(element) {
+                    Some(element) => format!("[{element}]"),
+                    None => format!("Vec<{element}>"),
+                };
                 finding.suggest(
                     format!("write `({})` for a list", shorten(&written)),
                     [Edit::replace(all, written)],
@@ -458,14 +458,6 @@ impl Parser<'_> {
                 Some(Payload::Null(start))
             }
             "_" => {
-                self.bump();
-                let optional = self.eat(Kind::Question).is_some();
-                Some(Payload::Any { optional, span: start.to(self.previous()) })
-            }
-            "object" | "any" if alone => {
-                let message = format!("`{}` is not a type of Rust", self.word());
-                let finding = Diagnostic::error(MALFORMED_PAYLOAD, start, message);
-                self.report(finding.suggest("write `_` for any JSON", [Edit::replace(start, "_")]));
                 self.bump();
                 let optional = self.eat(Kind::Question).is_some();
                 Some(Payload::Any { optional, span: start.to(self.previous()) })
@@ -522,10 +514,6 @@ fn type_of_rust(shape: &Shape, name: &str) -> Option<(Vec<String>, String)> {
         _ => format!("{}{optional}", name.trim_end_matches("OrNull")),
     };
     Some((names, written))
-}
-
-fn is_built_in(name: &str) -> bool {
-    BUILT_IN.contains(&name)
 }
 
 /// A name for a shape that has none.

@@ -3,14 +3,14 @@
 use mcp_protocol_machine::protocol::position;
 
 use super::codes::{
-    DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, MALFORMED_PAYLOAD, TOO_DEEP,
-    UNKNOWN_MODIFIER,
+    DEEPEST, MALFORMED_DECLARATION, MALFORMED_LEVEL, MALFORMED_PATH, TOO_DEEP, UNKNOWN_MODIFIER,
 };
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{Condition, JsonPath, Level, LevelDirection, MessageField, Name, RustPath};
-use crate::declarations::name_in_rust;
+use crate::declarations::{name_in_rust, word_meant};
 use crate::diagnostic::{Code, Diagnostic, Edit, shorten};
+use crate::findings::shapes::MALFORMED_PAYLOAD;
 use crate::lexer::{Kind, LONGEST_TEXT, TOO_LONG};
 use crate::source::Span;
 use crate::suggest;
@@ -39,7 +39,7 @@ impl Parser<'_> {
                 return None;
             }
             let starts = text.is_empty() || text.ends_with(['<', ',']);
-            let name = self.foreign_type(starts, code).unwrap_or_else(|| self.word());
+            let name = self.foreign_type(text.is_empty(), starts, code).unwrap_or_else(|| self.word());
             text.push_str(name);
             let word = self.bump();
             if text.len() > LONGEST_TEXT {
@@ -68,12 +68,19 @@ impl Parser<'_> {
         }
     }
 
-    /// Reports the name that another language has for a type of Rust, where it is a payload by itself; the name in Rust.
-    fn foreign_type(&mut self, starts: bool, code: Code) -> Option<&'static str> {
-        let path = matches!(self.kind_at(1), Kind::DoubleColon | Kind::Dot | Kind::Colon);
-        let meant = name_in_rust(self.word()).filter(|_| starts && !path && code == MALFORMED_PAYLOAD)?;
-        let finding =
-            Diagnostic::error(code, self.span(), format!("`{}` is not a type of Rust", self.word()));
+    /// Reports the name that another language has for a type, in a payload; the name that it has here. Alone it is a shape,
+    /// among the arguments of a type it is one of Rust.
+    fn foreign_type(&mut self, is_alone: bool, starts: bool, code: Code) -> Option<&'static str> {
+        let is_path = matches!(self.kind_at(1), Kind::DoubleColon | Kind::Dot | Kind::Colon);
+        if !starts || is_path || code != MALFORMED_PAYLOAD {
+            return None;
+        }
+        let word = self.word();
+        let (meant, what) = match is_alone {
+            true => (word_meant(word)?, "neither a shape nor a type of Rust"),
+            false => (name_in_rust(word)?, "not a type of Rust"),
+        };
+        let finding = Diagnostic::error(code, self.span(), format!("`{word}` is {what}"));
         self.report(finding.suggest(format!("write `{meant}`"), [Edit::replace(self.span(), meant)]));
         Some(meant)
     }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{BUILT_IN, ItemKind, Member, Name, Shape, ShapeField, ShapeKind};
+use crate::ast::{ItemKind, Member, Name, Shape, ShapeField, ShapeKind, is_built_in};
 use crate::declarations::pascal;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
@@ -25,7 +25,7 @@ impl Parser<'_> {
             return None;
         }
         let name = self.name("the shape", "write `type Name = …`")?;
-        if BUILT_IN.contains(&name.text.as_str()) || name.text == "map" {
+        if is_built_in(&name.text) || name.text == "map" {
             let message = format!("`{}` is a shape of the language", name.text);
             let other = format!("{}Value", pascal(&name.text));
             let edit = Edit::replace(name.span, other.as_str());

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use mcp_protocol_machine::protocol as machine;
 
-use crate::ast::{Payload, RustPath};
-use crate::declarations::{PayloadType, is_primitive};
+use crate::ast::{Payload, RustPath, ShapeKind, is_built_in};
+use crate::declarations::{PayloadType, built_in_word, is_primitive};
 use crate::diagnostic::Diagnostic;
-use crate::findings::declarations as finding;
+use crate::findings::{declarations as finding, shapes as finding_of_shapes};
 use crate::suggest::nearest;
 
 /// Prelude types whose arguments are payload types in their own right.
@@ -31,7 +31,12 @@ pub(super) fn payload(
         Payload::None => (machine::Payload::None, PayloadType::None),
         Payload::Null(_) => (machine::Payload::Null, PayloadType::None),
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
-        Payload::Shape { name, optional, .. } => {
+        Payload::Shape { name, optional, shape } => {
+            if let ShapeKind::Literal(text) = &shape.kind
+                && (shapes.contains_key(&text.text) || is_built_in(&text.text))
+            {
+                diagnostics.push(finding_of_shapes::name_in_quotes(text));
+            }
             // A protocol with too many shapes does not have all of them.
             let shape = shapes.get(&name.text).map_or(PayloadType::Any, |index| PayloadType::Shape {
                 index: *index,
@@ -40,8 +45,11 @@ pub(super) fn payload(
             (presence(*optional), shape)
         }
         Payload::Type { path, optional } => {
-            if let Some(index) = shapes.get(&path.text) {
-                let shape = PayloadType::Shape { index: *index, name: path.text.clone() };
+            let word = built_in_word(&path.text);
+            if let Some((name, index)) =
+                shapes.get_key_value(&path.text).or_else(|| shapes.get_key_value(word))
+            {
+                let shape = PayloadType::Shape { index: *index, name: name.clone() };
                 return (presence(*optional), shape);
             }
             if let Some(shape) = argument(&path.text, shapes) {
@@ -74,7 +82,7 @@ pub(super) fn payload(
 /// The first shape among the arguments of a type.
 fn argument<'a>(text: &'a str, shapes: &HashMap<String, usize>) -> Option<&'a str> {
     let mut parts = text.split(['<', '>', ',']).map(str::trim).skip(1);
-    parts.find(|part| shapes.contains_key(*part))
+    parts.find(|part| shapes.contains_key(*part) && !is_built_in(part))
 }
 
 /// The shape that says the same as a container of one, and a name for it.

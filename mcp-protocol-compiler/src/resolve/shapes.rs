@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::placed::Placed;
-use crate::ast::{self, Item, Member, Name, ShapeKind, WrittenShape};
-use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
+use crate::ast::{self, Item, Member, Name, Payload, ShapeKind, WrittenShape};
+use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record, built_in_word};
 use crate::diagnostic::Diagnostic;
 use crate::findings::shapes::{self as finding, CalledTheSame};
 use crate::findings::size;
@@ -49,9 +49,23 @@ pub(super) fn declare(items: &[Placed<'_>], diagnostics: &mut Vec<Diagnostic>) -
         }
     }
     let mut forms = Forms { records: vec![Spread::Unread; texts.len()], texts, names, depth: 0, diagnostics };
-    let all: Vec<DeclaredShape> = (0..forms.texts.len()).filter_map(|index| forms.shape(index)).collect();
+    let mut all: Vec<DeclaredShape> = (0..forms.texts.len()).filter_map(|index| forms.shape(index)).collect();
     endless(&all, diagnostics);
+    all.extend(built_in(items));
     all
+}
+
+/// The shapes of the language that are payloads by themselves, as in `(string)`, each once.
+fn built_in(items: &[Placed<'_>]) -> Vec<DeclaredShape> {
+    let mut found: Vec<DeclaredShape> = Vec::new();
+    for (_, payload) in items.iter().flat_map(|placed| placed.item.payloads()) {
+        let Payload::Type { path, .. } = payload else { continue };
+        let word = built_in_word(&path.text);
+        if !found.iter().any(|shape| shape.name.text == word) {
+            found.extend(DeclaredShape::built_in(word, path.span));
+        }
+    }
+    found
 }
 
 /// The documentation of a shape. What overrides without documentation says what changes, so that of what it overrides
@@ -232,22 +246,15 @@ impl<'a> Forms<'a, '_> {
     }
 
     fn named(&mut self, name: &Name, own: Own<'_>) -> Form {
-        match name.text.as_str() {
-            "any" => Form::Any,
-            "null" => Form::Null,
-            "bool" => Form::Bool,
-            "int" => Form::Int,
-            "uint" => Form::Uint,
-            "number" => Form::Number,
-            "string" => Form::String,
-            "object" => Form::Object,
-            other => match self.names.get(other) {
-                Some(index) => Form::Named(*index),
-                None => {
-                    self.report_undefined(name, own);
-                    Form::Any
-                }
-            },
+        if let Some(form) = Form::built_in(&name.text) {
+            return form;
+        }
+        match self.names.get(name.text.as_str()) {
+            Some(index) => Form::Named(*index),
+            None => {
+                self.report_undefined(name, own);
+                Form::Any
+            }
         }
     }
 

@@ -411,3 +411,40 @@ fn what_is_called_after_its_message_stands_in_lists_as_any_shape() {
     // A message whose payload is not a shape in place gives no name.
     assert_eq!(found("([WholeThing])"), ["a list of Rust is not written with brackets"]);
 }
+
+#[test]
+fn a_word_of_the_language_is_a_payload_by_itself() {
+    let text = "
+        protocol P
+        request Ask \"ask\" (string) -> Told (int)
+        request All \"all\" (any?) -> Found (object)
+        request Sum \"sum\" ([bool]) -> Total (number?)
+        request Own \"own\" (String) -> Done (\"OK\")
+        client C
+        server S = dual C
+        C = (*( !Ask . ?Told . End ), *( !All . ?Found . End ), *( !Sum . ?Total . End ), *( !Own . ?Done . End ))
+    ";
+    let compilation = compiled(text, "").unwrap();
+    let protocol = compilation.protocol.as_ref().unwrap_or_else(|| panic!("{:?}", compilation.diagnostics));
+    let tables = generate::machine(protocol);
+    let fits = |message: &str, payload: Value| {
+        let message = tables.messages.iter().find(|one| one.name == message).unwrap();
+        let shape = tables.shape(message.shape.unwrap()).unwrap();
+        judge(&tables, &shape.shape, &View(&payload)).is_ok()
+    };
+    assert!(fits("Ask", "soup".into()) && !fits("Ask", 1.into()));
+    assert!(fits("Told", 1.into()) && !fits("Told", "1".into()));
+    assert!(fits("All", Value::Null) && fits("Found", serde_json::json!({})) && !fits("Found", 1.into()));
+    assert!(fits("Sum", vec![true].into()) && !fits("Sum", true.into()) && fits("Total", 1.5.into()));
+    assert!(fits("Own", "soup".into()) && !fits("Own", 1.into()));
+    assert!(fits("Done", "OK".into()) && !fits("Done", "no".into()));
+    let api = generate::signatures(protocol, &compilation.sources).unwrap();
+    for method in [
+        "pub fn ask(&self, params: String) -> client::Call<'_, i64>;",
+        "pub fn all(&self, params: Option<typed::Value>) -> client::Call<'_, typed::shapes::Object>;",
+        "pub fn sum(&self, params: types::SumParams) -> client::Call<'_, Option<typed::shapes::Number>>;",
+        "pub fn own(&self, params: String) -> client::Call<'_, types::DoneResult>;",
+    ] {
+        assert!(api.contains(method), "{method} in:\n{api}");
+    }
+}
