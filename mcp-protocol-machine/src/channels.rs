@@ -5,9 +5,8 @@
 //! and begins new ones; no request is open across it.
 
 use crate::fence::Fence;
-use crate::id::RequestId;
 use crate::protocol::{Direction, MessageIndex, Role, StateIndex, StateKind};
-use crate::trail::{Crossed, Evidence, Left, Trail, cancelled, said};
+use crate::trail::{Crossed, EndedRequest, Evidence, Left, Trail, cancelled, replied, said};
 
 /// The linear channels of a session, or of a sub-session. Never empty.
 #[derive(Clone, Debug)]
@@ -103,22 +102,27 @@ impl Channels {
         self.steps
     }
 
-    /// The reply to a request of a side was taken, before which there were so many steps: a cancel may have crossed it.
-    pub(crate) fn answered(&mut self, asker: Direction, id: &RequestId, before: u64) {
+    /// The reply to a request, or its cancel, was taken in a direction, before which there were so many steps: the other one
+    /// may have crossed it.
+    pub(crate) fn ended(&mut self, by: Direction, request: &EndedRequest, before: u64) {
         if self.steps != before {
-            self.trails.iter_mut().for_each(|trail| trail.replies(self.steps, asker, id));
+            self.trails.iter_mut().for_each(|trail| trail.ends(self.steps, by, request));
         }
     }
 
-    /// A side has cancelled a request that has its reply.
+    /// The sender of a request that has its reply has cancelled it.
     pub(crate) fn cancelled(
         &mut self,
-        asker: Direction,
-        message: MessageIndex,
-        id: &RequestId,
+        request: &EndedRequest,
+        cancel: MessageIndex,
         evidence: &Evidence<'_>,
     ) {
-        cancelled(&mut self.trails, asker, message, id, evidence);
+        cancelled(&mut self.trails, request, cancel, evidence);
+    }
+
+    /// The receiver of a request that was cancelled has replied to it.
+    pub(crate) fn replied(&mut self, request: &EndedRequest, evidence: &Evidence<'_>) {
+        replied(&mut self.trails, request, evidence);
     }
 
     /// Whether no step has led a channel to another state.

@@ -15,7 +15,7 @@ use crate::exchange::Opened;
 use crate::fence::{BothWays, Fence};
 use crate::id::{KeyValue, Limits, RequestId, SubSessionNumber};
 use crate::protocol::{Direction, KeyIndex, MessageIndex, StateIndex};
-use crate::trail::{Evidence, Left};
+use crate::trail::{EndedRequest, Evidence, Left};
 
 /// What ties a message to a running sub-session, as the reader of the wire finds it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -352,16 +352,22 @@ impl SubSessions {
         self.hold(sub_session, step.by, keys, evidence);
     }
 
-    /// A side has cancelled a request that has its reply, and that may have been a later one of a sub-session.
+    /// The sender of a request that has its reply, and that may have been a later one of a sub-session, has cancelled it.
     pub(crate) fn cancelled(
         &mut self,
-        asker: Direction,
-        message: MessageIndex,
-        id: &RequestId,
+        request: &EndedRequest,
+        cancel: MessageIndex,
         evidence: &Evidence<'_>,
     ) {
         for running in self.running.values_mut() {
-            running.channels.cancelled(asker, message, id, evidence);
+            running.channels.cancelled(request, cancel, evidence);
+        }
+    }
+
+    /// The receiver of a request that was cancelled, and that may have been a later one of a sub-session, has replied to it.
+    pub(crate) fn replied(&mut self, request: &EndedRequest, evidence: &Evidence<'_>) {
+        for running in self.running.values_mut() {
+            running.channels.replied(request, evidence);
         }
     }
 
@@ -370,16 +376,17 @@ impl SubSessions {
         self.get(sub_session).map_or(0, |running| running.channels.steps())
     }
 
-    /// The reply to a later request of a sub-session was taken, before which there were so many steps.
-    pub(crate) fn may_be_cancelled_late(
+    /// The reply to a later request of a sub-session, or its cancel, was taken in a direction, before which there were so
+    /// many steps: the other one may have crossed it.
+    pub(crate) fn ends(
         &mut self,
         sub_session: SubSessionNumber,
-        asker: Direction,
-        id: &RequestId,
+        by: Direction,
+        request: &EndedRequest,
         before: u64,
     ) {
         if let Some(running) = self.running.get_mut(&sub_session) {
-            running.channels.answered(asker, id, before);
+            running.channels.ended(by, request, before);
         }
     }
 

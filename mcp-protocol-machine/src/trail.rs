@@ -29,8 +29,16 @@ struct Behind {
     left: Left,
     /// The number of that step. Channels that were one before it have it under the same number.
     number: u64,
-    /// The request that this step replies to, if a cancel of the request may have crossed it.
-    replies_to: Option<RequestId>,
+    /// The request that this step ends, by a reply or a cancel, if the other one of them may have crossed it.
+    ends: Option<EndedRequest>,
+}
+
+/// A request that has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct EndedRequest {
+    /// The side that sent it.
+    pub(crate) asker: Direction,
+    pub(crate) id: RequestId,
 }
 
 /// What a trail is read with: the tables, and what replies have proven.
@@ -137,7 +145,7 @@ impl Trail {
     /// A trail whose beginning was not seen: what either side did last has these fences.
     pub(crate) fn unseen(send: Fence, receive: Fence) -> Trail {
         let anywhere =
-            |fence| vec![Behind { state: None, left: Left { by: None, fence }, number: 0, replies_to: None }];
+            |fence| vec![Behind { state: None, left: Left { by: None, fence }, number: 0, ends: None }];
         Trail { behind: BothWays::new(anywhere(receive), anywhere(send)) }
     }
 
@@ -163,19 +171,18 @@ impl Trail {
                 oldest.state = None;
             }
         }
-        behind.push(Behind { state: Some(state), left, number, replies_to: None });
+        behind.push(Behind { state: Some(state), left, number, ends: None });
     }
 
-    /// The step with a number replies to a request of a side, which may cancel the request before it receives that.
-    pub(crate) fn replies(&mut self, number: u64, asker: Direction, id: &RequestId) {
-        let behind = self.behind.get_mut(asker).iter_mut();
-        behind.filter(|known| known.number == number).for_each(|known| known.replies_to = Some(id.clone()));
+    /// The step with a number, in a direction, ends a request, which the other side may end before it receives that.
+    pub(crate) fn ends(&mut self, number: u64, by: Direction, request: &EndedRequest) {
+        let behind = self.behind.get_mut(by.flip()).iter_mut();
+        behind.filter(|known| known.number == number).for_each(|known| known.ends = Some(request.clone()));
     }
 
-    /// The number of the step that replies to a request of a side, if that side may not have received it.
-    fn reply_to(&self, asker: Direction, id: &RequestId) -> Option<u64> {
-        let mut behind = self.behind.get(asker).iter();
-        behind.find(|known| known.replies_to.as_ref() == Some(id)).map(|known| known.number)
+    /// The step that ends a request, if a side may not have received it.
+    fn end_of(&self, request: &EndedRequest, side: Direction) -> Option<&Behind> {
+        self.behind.get(side).iter().find(|known| known.ends.as_ref() == Some(request))
     }
 
     /// A side has taken a step that it takes in no suspending state.
@@ -316,37 +323,55 @@ pub(crate) fn said(
     message: MessageIndex,
     evidence: &Evidence<'_>,
 ) {
-    said_until(u64::MAX, trails, place, by, message, evidence);
+    said_until(u64::MAX, trails, place, by, (by, message), evidence);
 }
 
-/// A side has cancelled a request whose reply it had not received. It goes on from where the cancel leads, and drops the
-/// reply, which leads there, too: it need not receive that step to be where the step has led.
+/// The sender of a request has cancelled it and had not received its reply. It goes on from where the cancel leads, and
+/// drops the reply.
 pub(crate) fn cancelled(
     trails: &mut [Trail],
-    asker: Direction,
-    message: MessageIndex,
-    id: &RequestId,
+    request: &EndedRequest,
+    cancel: MessageIndex,
     evidence: &Evidence<'_>,
 ) {
-    let mut numbers = trails.iter().map(|trail| trail.reply_to(asker, id)).enumerate();
-    let Some((place, reply)) = numbers.find_map(|(place, number)| Some((place, number?))) else { return };
+    ended(trails, request, request.asker, |_| Some(cancel), evidence);
+}
+
+/// The receiver of a request has replied and had not received its cancel. It goes on from where the reply leads, and drops
+/// the cancel.
+pub(crate) fn replied(trails: &mut [Trail], request: &EndedRequest, evidence: &Evidence<'_>) {
+    ended(trails, request, request.asker.flip(), |end| end.left.by, evidence);
+}
+
+/// A side has ended a request that the other side has ended, too. Reply and cancel lead to one state, and are steps of the
+/// same states: so it is where the cancel leads, and need not receive the step of the other side to be where that has led.
+fn ended(
+    trails: &mut [Trail],
+    request: &EndedRequest,
+    side: Direction,
+    cancel: impl Fn(&Behind) -> Option<MessageIndex>,
+    evidence: &Evidence<'_>,
+) {
+    let mut ends = trails.iter().map(|trail| trail.end_of(request, side)).enumerate();
+    let found = ends.find_map(|(place, end)| Some((place, end?.number, cancel(end?)?)));
+    let Some((place, number, cancel)) = found else { return };
     if !evidence.ordered {
         return;
     }
-    said_until(reply, trails, place, asker, message, evidence);
+    said_until(number, trails, place, side, (request.asker, cancel), evidence);
     for trail in trails {
-        trail.behind.get_mut(asker).retain(|known| known.number != reply);
+        trail.behind.get_mut(side).retain(|known| known.number != number);
     }
 }
 
 /// What [`said`] does, where the sender may have been in the states that were left by the step with a number or before it,
-/// and in those after it does not go on by this message.
+/// and in those after it does not go on by its message. Where that leads is where the edge for `step` leads.
 fn said_until(
     last: u64,
     trails: &mut [Trail],
     place: usize,
     by: Direction,
-    message: MessageIndex,
+    (direction, message): (Direction, MessageIndex),
     evidence: &Evidence<'_>,
 ) {
     let Some(trail) = trails.get_mut(place) else { return };
@@ -355,11 +380,11 @@ fn said_until(
     }
     let mut own = std::mem::take(trail.behind.get_mut(by));
     own.retain(|known| !evidence.is_past(by.flip(), known.left.fence));
-    let is_step = |known: &Behind| known.number > last || evidence.is_step(known.state, by, message);
+    let is_step = |known: &Behind| known.number > last || evidence.is_step(known.state, direction, message);
     let first = own.iter().position(is_step).unwrap_or(own.len());
     let after = |known: &Behind| match known.number > last {
         true => known.state,
-        false => known.state.and_then(|state| evidence.after(state, by, message)),
+        false => known.state.and_then(|state| evidence.after(state, direction, message)),
     };
     for other in trails.iter_mut() {
         other.behind.get_mut(by).retain_mut(|known| {

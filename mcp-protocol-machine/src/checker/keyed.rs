@@ -12,6 +12,7 @@ use crate::fence::Fence;
 use crate::id::{KeyValue, RequestId, SubSessionNumber};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex, Origin, StateIndex, Text};
 use crate::sub_sessions::{Correlation, Holder, Lead, Meant, SubSessionStep};
+use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
 
 use super::find::Found;
@@ -654,7 +655,8 @@ impl Checker {
         let before = self.sub_sessions.steps(sub_session);
         let ended = self.move_sub_session(sub_session, found.leads(to), step, correlation.keys);
         if is_cancellable && !opener {
-            self.sub_sessions.may_be_cancelled_late(sub_session, asker, id, before);
+            let request = EndedRequest { asker, id: id.clone() };
+            self.sub_sessions.ends(sub_session, direction, &request, before);
         }
         let kind = StepKind::SubSession { ended };
         Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })

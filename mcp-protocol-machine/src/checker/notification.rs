@@ -4,6 +4,7 @@ use crate::exchange::{Place, Standing, TokenStanding};
 use crate::id::{KeyValue, RequestId, SubSessionNumber, Token};
 use crate::protocol::{Action, Condition, Direction, KeyIndex, Kind, MessageIndex};
 use crate::sub_sessions::{Correlation, SubSessionStep};
+use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
 
 use super::gates::During;
@@ -145,8 +146,9 @@ impl Checker {
             }
             Standing::Completed if !reply_follows => {
                 let (channels, sub_sessions, evidence) = self.with_evidence();
-                channels.cancelled(direction, message, id, &evidence);
-                sub_sessions.cancelled(direction, message, id, &evidence);
+                let request = EndedRequest { asker: direction, id: id.clone() };
+                channels.cancelled(&request, message, &evidence);
+                sub_sessions.cancelled(&request, message, &evidence);
                 return Ok(Step::plain(StepKind::Swallowed, message));
             }
             Standing::Completed | Standing::Past(_) => {
@@ -205,7 +207,9 @@ impl Checker {
                 self.judge_gates(direction, message, During::Any, applies)?;
                 let advice = self.advice(direction, message, found.state, Some(id));
                 self.asked_mut(direction).cancel(id, &limits);
+                let before = self.channels.steps();
                 let kind = self.step(found, to, direction, message, None);
+                self.channels.ended(direction, &EndedRequest { asker: direction, id: id.clone() }, before);
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }
         }
@@ -256,7 +260,10 @@ impl Checker {
         self.asked_mut(direction).cancel(id, &limits);
         self.sub_sessions.answered(sub_session, direction, id);
         let step = self.sub_session_step(direction, message, None);
+        let before = self.sub_sessions.steps(sub_session);
         let ended = self.move_sub_session(sub_session, found.leads(to), step, &[]);
+        let request = EndedRequest { asker: direction, id: id.clone() };
+        self.sub_sessions.ends(sub_session, direction, &request, before);
         let kind = StepKind::SubSession { ended };
         Ok(Step { kind, message: Some(message), sub_session: Some(sub_session), advice })
     }

@@ -4,6 +4,7 @@ use crate::exchange::{Past, Place, Standing};
 use crate::id::RequestId;
 use crate::protocol::{Direction, Kind, MessageIndex};
 use crate::sub_sessions::Correlation;
+use crate::trail::EndedRequest;
 use crate::violation::{Violation, ViolationKind};
 
 use super::state::Checker;
@@ -74,8 +75,15 @@ impl Checker {
         let asker = heard.direction.flip();
         let proof = self.asked(asker).proof(heard.id);
         let revoked = self.asked(asker).revoked_by_answer(heard.id);
+        let was_cancelled = matches!(self.asked(asker).standing(heard.id), Standing::Past(Past::Cancelled));
         let step = judge(self, heard)?;
         self.asked_mut(asker).prove(proof);
+        if was_cancelled {
+            let request = EndedRequest { asker, id: heard.id.clone() };
+            let (channels, sub_sessions, evidence) = self.with_evidence();
+            channels.replied(&request, &evidence);
+            sub_sessions.replied(&request, &evidence);
+        }
         // Whatever the answer is: what a side does not want to be asked for any more, it need not be asked for.
         if let (Some(revoked), Some(message)) = (revoked, step.message) {
             self.asked_mut(asker).has_revoked(heard.id);
@@ -117,7 +125,7 @@ impl Checker {
                 let before = self.channels.steps();
                 let kind = self.take(found, direction, message);
                 if self.protocol.message(request).is_some_and(|table| table.cancellable) {
-                    self.channels.answered(asker, id, before);
+                    self.channels.ended(direction, &EndedRequest { asker, id: id.clone() }, before);
                 }
                 Ok(Step { kind, message: Some(message), sub_session: None, advice })
             }

@@ -203,6 +203,41 @@ fn who_cancels_what_has_its_reply_goes_on_from_where_the_cancel_leads() {
 }
 
 #[test]
+fn who_replies_to_what_was_cancelled_goes_on_from_where_the_reply_leads() {
+    let mut tables = Tables::default();
+    let ask = tables.request("ask");
+    let [stop, log, note] = ["stop", "log", "note"].map(|name| tables.notification(name));
+    let cancel = tables.cancels("cancelled");
+    tables.edit(ask.request).cancellable = true;
+    let said = |message, to| (Receive, message, To::Step(to));
+    let over = |to| [(Receive, ask.reply, to), (Receive, ask.refusal, to), (Send, cancel, to)];
+    let [open, closed] = ["Open", "Closed"].map(To::Step).map(over);
+    let step = |message, to| (Send, message, To::Step(to));
+    let begins =
+        [said(log, "Open"), said(note, "Open"), step(stop, "Closed"), step(ask.request, "OpenAsked")];
+    tables.state("Open", StateKind::Linear, &begins);
+    let here = |state| [said(log, state), said(note, state)];
+    let asked = [step(stop, "ClosedAsked"), open[0], open[1], open[2]];
+    tables.state("OpenAsked", StateKind::Linear, &[&here("OpenAsked")[..], &asked].concat());
+    let asks = [step(ask.request, "ClosedAsked")];
+    tables.state("Closed", StateKind::Linear, &[&here("Closed")[..], &asks].concat());
+    tables.state("ClosedAsked", StateKind::Linear, &[&here("ClosedAsked")[..], &closed].concat());
+    let late = [("Closed", log), ("ClosedAsked", log), ("OpenAsked", note), ("ClosedAsked", note)];
+    let mut checker = Checker::new(tables.build_closed(Side::Client, &late), Side::Client).unwrap();
+    checker.ask(Send, ask.request, 1).unwrap();
+    checker.tell(Send, stop).unwrap();
+    checker.cancel_request(Send, cancel, 1).unwrap();
+    checker.ask(Send, ask.request, 2).unwrap();
+    // The server has received neither `stop` nor the cancel, and is in `Open` with its reply.
+    assert_eq!(checker.answer(Receive, 1, ask.reply).unwrap(), StepKind::Swallowed);
+    assert!(is_late(checker.tell(Receive, note).unwrap()));
+    assert!(is_late(checker.tell(Receive, log).unwrap()));
+    // In `Closed` or `ClosedAsked`, it has received `stop`.
+    checker.answer(Receive, 2, ask.reply).unwrap();
+    assert!(checker.tell(Receive, log).is_err());
+}
+
+#[test]
 fn who_still_waits_for_the_reply_stays_where_it_is() {
     let mut tables = Tables::default();
     let ask = tables.request("ask");
