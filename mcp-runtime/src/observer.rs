@@ -321,7 +321,8 @@ impl Observer {
                 judge::request(&mut self.rules, direction, message, &id, observed.token.clone(), params)
             }),
         };
-        self.judged(observed, judged, params)
+        self.judged(&mut observed, judged, params);
+        observed
     }
 
     fn notification(&mut self, sender: Side, method: &str, params: Option<impl RawPayload>) -> Observed {
@@ -351,7 +352,8 @@ impl Observer {
                 })
             }
         };
-        self.judged(observed, judged, params)
+        self.judged(&mut observed, judged, params);
+        observed
     }
 
     fn reply(&mut self, sender: Side, id: RequestId, outcome: Result<impl RawPayload, ()>) -> Observed {
@@ -366,7 +368,8 @@ impl Observer {
                 return observed;
             }
             let judged = judge::stray_reply(&mut self.rules, direction, &id, result);
-            return self.judged(observed, judged, result);
+            self.judged(&mut observed, judged, result);
+            return observed;
         };
         observed.message = match result {
             Some(result) => self.rules.reply_of(request, result),
@@ -383,7 +386,8 @@ impl Observer {
         if let Ok(step) = &judged {
             ended::note_reply(&mut self.rules, direction, request, &id, step);
         }
-        self.judged(observed, judged, result)
+        self.judged(&mut observed, judged, result);
+        observed
     }
 
     /// Judges what a payload holds: its shape, and whether a round of a request is what the round before it asks for.
@@ -423,10 +427,10 @@ impl Observer {
     /// Notes what the checker says.
     fn judged(
         &mut self,
-        mut observed: Observed,
+        observed: &mut Observed,
         judged: Result<Step, Violation>,
         payload: Option<impl RawPayload>,
-    ) -> Observed {
+    ) {
         match judged {
             Ok(step) => {
                 observed.step = Some(step.kind);
@@ -439,7 +443,7 @@ impl Observer {
                     Some(message) if step.kind.is_dropped() => {
                         announcements::note_capabilities(&mut self.rules, message, payload)
                     }
-                    Some(message) => self.note_announcements(&mut observed, message, payload),
+                    Some(message) => self.note_announcements(observed, message, payload),
                     None => {}
                 }
             }
@@ -451,7 +455,6 @@ impl Observer {
         // Nothing is kept of what ended: no value waits for it.
         self.rules.checker_mut().take_ended();
         self.rules.checker_mut().take_left();
-        observed
     }
 
     /// Takes the version and the capabilities that a message announces.
@@ -461,15 +464,18 @@ impl Observer {
         message: MessageIndex,
         payload: Option<impl RawPayload>,
     ) {
-        let protocol = self.rules.protocol().clone();
-        if let Some(field) = protocol.announced_version() {
+        let is_announcement = self.rules.is_announcement(message);
+        let protocol = is_announcement.then(|| self.rules.protocol().clone());
+        if let Some(field) = protocol.as_ref().and_then(|protocol| protocol.announced_version()) {
             let unknown = version::note(&mut self.rules, field, message, payload, true);
             observed.reports.extend(unknown.map(|error| Report::NegotiationFailed { error }));
         }
         let other = version::other_in_request(&self.rules, message, payload);
         observed.reports.extend(other.map(|error| Report::NegotiationFailed { error }));
-        // The revision that governs now says which capabilities there are.
-        announcements::note_capabilities(&mut self.rules, message, payload);
+        if is_announcement {
+            // The revision that governs now says which capabilities there are.
+            announcements::note_capabilities(&mut self.rules, message, payload);
+        }
     }
 }
 

@@ -178,6 +178,11 @@ impl Rules {
         }
     }
 
+    /// Whether a message announces a version or capabilities, or asks for a version.
+    pub(crate) fn is_announcement(&self, message: MessageIndex) -> bool {
+        self.names.is_announcement(message)
+    }
+
     /// Where a request has the token that reports on it carry.
     pub(crate) fn token_path(&self) -> Option<&Path> {
         self.names.token_path(&self.protocol)

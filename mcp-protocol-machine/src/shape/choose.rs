@@ -124,10 +124,9 @@ fn is_same_name(one: &Shape, other: &Shape) -> bool {
 fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &J, kind: &JsonKind<'_>) -> bool {
     match (leaf, kind) {
         (Shape::Record(record), JsonKind::Object) => record.fields.iter().all(|field| {
-            let is_text = |text: &str, texts: &[&str]| texts.contains(&text);
             let has_one_of = |texts: &[&str]| {
                 value.with_member(&field.name, |member| match member {
-                    Some(member) => member.kind() == JsonKind::Text && is_text(&member.text(), texts),
+                    Some(member) => texts.iter().any(|text| member.is_text(text)),
                     None => !field.required,
                 })
             };
@@ -157,7 +156,7 @@ pub(super) fn is_scalar<J: Json>(shape: &Shape, value: &J, kind: &JsonKind<'_>) 
         (Shape::Uint, JsonKind::Number(written)) => {
             whole(written).is_some_and(|number| u64::try_from(number).is_ok())
         }
-        (Shape::Literal(text), JsonKind::Text) => *text == *value.text(),
+        (Shape::Literal(text), JsonKind::Text) => value.is_text(text),
         _ => false,
     }
 }
@@ -210,7 +209,7 @@ pub(super) fn texts_of<'p>(
 }
 
 /// The texts that a field may be, if it may be nothing else.
-fn texts_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<Vec<&'p str>> {
+pub(super) fn texts_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<Vec<&'p str>> {
     if !matches!(field.shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_)) {
         return None;
     }
@@ -232,7 +231,7 @@ pub(super) struct Seen(Vec<u64>);
 
 impl Seen {
     /// Whether the name is new. A union may have many, so each is one bit.
-    fn insert(&mut self, index: ShapeIndex) -> bool {
+    pub(super) fn insert(&mut self, index: ShapeIndex) -> bool {
         let place = usize::from(index.0);
         let (word, bit) = (place / 64, 1 << (place % 64));
         if self.0.len() <= word {

@@ -31,6 +31,11 @@ pub trait Json: Clone {
         }
     }
 
+    /// Whether this is a text, and the given one.
+    fn is_text(&self, text: &str) -> bool {
+        self.kind() == JsonKind::Text && self.text() == text
+    }
+
     /// Hands out the member of an object that has this key. Of several members with one key the last one counts.
     fn with_member<B>(&self, key: &str, take: impl FnOnce(Option<&Self>) -> B) -> B {
         match self.view() {

@@ -33,6 +33,7 @@
 //! ```
 
 mod choose;
+mod compiled;
 mod json;
 mod judge;
 mod mismatch;
@@ -42,6 +43,7 @@ mod tests;
 mod whole;
 
 pub use choose::{choose, choose_by_text, hides};
+pub use compiled::CompiledShapes;
 pub use json::{Json, JsonKind, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use serde_json::{Value, json};
 
-use super::{DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_text, hides, judge, sample};
+use super::{
+    CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_text, hides, judge, sample,
+};
 use crate::protocol::{NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 mod random;
@@ -49,9 +51,16 @@ fn named(index: u16) -> Shape {
 
 use RecordField as Field;
 
-/// What `judge` says of a value, as text.
+/// What `judge` says of a value, as text. Compiled, the shape takes the same values.
 fn verdict(protocol: &Protocol, shape: &Shape, value: &Value) -> String {
-    judge(protocol, shape, &value).map_or_else(|mismatch| mismatch.to_string(), |()| "fits".to_owned())
+    let judged = judge(protocol, shape, &value);
+    let mut with_shape = protocol.clone();
+    let index = u16::try_from(protocol.shapes.len()).unwrap();
+    with_shape.shapes.to_mut().push(NamedShape::named("Judged", shape.clone()));
+    let compiled = CompiledShapes::new(&with_shape);
+    let has = compiled.has(ShapeIndex(index), &value);
+    assert!(has == judged.is_ok() || !has && !compiled.is_whole(), "{value} {shape:?}: {judged:?}");
+    judged.map_or_else(|mismatch| mismatch.to_string(), |()| "fits".to_owned())
 }
 
 #[test]

@@ -10,7 +10,7 @@ use super::error::RpcError;
 use super::error::error_problem;
 use super::id::parse_id;
 use super::members::Parts;
-use super::payload::RawPayload;
+use super::payload::{LookedUp, RawPayload};
 use super::raw::JsonValue;
 use super::recognise::members;
 use super::scan::{Scanner, Sketch, too_deep};
@@ -149,10 +149,10 @@ pub(super) fn parse_value(
     message: JsonValue<'_>,
     deepest: usize,
     dialect: Dialect,
-) -> Option<Result<Envelope<'_, JsonValue<'_>>, Malformed>> {
+) -> Option<Result<Envelope<'_, LookedUp<'_>>, Malformed>> {
     let members = message.plain_members().filter(|_| message.is_within(deepest))?;
     let mut parts = Parts::default();
-    members.for_each(|(key, value)| parts.add(key, value, || value.written()));
+    members.for_each(|(key, value)| parts.add(key, LookedUp::Read(value), || value.written()));
     Some(parts.classify(dialect))
 }
 

@@ -41,7 +41,7 @@ impl<'a> MessageText<'a> {
     ) -> Result<Envelope<'a, LookedUp<'a>>, Malformed> {
         let of_value = self.value.and_then(|value| parse_value(value, deepest, dialect));
         match of_value {
-            Some(read) => read.map(|envelope| envelope.with_payload(LookedUp::Read)),
+            Some(read) => read,
             None => parse(self.bytes, deepest, dialect).map(|envelope| envelope.with_payload(LookedUp::Text)),
         }
     }

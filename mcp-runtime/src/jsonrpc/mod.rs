@@ -28,6 +28,6 @@ pub use error::RpcError;
 pub(crate) use id::parse_id;
 pub(crate) use key::JsonKey;
 pub use message_text::MessageText;
-pub(crate) use payload::{LookedUp, RawPayload, said};
+pub(crate) use payload::{LookedUp, RawPayload, Shapes, said};
 pub use raw::{JsonReader, JsonValue};
 pub(crate) use scan::{Scanner, Sketch};

@@ -4,13 +4,29 @@
 use std::borrow::Cow;
 
 use mcp_protocol_machine::Said;
-use mcp_protocol_machine::protocol::{Protocol, Shape, Text, position};
-use mcp_protocol_machine::shape::{ShapeMismatch, judge};
+use mcp_protocol_machine::protocol::{Protocol, ShapeIndex, Text, position};
+use mcp_protocol_machine::shape::{CompiledShapes, ShapeMismatch, judge};
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]
 use super::key::JsonKey;
 use super::path;
 use super::raw::{JsonReader, JsonValue};
+
+/// The shapes of a protocol: compiled, for what has them, and as tables, which say what is wrong with anything else.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shapes<'p> {
+    pub(crate) protocol: &'p Protocol,
+    pub(crate) compiled: &'p CompiledShapes,
+}
+
+impl Shapes<'_> {
+    fn mismatch(self, shape: ShapeIndex, value: JsonValue<'_>) -> Option<ShapeMismatch> {
+        if self.compiled.has(shape, &value) {
+            return None;
+        }
+        judge(self.protocol, &self.protocol.shape(shape)?.shape, &value).err()
+    }
+}
 
 /// A payload: a text, or a value of a text that was read. Which of them it is makes no difference to what is found.
 pub(crate) trait RawPayload: Copy {
@@ -21,7 +37,7 @@ pub(crate) trait RawPayload: Copy {
     fn find(self, path: &[Text]) -> Option<Self>;
 
     /// Where it does not have a shape.
-    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch>;
+    fn mismatch(self, shapes: Shapes<'_>, shape: ShapeIndex) -> Option<ShapeMismatch>;
 }
 
 impl RawPayload for &str {
@@ -33,10 +49,10 @@ impl RawPayload for &str {
         path::find(self, path)
     }
 
-    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {
+    fn mismatch(self, shapes: Shapes<'_>, shape: ShapeIndex) -> Option<ShapeMismatch> {
         let mut reader = JsonReader::default();
         // The text was read or written as JSON before, and the judge has a limit of its own for how deep it goes.
-        judge(protocol, shape, &reader.read_to(self, u32::MAX)?).err()
+        shapes.mismatch(shape, reader.read_to(self, u32::MAX)?)
     }
 }
 
@@ -46,11 +62,14 @@ impl RawPayload for JsonValue<'_> {
     }
 
     fn find(self, path: &[Text]) -> Option<Self> {
-        path.iter().try_fold(self, |here, key| here.member(key).or_else(|| here.element(position(key)?)))
+        path.iter().try_fold(self, |here, key| match here.is_object() {
+            true => here.member(key),
+            false => here.element(position(key)?),
+        })
     }
 
-    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {
-        judge(protocol, shape, &self).err()
+    fn mismatch(self, shapes: Shapes<'_>, shape: ShapeIndex) -> Option<ShapeMismatch> {
+        shapes.mismatch(shape, self)
     }
 }
 
@@ -101,10 +120,10 @@ impl RawPayload for LookedUp<'_> {
         }
     }
 
-    fn mismatch(self, protocol: &Protocol, shape: &Shape) -> Option<ShapeMismatch> {
+    fn mismatch(self, shapes: Shapes<'_>, shape: ShapeIndex) -> Option<ShapeMismatch> {
         match self {
-            LookedUp::Text(text) => text.mismatch(protocol, shape),
-            LookedUp::Read(value) => value.mismatch(protocol, shape),
+            LookedUp::Text(text) => text.mismatch(shapes, shape),
+            LookedUp::Read(value) => value.mismatch(shapes, shape),
         }
     }
 }

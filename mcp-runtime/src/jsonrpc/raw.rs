@@ -369,6 +369,11 @@ impl Json for JsonValue<'_> {
         JsonValue::text(self).unwrap_or_default()
     }
 
+    #[inline]
+    fn is_text(&self, text: &str) -> bool {
+        self.span().is_some_and(|span| self.is_text_of(span, text))
+    }
+
     fn with_member<B>(&self, key: &str, take: impl FnOnce(Option<&Self>) -> B) -> B {
         take(self.last_member(|name| Some(self.is_text_of(name, key))).as_ref())
     }
@@ -379,14 +384,17 @@ impl Json for JsonValue<'_> {
     }
 
     fn each_member<B>(&self, mut take: impl FnMut(&str, &Self) -> ControlFlow<B>) -> ControlFlow<B> {
-        self.members().try_for_each(|(key, value)| take(&key, &value))
+        self.entries().try_for_each(|(key, value)| match key.kind {
+            SpanKind::Plain => take(self.between_quotes(key), &value),
+            _ => take(&self.text_of(key).unwrap_or_default(), &value),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use mcp_protocol_machine::protocol::{Protocol, RecordField, Shape};
-    use mcp_protocol_machine::shape::judge;
+    use mcp_protocol_machine::protocol::{NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
+    use mcp_protocol_machine::shape::{CompiledShapes, judge};
     use proptest::prelude::*;
     use serde_json::Value;
 
@@ -424,6 +432,41 @@ mod tests {
         );
         assert_eq!(verdict(r#"{"text":"a\"b","text":1}"#).unwrap_err(), "text: expected \"a\"b\", found 1");
         assert_eq!(verdict("[]").unwrap_err(), "expected an object, found a list");
+    }
+
+    /// Objects that have a few keys, some of them twice or with escapes, in any order.
+    fn with_keys_twice() -> impl Strategy<Value = String> {
+        let key = prop::sample::select(vec![r#""type""#, r#""a""#, r#""\u0061""#, r#""b""#, r#""other""#]);
+        let value = prop::sample::select(vec![r#""x""#, r#""y""#, r#""\u0078""#, "1", "null", r#"{"a":1}"#]);
+        let members = prop::collection::vec((key, value), 0..5);
+        members.prop_map(|members| {
+            let members: Vec<String> = members.iter().map(|(key, value)| format!("{key}:{value}")).collect();
+            format!("{{{}}}", members.join(","))
+        })
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(4096))]
+
+        #[test]
+        fn a_compiled_shape_takes_nothing_that_the_judge_refuses(text in with_keys_twice()) {
+            let field = RecordField::required;
+            let records: Vec<Shape> = vec![
+                Shape::Record(Record::new(vec![field("type", Shape::literal("x")), field("a", Shape::Int)].into())),
+                Shape::Record(Record::new(vec![field("type", Shape::literal("y"))].into())),
+                Shape::Record(Record::new(vec![field("b", Shape::Text)].into())),
+            ];
+            let mut protocol = NOTHING.clone();
+            protocol.shapes = vec![NamedShape::named("Union", Shape::Union(records.into()))].into();
+            let mut reader = JsonReader::default();
+            let value = reader.read(&text).unwrap();
+            let has = CompiledShapes::new(&protocol).has(ShapeIndex(0), &value);
+            let judged = judge(&protocol, &Shape::Named(ShapeIndex(0)), &value);
+            let mut keys: Vec<_> = value.members().map(|(key, _)| key).collect();
+            keys.sort();
+            let is_twice = keys.windows(2).any(|keys| keys[0] == keys[1]);
+            prop_assert!(has == judged.is_ok() || is_twice && !has, "{}: {:?}", text, judged);
+        }
     }
 
     /// A value as serde has it.

@@ -122,6 +122,9 @@ pub(crate) fn changes(
     params: Option<impl RawPayload>,
 ) -> (Option<Capabilities>, Option<Capabilities>) {
     let Some(table) = rules.message(message) else { return (None, None) };
+    if table.grants.is_none() && table.revokes.is_none() {
+        return (None, None);
+    }
     let named = |path: &Option<Path>| {
         let named = texts(params?.written(), path.as_ref()?);
         Some(Capabilities::named(&rules.protocol, side, named.iter().map(String::as_str)))

@@ -1,11 +1,13 @@
 //! From methods and payloads to messages, without an allocation per message.
 
 use std::cmp::Reverse;
+use std::sync::OnceLock;
 
 use mcp_protocol_machine::protocol::{
     Announcement, Cancels, Condition, Direction, KeyIndex, KeyPlace, Kind, Message, MessageIndex, MessageKey,
     Path, Payload, Protocol, Side, Text,
 };
+use mcp_protocol_machine::shape::CompiledShapes;
 use mcp_protocol_machine::{Capabilities, IdTable, KeyValue, RequestId, Said, Token};
 
 use crate::jsonrpc::path::{holds, is_empty_object};
@@ -33,6 +35,8 @@ pub(crate) struct Names {
     /// What each side sends in some state, sorted; empty without conditions.
     sent_by_client: Box<[MessageIndex]>,
     sent_by_server: Box<[MessageIndex]>,
+    /// The shapes of payloads, from when the first payload is judged.
+    shapes: OnceLock<CompiledShapes>,
 }
 
 impl Names {
@@ -80,7 +84,13 @@ impl Names {
             conditions,
             sent_by_client: sent(Side::Client),
             sent_by_server: sent(Side::Server),
+            shapes: OnceLock::new(),
         }
+    }
+
+    /// The shapes of payloads.
+    pub(crate) fn shapes(&self, protocol: &Protocol) -> &CompiledShapes {
+        self.shapes.get_or_init(|| CompiledShapes::new(protocol))
     }
 
     /// Whether a message announces a version or capabilities, or asks for a version.

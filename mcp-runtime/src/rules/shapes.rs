@@ -7,7 +7,7 @@ use mcp_protocol_machine::{Awaiting, RequestId};
 use super::Rules;
 use super::names::{on_the_wire, to_be_read};
 use crate::error::{Error, MismatchError};
-use crate::jsonrpc::RawPayload;
+use crate::jsonrpc::{RawPayload, Shapes};
 
 /// Where a payload does not have its shape, if payloads are judged.
 pub(crate) fn mismatch(
@@ -19,16 +19,17 @@ pub(crate) fn mismatch(
         return None;
     }
     let table = rules.message(message)?;
-    let shape = rules.protocol.shape(table.shape?)?;
+    let shape = table.shape?;
     match table.payload {
         // What comes in place of nothing is ignored.
         Payload::None | Payload::Null => return None,
         Payload::Optional if payload.is_none_or(|payload| payload.written() == "null") => return None,
         Payload::Required | Payload::Optional => {}
     }
+    let shapes = Shapes { protocol: &rules.protocol, compiled: rules.names.shapes(&rules.protocol) };
     match payload {
-        Some(payload) => payload.mismatch(&rules.protocol, &shape.shape),
-        None => to_be_read(table, None).mismatch(&rules.protocol, &shape.shape),
+        Some(payload) => payload.mismatch(shapes, shape),
+        None => to_be_read(table, None).mismatch(shapes, shape),
     }
 }
 

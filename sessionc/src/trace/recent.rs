@@ -16,8 +16,12 @@ pub(super) struct RecentMessages(VecDeque<(Era, Observed)>);
 
 impl RecentMessages {
     pub(super) fn note(&mut self, era: Era, observed: impl Iterator<Item = Observed>) {
-        self.0.extend(observed.map(|one| (era, one)));
-        self.0.drain(..self.0.len().saturating_sub(KEPT));
+        for one in observed {
+            if self.0.len() == KEPT {
+                self.0.pop_front();
+            }
+            self.0.push_back((era, one));
+        }
     }
 
     /// Takes the last message that a record means, if it is still known.

@@ -97,7 +97,9 @@ impl<'a> EnvelopeParts<'a> {
                 _ => {}
             }
         }
-        parts.direction = parts.direction.or(lsp_type.filter(|_| is_lsp));
+        if is_lsp {
+            parts.direction = parts.direction.or(lsp_type);
+        }
         Some(parts)
     }
 
