@@ -39,12 +39,16 @@ mod server;
 pub use answer::Answer;
 pub use connection::{Call, CallError, ConnectOptions, Connection, Entry, Handlers, LiveList, Subscription};
 pub use failure::Failure;
-pub use mcp_protocols::eras::{Change, Changes, ConnectError, Context, Era, types};
+#[doc(no_inline)]
+pub use mcp_protocols::eras;
+pub use mcp_protocols::eras::{Asker, Change, Changes, ConnectError, Context, Era, Offer, types};
+pub use mcp_protocols::rounds::RoundsError;
 #[doc(inline)]
 pub use mcp_runtime::transport::{self, stdio};
+pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, TimeoutKind, Transport};
 #[cfg(feature = "tracing")]
 pub use server::ClientLog;
 pub use server::{
     Client, Has, Json, Model, Needs, Output, Problem, Progress, Prompt, Resource, ResourceNotFound, Roots,
-    Server, Tool, User, blob_at, principal, said, text_at,
+    Server, Tool, Typed, User, blob_at, principal, said, text_at,
 };

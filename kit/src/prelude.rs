@@ -5,14 +5,20 @@
 //! finds these names ambiguous.
 
 pub use mcp_protocols::eras::types::*;
-pub use mcp_protocols::eras::{Change, Changes, ConnectError, Context, Era, types};
-pub use mcp_runtime::transport::stdio;
+pub use mcp_protocols::eras::{Asker, Change, Changes, ConnectError, Context, Era, Offer, types};
+pub use mcp_protocols::rounds::RoundsError;
+#[cfg(feature = "http-client")]
+pub use mcp_runtime::transport::http::HttpClient;
+#[cfg(feature = "http")]
+pub use mcp_runtime::transport::http::{RequestHead, ServerOptions};
+pub use mcp_runtime::transport::{Child, duplex, stdio};
+pub use mcp_runtime::{DisconnectReason, Error, Options, Report, RpcError, TimeoutKind, Transport};
 
 // What is named here goes before what the glob above brings.
 pub use super::answer::Answer;
 pub use super::connection::{Call, CallError, ConnectOptions, Connection, LiveList, Subscription};
 pub use super::failure::Failure;
 pub use super::server::{
-    Client, Json, Model, Output, Progress, Prompt, Resource, ResourceNotFound, Roots, Server, Tool, User,
-    blob_at, said, text_at,
+    Client, Json, Model, Output, Progress, Prompt, Resource, ResourceNotFound, Roots, Server, Tool, Typed,
+    User, blob_at, said, text_at,
 };

@@ -99,9 +99,12 @@ fn leads_on(found: &Diagnostic, before: &[Diagnostic], after: &[Diagnostic]) -> 
         && !new.any(|stage| stage > 0 && stage <= self::stage(found))
 }
 
-/// Whether a finding is gone and nothing else is wrong.
+/// Whether a finding is gone and nothing else is wrong that was not wrong before.
 fn mends(found: &Diagnostic, before: &[Diagnostic], after: &[Diagnostic]) -> bool {
-    let known: BTreeSet<_> = before.iter().map(identity).collect();
+    let mut known: BTreeSet<_> = before.iter().map(identity).collect();
+    for one in before {
+        known.extend(one.helps.iter().flat_map(Suggestion::left).map(|message| (one.code, message)));
+    }
     let count = |all: &[Diagnostic]| all.iter().filter(|one| identity(one) == identity(found)).count();
     count(after) < count(before)
         && after.iter().all(|one| one.severity != Severity::Error || known.contains(&identity(one)))

@@ -6,6 +6,7 @@
 //! permit is a [`Violation`], an error that travels between the sides is an [`RpcError`].
 
 pub(crate) mod end;
+mod forwarded;
 mod kind;
 mod limits;
 mod mismatch;

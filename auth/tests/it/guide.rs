@@ -11,10 +11,10 @@ use mcp_auth::client::{
     Authorization, AuthorizationError, IdentityProvider, RegisteredClient, Store, TokenSource, Url,
 };
 use mcp_auth::server::{Introspection, Jwt, Principal, ProtectedResource, TokenValidator, principal};
+use mcp_kit::transport::http::{RequestHead, ServerOptions};
 use mcp_kit::{Client, Failure, Tool};
 use mcp_protocols::eras::types::*;
 use mcp_protocols::eras::{Connector, Era};
-use mcp_runtime::transport::http::{RequestHead, ServerOptions};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokio::net::TcpListener;

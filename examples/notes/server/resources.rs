@@ -3,7 +3,9 @@
 use std::collections::BTreeSet;
 
 use mcp_kit::types::{self, PromptMessage, ResourceContents, Role};
-use mcp_kit::{Client, Context, Failure, Prompt, Resource, ResourceNotFound, principal, said, text_at};
+use mcp_kit::{
+    Client, Context, Failure, Prompt, Resource, ResourceNotFound, Typed, principal, said, text_at,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -57,13 +59,8 @@ impl Prompt<Store> for Review {
         Ok(vec![said(Role::User, format!("Review these notes about {}:\n{notes}", self.tag))])
     }
 
-    async fn complete(
-        notes: &Store,
-        context: &Context,
-        _: &str,
-        typed: &str,
-    ) -> Result<Vec<String>, Failure> {
-        let notes = notes.find(&owner(principal(context)), "", typed)?;
+    async fn complete(notes: &Store, context: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+        let notes = notes.find(&owner(principal(context)), "", &typed.text)?;
         let tags: BTreeSet<_> = notes.into_iter().map(|note| note.tag).collect();
         Ok(tags.into_iter().filter(|tag| !tag.is_empty()).collect())
     }

@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use mcp_protocols::eras::types::{CallToolParams, CallToolResult, Number, Object, ProgressParams};
 use mcp_protocols::rounds::RoundsError;
+use mcp_runtime::Error;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -154,7 +155,6 @@ impl<T> fmt::Debug for Call<'_, T> {
 }
 
 /// Why a call of a tool has no result.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum CallError {
     /// The arguments cannot be sent.
@@ -180,6 +180,35 @@ pub enum CallError {
     },
     /// The call has failed: the server refuses it, or the connection is gone.
     Call(Box<RoundsError>),
+}
+
+impl CallError {
+    /// The error of the connection: a refusal, a time limit, or its end. `None` if the tool has failed, or its arguments or its
+    /// result are not what they should be.
+    ///
+    /// ```
+    /// use mcp_kit::{CallError, Error};
+    ///
+    /// fn connect_again(error: &CallError) -> bool {
+    ///     error.call_error().is_some_and(Error::is_closed)
+    /// }
+    ///
+    /// let wrong = CallError::Output { tool: "add".to_owned(), problem: "it is a text".to_owned() };
+    /// assert!(!connect_again(&wrong));
+    /// ```
+    pub fn call_error(&self) -> Option<&Error> {
+        match self {
+            CallError::Call(error) => error.call_error(),
+            _ => None,
+        }
+    }
+}
+
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl fmt::Debug for CallError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("CallError").field(&self.to_string()).finish()
+    }
 }
 
 impl fmt::Display for CallError {

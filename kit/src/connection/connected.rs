@@ -10,7 +10,7 @@ use mcp_protocols::eras::types::{
 };
 use mcp_protocols::eras::{Client, Offer};
 use mcp_protocols::rounds::RoundsError;
-use mcp_runtime::{Error, Report};
+use mcp_runtime::{Error, Report, ViolationKind};
 use tokio::sync::watch;
 
 use super::handlers::Handlers;
@@ -62,36 +62,36 @@ impl Connection {
         self.reconnects.clone()
     }
 
-    /// All tools of the server.
+    /// All tools of the server: none if it does not offer any.
     ///
     /// # Errors
     /// If the server refuses, or the connection is gone.
     pub async fn tools(&self) -> Result<Vec<Tool>, Error> {
-        self.client.all_tools().await
+        offered(self.client.all_tools().await)
     }
 
-    /// All resources of the server.
+    /// All resources of the server: none if it does not offer any.
     ///
     /// # Errors
     /// If the server refuses, or the connection is gone.
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
-        self.client.all_resources().await
+        offered(self.client.all_resources().await)
     }
 
-    /// All resource templates of the server.
+    /// All resource templates of the server: none if it does not offer any.
     ///
     /// # Errors
     /// If the server refuses, or the connection is gone.
     pub async fn resource_templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
-        self.client.all_resource_templates().await
+        offered(self.client.all_resource_templates().await)
     }
 
-    /// All prompts of the server.
+    /// All prompts of the server: none if it does not offer any.
     ///
     /// # Errors
     /// If the server refuses, or the connection is gone.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
-        self.client.all_prompts().await
+        offered(self.client.all_prompts().await)
     }
 
     /// Reads a resource.
@@ -169,6 +169,18 @@ impl Connection {
     /// If the connection has broken off before.
     pub async fn close(self) -> Result<(), Error> {
         self.client.close().await.map(drop)
+    }
+}
+
+/// A server that does not offer a list has nothing in it.
+fn offered<T>(all: Result<Vec<T>, Error>) -> Result<Vec<T>, Error> {
+    match all {
+        Err(Error::NotPermitted(violation))
+            if matches!(violation.kind, ViolationKind::NotNegotiated { .. }) =>
+        {
+            Ok(Vec::new())
+        }
+        all => all,
     }
 }
 

@@ -18,6 +18,7 @@ use super::super::failure::refusal;
 use super::log::logged;
 use super::not_found::{ResourceNotFound, resource_refusal};
 use super::page::page;
+use super::typed::Typed;
 use super::{prompt, resource, tool};
 
 /// What a server has.
@@ -206,10 +207,7 @@ impl<S: Send + Sync + 'static> Handler for Parts<S> {
         };
         let unknown = || RpcError::invalid_params("there is no such prompt or resource template");
         let complete = complete.ok_or_else(unknown)?;
-        let argument = params.argument;
-        let values = complete(Arc::clone(&self.state), context, argument.name, argument.value)
-            .await
-            .map_err(refusal)?;
+        let values = complete(Arc::clone(&self.state), context, Typed::of(params)).await.map_err(refusal)?;
         let (total, more) = (values.len(), values.len() > MOST_VALUES);
         let mut completion = Completion::new(values.into_iter().take(MOST_VALUES));
         completion.total = i64::try_from(total).ok();

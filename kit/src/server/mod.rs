@@ -2,7 +2,7 @@
 //!
 //! `tool.rs`, `prompt.rs` and `resource.rs` each have a trait, and the entry that a server keeps of a type. `needs.rs` and
 //! `client.rs` are what a tool asks its client with, `progress.rs` reports to it, and `log.rs` has its client read
-//! what it logs. A program that is a client itself uses `connection/`.
+//! what it logs. `typed.rs` is what a user has typed where a client asks for suggestions. A program that is a client itself uses `connection/`.
 
 mod builder;
 mod client;
@@ -20,6 +20,7 @@ mod prompt;
 mod resource;
 mod template;
 mod tool;
+mod typed;
 
 pub use builder::Server;
 pub use client::Client;
@@ -34,3 +35,4 @@ pub use progress::Progress;
 pub use prompt::{Prompt, said};
 pub use resource::{Resource, blob_at, text_at};
 pub use tool::Tool;
+pub use typed::Typed;

@@ -3,7 +3,7 @@
 use std::fmt;
 
 /// What is wrong with a server: it is found before it serves.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
     /// The arguments of a tool or a prompt are not the fields of a struct.
@@ -30,6 +30,13 @@ pub enum Problem {
         /// What is wrong with it.
         reason: &'static str,
     },
+}
+
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl fmt::Debug for Problem {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Problem").field(&self.to_string()).finish()
+    }
 }
 
 impl fmt::Display for Problem {

@@ -20,6 +20,7 @@ use super::super::schema::{arguments_of, description_of, kind_of, name_of, read}
 use super::client::Client;
 use super::needs::Needs;
 use super::problem::Problem;
+use super::typed::Typed;
 
 /// A prompt of a server with the state `S`: its arguments are the fields of the type, which the user fills in as texts.
 ///
@@ -62,14 +63,19 @@ pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         client: Client<Self::Needs>,
     ) -> impl Future<Output = Result<Vec<PromptMessage>, Failure>> + Send;
 
+    /// What else clients get of the prompt, such as a title or icons: returns the prompt, whose name, description and arguments
+    /// are filled in.
+    fn describe(prompt: types::Prompt) -> types::Prompt {
+        prompt
+    }
+
     /// Suggests values for an argument of which the user has typed a part.
     fn complete(
         state: &S,
         context: &Context,
-        argument: &str,
-        typed: &str,
+        typed: &Typed,
     ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send {
-        let _ = (state, context, argument, typed);
+        let _ = (state, context, typed);
         std::future::ready(Ok(Vec::new()))
     }
 }
@@ -83,7 +89,7 @@ type Got = Result<GetPromptResult, RpcError>;
 
 /// Suggests values for an argument.
 pub(crate) type Complete<S> =
-    Box<dyn Fn(Arc<S>, Context, String, String) -> BoxFuture<'static, Completed> + Send + Sync>;
+    Box<dyn Fn(Arc<S>, Context, Typed) -> BoxFuture<'static, Completed> + Send + Sync>;
 
 type Completed = Result<Vec<String>, Failure>;
 
@@ -102,10 +108,10 @@ impl<S: Send + Sync + 'static> Entry<S> {
         let name = P::NAME.map_or_else(name_of::<P>, str::to_owned);
         let get = |arguments: P, state: Arc<S>, client| async move { arguments.get(&state, client).await };
         let entry = Entry::new::<P, P::Needs, _, _>(name, description_of::<P>(), get)?;
-        let complete: Complete<S> = Box::new(|state, context, argument, typed| {
-            async move { P::complete(&state, &context, &argument, &typed).await }.boxed()
+        let complete: Complete<S> = Box::new(|state, context, typed| {
+            async move { P::complete(&state, &context, &typed).await }.boxed()
         });
-        Ok(Entry { complete, ..entry })
+        Ok(Entry { complete, prompt: P::describe(entry.prompt), ..entry })
     }
 
     /// A function that is a prompt, and suggests nothing.
@@ -144,7 +150,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
                 }
                 .boxed()
             }),
-            complete: Box::new(|_, _, _, _| std::future::ready(Ok(Vec::new())).boxed()),
+            complete: Box::new(|_, _, _| std::future::ready(Ok(Vec::new())).boxed()),
         })
     }
 

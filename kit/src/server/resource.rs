@@ -21,6 +21,7 @@ use super::not_found::ResourceNotFound;
 use super::problem::Problem;
 use super::prompt::{Complete, from_texts};
 use super::template::Template;
+use super::typed::Typed;
 
 /// Resources of a server with the state `S`, whose URIs have the fields of the type in their places.
 ///
@@ -82,14 +83,20 @@ pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         std::future::ready(Ok(()))
     }
 
+    /// What else clients get of the resource where it is listed by itself, or of the template, such as a title, annotations or
+    /// icons: returns the resource, whose URI, name, description and MIME type are filled in. The URI of a template is
+    /// [`URI`](Self::URI), and templates have no size.
+    fn describe(resource: types::Resource) -> types::Resource {
+        resource
+    }
+
     /// Suggests values for a variable of which the user has typed a part.
     fn complete(
         state: &S,
         context: &Context,
-        variable: &str,
-        typed: &str,
+        typed: &Typed,
     ) -> impl Future<Output = Result<Vec<String>, Failure>> + Send {
-        let _ = (state, context, variable, typed);
+        let _ = (state, context, typed);
         std::future::ready(Ok(Vec::new()))
     }
 }
@@ -111,9 +118,7 @@ type Listed = Result<Vec<types::Resource>, Failure>;
 pub(crate) struct Entry<S> {
     pub(crate) uri: &'static str,
     template: Template,
-    name: String,
-    description: Option<String>,
-    mime_type: Option<&'static str>,
+    described: types::Resource,
     #[expect(clippy::type_complexity, reason = "it is called in one place")]
     read: Box<
         dyn Fn(Arc<S>, Asker, Changes, ReadResourceParams, Template) -> BoxFuture<'static, Read>
@@ -130,12 +135,13 @@ impl<S: Send + Sync + 'static> Entry<S> {
     pub(crate) fn of<R: Resource<S>>() -> Result<Entry<S>, Problem> {
         let template = Template::parse(R::URI)
             .map_err(|reason| Problem::NoTemplate { uri: R::URI.to_owned(), reason })?;
+        let mut resource = types::Resource::new(R::URI, name_of::<R>());
+        resource.description = description_of::<R>();
+        resource.mime_type = R::MIME_TYPE.map(str::to_owned);
         Ok(Entry {
             uri: R::URI,
             template,
-            name: name_of::<R>(),
-            description: description_of::<R>(),
-            mime_type: R::MIME_TYPE,
+            described: R::describe(resource),
             read: Box::new(|state, asker, changes, params, template| {
                 async move {
                     let resource: R = resource_at(&template, &params.uri)?;
@@ -153,8 +159,8 @@ impl<S: Send + Sync + 'static> Entry<S> {
                 }
                 .boxed()
             },
-            complete: Box::new(|state, context, variable, typed| {
-                async move { R::complete(&state, &context, &variable, &typed).await }.boxed()
+            complete: Box::new(|state, context, typed| {
+                async move { R::complete(&state, &context, &typed).await }.boxed()
             }),
         })
     }
@@ -169,9 +175,14 @@ impl<S: Send + Sync + 'static> Entry<S> {
         if self.template.is_fixed() {
             return None;
         }
-        let mut template = ResourceTemplate::new(self.uri, &self.name);
-        template.description.clone_from(&self.description);
-        template.mime_type = self.mime_type.map(str::to_owned);
+        let described = self.described.clone();
+        let mut template = ResourceTemplate::new(self.uri, described.name);
+        template.title = described.title;
+        template.description = described.description;
+        template.mime_type = described.mime_type;
+        template.annotations = described.annotations;
+        template.icons = described.icons;
+        template.meta = described.meta;
         Some(template)
     }
 
@@ -183,10 +194,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
     ) -> Result<Vec<types::Resource>, RpcError> {
         let mut listed = (self.list)(state, context).await.map_err(refusal)?;
         if self.template.is_fixed() && !listed.iter().any(|resource| resource.uri == self.uri) {
-            let mut resource = types::Resource::new(self.uri, &self.name);
-            resource.description.clone_from(&self.description);
-            resource.mime_type = self.mime_type.map(str::to_owned);
-            listed.push(resource);
+            listed.push(self.described.clone());
         }
         Ok(listed)
     }

@@ -9,7 +9,7 @@ use mcp_kit::transport::duplex;
 use mcp_kit::types::*;
 use mcp_kit::{
     Answer, CallError, Change, Changes, Client, ConnectOptions, Connection, Context, Era, Failure, Json,
-    Model, Resource, Roots, Server, Tool, User, text_at, types,
+    Model, Resource, Roots, Server, Tool, Typed, User, text_at, types,
 };
 use mcp_runtime::Error;
 use schemars::JsonSchema;
@@ -100,8 +100,8 @@ impl Resource<()> for Leaf {
         if self.id < 7 { Ok(()) } else { Err("it does not change".into()) }
     }
 
-    async fn complete(_: &(), _: &Context, variable: &str, typed: &str) -> Result<Vec<String>, Failure> {
-        Ok(vec![format!("{variable}{typed}")])
+    async fn complete(_: &(), _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+        Ok(vec![format!("{}{}", typed.argument, typed.text)])
     }
 }
 
@@ -291,4 +291,23 @@ async fn a_type_that_no_form_has_is_found_before_the_program_connects() {
     let (near, _far) = duplex();
     let error = options.connect(near).await.unwrap_err();
     assert!(error.to_string().contains("the field `inner` of `Deep` cannot stand in a form"), "{error}");
+}
+
+#[tokio::test]
+async fn a_server_that_does_not_offer_a_list_has_nothing_in_it() {
+    for era in ERAS {
+        let (near, far) = duplex();
+        tokio::spawn(Server::new("none", "1.0.0", ()).serve(far));
+        let none = options().era(era).connect(near).await.unwrap();
+        assert_eq!(none.tools().await.unwrap(), []);
+        assert_eq!(none.resources().await.unwrap(), []);
+        assert_eq!(none.resource_templates().await.unwrap(), []);
+        assert_eq!(none.prompts().await.unwrap(), []);
+        assert!(none.live_tools().await.unwrap().is_empty());
+        assert!(none.live_resources().await.unwrap().is_empty());
+        assert!(none.live_prompts().await.unwrap().is_empty());
+        // What a program names is refused all the same.
+        let called = none.call_text("add", ()).await.unwrap_err();
+        assert!(matches!(called.call_error(), Some(Error::NotPermitted(_))), "{called}");
+    }
 }

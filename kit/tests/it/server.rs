@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use mcp_kit::types::*;
 use mcp_kit::{
     Answer, Client, Context, Failure, Json, Model, Problem, Prompt, Resource, ResourceNotFound, Server, Tool,
-    User, said, text_at,
+    Typed, User, said, text_at, types,
 };
 use mcp_protocols::eras::{self, Change, Connector, Era};
 use mcp_protocols::rounds;
@@ -119,9 +119,21 @@ impl Prompt<Notes> for Weekly {
         Ok(vec![said(Role::User, format!("Summarise {} of {days} days.", self.topic))])
     }
 
-    async fn complete(_: &Notes, _: &Context, argument: &str, typed: &str) -> Result<Vec<String>, Failure> {
-        let topics = ["work", "home"].into_iter().filter(|topic| topic.starts_with(typed));
-        Ok(topics.filter(|_| argument == "topic").map(str::to_owned).collect())
+    fn describe(prompt: types::Prompt) -> types::Prompt {
+        prompt.title("Weekly summary")
+    }
+
+    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+        let topics: &[&str] = match (&*typed.argument, typed.others.get("days").map(String::as_str)) {
+            ("topic", Some("1")) => &["walk"],
+            ("topic", _) => &["work", "home"],
+            _ => &[],
+        };
+        Ok(topics
+            .iter()
+            .filter(|topic| topic.starts_with(&typed.text))
+            .map(|&topic| topic.to_owned())
+            .collect())
     }
 }
 
@@ -136,6 +148,10 @@ impl Resource<Notes> for Note {
     const MIME_TYPE: Option<&'static str> = Some("text/plain");
     type Needs = ();
 
+    fn describe(note: types::Resource) -> types::Resource {
+        note.title("A note")
+    }
+
     async fn read(self, notes: &Notes, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
         let notes = notes.0.lock().unwrap();
         Ok(text_at(uri, notes.get(self.id).ok_or(ResourceNotFound::at(uri))?))
@@ -149,6 +165,10 @@ struct All;
 impl Resource<Notes> for All {
     const URI: &'static str = "notes://all";
     type Needs = ();
+
+    fn describe(all: types::Resource) -> types::Resource {
+        all.title("The notes").size(7)
+    }
 
     async fn read(self, notes: &Notes, uri: &str, _: Client) -> Result<ResourceContents, Failure> {
         Ok(text_at(uri, notes.0.lock().unwrap().join("\n")))
@@ -272,6 +292,7 @@ async fn prompts_have_arguments_and_suggestions() {
         let prompts = client.list_prompts(PaginatedParams::new(client.meta())).await.unwrap().prompts;
         let weekly = serde_json::to_value(&prompts[0]).unwrap();
         assert_eq!(weekly["name"], "weekly");
+        assert_eq!(weekly["title"], "Weekly summary");
         let days = json!({ "name": "days", "description": "How many days back", "required": false });
         assert_eq!(weekly["arguments"], json!([days, { "name": "topic", "required": true }]));
         let get = GetPromptParams::new("weekly", client.meta()).with_argument("topic", "work");
@@ -284,6 +305,10 @@ async fn prompts_have_arguments_and_suggestions() {
         let typed = CompletionArgument::new("topic", "w");
         let completed = client.complete(CompleteParams::new(reference, typed, client.meta())).await.unwrap();
         assert_eq!(completed.completion.values, ["work"]);
+        let (reference, typed) = (PromptReference::new("weekly"), CompletionArgument::new("topic", "w"));
+        let of_a_day = CompletionContext::new().arguments([("days".to_owned(), "1".to_owned())]);
+        let params = CompleteParams::new(reference, typed, client.meta()).context(of_a_day);
+        assert_eq!(client.complete(params).await.unwrap().completion.values, ["walk"]);
     }
 }
 
@@ -297,6 +322,8 @@ async fn resources_are_read_by_their_uris_and_watched() {
         let template = serde_json::to_value(&templates.resource_templates[0]).unwrap();
         assert_eq!(template["uriTemplate"], "notes://{id}");
         assert_eq!(template["mimeType"], "text/plain");
+        assert_eq!(template["title"], "A note");
+        assert_eq!((listed[0].title.as_deref(), listed[0].size), (Some("The notes"), Some(7)));
 
         let wanted = SubscriptionFilter::new().resource_subscriptions(["notes://all"]);
         let mut listening = client.listen(wanted).await.unwrap();

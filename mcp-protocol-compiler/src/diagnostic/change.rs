@@ -21,7 +21,7 @@ pub(crate) enum Change {
     Sign(Span, char),
     /// Deletes an action with its dot.
     DeleteStep(Span),
-    /// Replaces an action and all that follows it in its sequence.
+    /// Replaces an action, which is given by itself or by its message, and all that follows it in its sequence.
     ReplaceRest(Span, String),
     /// Deletes the branch that begins with this action, or is this `End`, with its operator.
     DeleteBranch(Span),

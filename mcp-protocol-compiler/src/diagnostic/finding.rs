@@ -153,6 +153,15 @@ impl Diagnostic {
         self
     }
 
+    /// Findings of the same kind, by their messages, that are not reported as long as this one is.
+    #[must_use]
+    pub(crate) fn standing_for(mut self, messages: &[String]) -> Self {
+        for help in &mut self.helps {
+            help.leaves(messages);
+        }
+        self
+    }
+
     /// Says something else in place of the last suggestion if its edits do not mend the finding.
     #[must_use]
     pub(crate) fn otherwise(mut self, text: impl Into<String>) -> Self {

@@ -22,6 +22,8 @@ pub struct Suggestion {
     otherwise: Option<String>,
     /// Whether the edits are about all that stands in a state; their places are those of its first step.
     of_state: bool,
+    /// The messages of findings of the same kind that may be reported after the edits, in place of the one that they mend.
+    left: Vec<String>,
     /// Whether it had edits that were tried and do not mend the finding.
     withdrawn: bool,
     /// Where the compiler makes it, so that a test can say which suggestions no case has.
@@ -39,6 +41,7 @@ impl Suggestion {
             changes: Vec::new(),
             otherwise: None,
             of_state: false,
+            left: Vec::new(),
             withdrawn: false,
             made_at: Location::caller(),
         }
@@ -79,6 +82,16 @@ impl Suggestion {
     /// Says something else where the edits do not mend the finding.
     pub(crate) fn otherwise(&mut self, text: String) {
         self.otherwise = Some(text);
+    }
+
+    /// Says which findings of the same kind may be reported after the edits, by their messages.
+    pub(crate) fn leaves(&mut self, messages: &[String]) {
+        self.left = messages.to_vec();
+    }
+
+    /// The messages of the findings that may be reported after the edits.
+    pub(crate) fn left(&self) -> impl Iterator<Item = &str> {
+        self.left.iter().map(String::as_str)
     }
 
     /// Says that the edits are about whole states, given by their first steps.

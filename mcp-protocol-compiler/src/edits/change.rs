@@ -99,7 +99,7 @@ impl<'a, 't> Placing<'a, 't> {
                 self.edits.push(Edit::delete(Span { end: next.start, ..*at }));
             }
             Change::ReplaceRest(at, text) => {
-                let named = |action: &Action| action.message.span == *at;
+                let named = |action: &Action| [action.span, action.message.span].contains(at);
                 let sequence = self.tree.sequences().find(|sequence| sequence.actions.iter().any(named))?;
                 let action = sequence.actions.iter().find(|action| named(action))?;
                 self.edits.push(Edit::replace(action.span.to(sequence.span), text.as_str()));

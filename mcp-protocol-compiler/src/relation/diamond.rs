@@ -45,7 +45,9 @@ pub fn races(client: &Automaton, server: &Automaton, messages: &[Message]) -> Ve
         races.truncate(COUNTED);
         races.retain(|race| told.insert(race.events()));
         let Some((first, others)) = races.split_first() else { continue };
-        let report = first.report(completion.walk(), index, messages);
+        let way = completion.walk().way(index);
+        let titles: Vec<String> = others.iter().map(|race| race.title(&way, messages)).collect();
+        let report = first.report(completion.walk(), index, messages).standing_for(&titles);
         diagnostics.push(match also(others, messages) {
             Some(note) => report.with_note(note),
             None => report,

@@ -23,6 +23,7 @@ mod machine;
 mod outcome;
 mod product;
 mod race;
+mod remedy;
 mod report;
 mod roles;
 mod search;

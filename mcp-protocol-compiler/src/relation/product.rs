@@ -318,6 +318,15 @@ impl<'a, 'b> Walk<'a, 'b> {
         way
     }
 
+    /// Where the roles were on the way to a pair.
+    pub(super) fn passed(&self, index: PairIndex) -> Vec<(Locations, Locations)> {
+        let parent = |&at: &PairIndex| self.nodes.get(at.0)?.parent.map(|(parent, _)| parent);
+        std::iter::successors(parent(&index), parent)
+            .filter_map(|at| self.pair(at))
+            .map(|pair| (pair.client.locations, pair.server.locations))
+            .collect()
+    }
+
     /// Both roles take the same event: two linear moves or two that open a sub-session.
     pub(super) fn follow(&mut self, from: PairIndex, client: &Move, server: &Move) -> Result<(), TooMany> {
         let Some(pair) = self.pair(from) else { return Ok(()) };

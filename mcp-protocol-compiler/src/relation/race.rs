@@ -2,12 +2,13 @@
 
 use std::collections::{HashSet, VecDeque};
 
-use mcp_protocol_machine::protocol::{Action, Direction, Kind, MessageIndex, Side, StateKind};
+use mcp_protocol_machine::protocol::{Action, Direction, Kind, Side, StateKind};
 
 use super::disagreement::matched;
 use super::machine::{Event, Locations, Machine, RoleEdge};
 use super::outcome::RACE;
 use super::product::{Pair, PairIndex, Walk};
+use super::remedy::{Remedy, SHOWN, accept, answers, author, exchange, stands_alone};
 use super::shared::Shared;
 use super::{roles, words};
 use crate::declarations::Message;
@@ -15,9 +16,6 @@ use crate::diagnostic::{Diagnostic, Edit};
 
 /// How many races of one place are counted; in a wide choice all might race with all.
 pub(super) const COUNTED: usize = 100;
-
-/// How many steps or branches are written out in a suggestion.
-const SHOWN: usize = 4;
 
 /// Why two messages may not cross.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -65,27 +63,20 @@ pub(super) fn also(others: &[Race], messages: &[Message]) -> Option<String> {
     }
 }
 
-/// The request that an event answers.
-fn answers(messages: &[Message], event: Event) -> Option<MessageIndex> {
-    match messages.get(usize::from(event.message.0))?.table.kind {
-        Kind::Reply { request } | Kind::Refusal { request } => Some(request),
-        Kind::Request | Kind::Notification => None,
-    }
-}
-
-/// Whether a round of events can be a channel: each reply in it has its request in front of it.
-fn stands_alone(messages: &[Message], round: &[Event]) -> bool {
-    let mut asked: Vec<(Side, MessageIndex)> = Vec::new();
-    round.iter().all(|event| {
-        asked.push((event.sender, event.message));
-        answers(messages, *event).is_none_or(|request| asked.contains(&(event.sender.other(), request)))
-    })
-}
-
 impl Race {
     /// What the client sends and what the server sends.
     pub(super) fn events(&self) -> (Event, Event) {
         (self.from_client.event(), self.from_server.event())
+    }
+
+    /// What is wrong, in one line.
+    pub(super) fn title(&self, way: &[Event], messages: &[Message]) -> String {
+        let (one, other) = self.events();
+        let (first, second) = (words::name(messages, one.message), words::name(messages, other.message));
+        format!(
+            "`{first}` and `{second}` race: {}, the client may send `{first}` while the server sends `{second}`",
+            words::way(messages, way)
+        )
     }
 
     pub(super) fn report(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Diagnostic {
@@ -95,16 +86,13 @@ impl Race {
         let start = way.is_empty();
         let client = words::within(walk.client, &self.pair.client.locations, start);
         let server = words::within(walk.server, &self.pair.server.locations, start);
-        let diagnostic = Diagnostic::error(
-            RACE,
-            self.from_client.client.arrow.span,
-            format!(
-                "`{first}` and `{second}` race: {}, the client may send `{first}` while the server sends `{second}`",
-                words::way(messages, &way)
-            ),
-        )
-        .label(format!("the client may send `{first}`, {client}"))
-        .also(self.from_server.server.arrow.span, format!("the server may send `{second}`, {server}"));
+        let diagnostic =
+            Diagnostic::error(RACE, self.from_client.client.arrow.span, self.title(&way, messages))
+                .label(format!("the client may send `{first}`, {client}"))
+                .also(
+                    self.from_server.server.arrow.span,
+                    format!("the server may send `{second}`, {server}"),
+                );
         let diagnostic = match self.other_body(walk) {
             Some(other) => {
                 let (name, there) = (words::name(messages, other.event.message), self.behind(walk, &other));
@@ -117,8 +105,11 @@ impl Race {
             Some(note) => diagnostic.with_note(note),
             None => diagnostic,
         };
-        let Remedy { first, second, edits, otherwise } = self.remedy(walk, messages);
-        let diagnostic = diagnostic.suggest(first, edits).of_state();
+        let Remedy { first, second, edits, changes, otherwise } = self.remedy(walk, index, messages);
+        let diagnostic = match changes.is_empty() {
+            true => diagnostic.suggest(first, edits).of_state(),
+            false => diagnostic.changes(first, changes),
+        };
         let diagnostic = match otherwise {
             Some(otherwise) => diagnostic.otherwise(otherwise),
             None => diagnostic,
@@ -163,9 +154,9 @@ impl Race {
     }
 
     /// The remedy that fits. What changes nothing for its sender can become a loop in the places that lack it; two
-    /// that both lead back to where they started may be independent, and then belong in channels of their own; else
-    /// one of them has to wait for the other.
-    fn remedy(&self, walk: &Walk<'_, '_>, messages: &[Message]) -> Remedy {
+    /// that both lead back to where they started may be independent, and then belong in channels of their own, as does a
+    /// request whose reply leads back; else one of them has to wait for the other.
+    fn remedy(&self, walk: &Walk<'_, '_>, index: PairIndex, messages: &[Message]) -> Remedy {
         let (one, other) = (&self.from_client, &self.from_server);
         if one.is_loop() && !other.is_loop() {
             return accept(walk, messages, other, one, &self.after_server);
@@ -174,11 +165,25 @@ impl Race {
             return accept(walk, messages, one, other, &self.after_client);
         }
         // A sub-session is one channel, and what answers a request belongs where the request is.
-        if let (Some(first), Some(second)) = (self.round(walk, one), self.round(walk, other))
-            && !self.in_sub_session(walk)
-            && [&first, &second].iter().all(|round| stands_alone(messages, round))
-        {
-            return self.channels(walk, messages, &first, &second);
+        if !self.in_sub_session(walk) {
+            let (first, second) =
+                (self.round(walk, index, messages, one), self.round(walk, index, messages, other));
+            let independent = |round: &Vec<Event>| stands_alone(messages, round);
+            if let (Some(first), Some(second)) = (&first, &second)
+                && independent(first)
+                && independent(second)
+                && let Some(remedy) = self.channels(walk, messages, first, second)
+            {
+                return remedy;
+            }
+            for round in [&first, &second] {
+                if let Some(remedy) = exchange(walk, messages, round.as_deref(), self.wait(walk, messages)) {
+                    return remedy;
+                }
+            }
+            if first.as_ref().is_some_and(independent) && second.as_ref().is_some_and(independent) {
+                return Remedy::one(self.of_its_own(messages));
+            }
         }
         Remedy::one(self.wait(walk, messages))
     }
@@ -208,11 +213,42 @@ impl Race {
         } else if answers(messages, one).is_some() {
             format!("have the server send `{second}` only after `{first}` has come")
         } else {
+            let orders = self.orders(walk, messages);
+            if self.fault == Fault::Parts || self.follows(walk).0 != self.follows(walk).1 {
+                return format!("{orders}, or let one of them wait for the other");
+            }
             format!(
                 "let one of them wait for the other: have the server send `{second}` only when the client asked for \
-                 it, or have `{first}` acknowledged and `{second}` sent after that; or write both orders, and let them \
-                 lead to one state"
+                 it, or have `{first}` acknowledged and `{second}` sent after that; or {orders}"
             )
+        }
+    }
+
+    /// Whether the server's message may follow the client's, and the client's the server's.
+    fn follows(&self, walk: &Walk<'_, '_>) -> (bool, bool) {
+        let (one, other) = self.events();
+        let follows = |(client, server): &(Locations, Locations), event: Event| {
+            walk.client.find(client, event).is_some() && walk.server.find(server, event).is_some()
+        };
+        (follows(&self.after_client, other), follows(&self.after_server, one))
+    }
+
+    /// Both orders: which of them the text does not have yet, as its author writes them.
+    fn orders(&self, walk: &Walk<'_, '_>, messages: &[Message]) -> String {
+        let (one, other) = self.events();
+        let author = author(walk);
+        let action = |event: Event| words::action(messages, event, author);
+        let (first, second) = (action(one), action(other));
+        let both = "and let both orders lead to one state";
+        match self.follows(walk) {
+            (false, false) => {
+                format!("write `{second}` behind `{first}`, too, and `{first}` behind `{second}`, {both}")
+            }
+            (true, false) => format!("write `{first}` behind `{second}`, too, {both}"),
+            (false, true) => format!("write `{second}` behind `{first}`, too, {both}"),
+            (true, true) => {
+                format!("let `{first}` before `{second}` and `{second}` before `{first}` lead to one state")
+            }
         }
     }
 
@@ -248,14 +284,23 @@ impl Race {
         }
     }
 
-    /// Two loops as channels of their own.
+    /// Two loops that cannot be written as channels here.
+    fn of_its_own(&self, messages: &[Message]) -> String {
+        let name = words::name(messages, self.events().1.message);
+        format!(
+            "if the two are independent, give `{name}` a channel of its own, and put both in parentheses with a comma \
+             between them"
+        )
+    }
+
+    /// Two loops as channels of their own, where they are all that stands in the place.
     fn channels(
         &self,
         walk: &Walk<'_, '_>,
         messages: &[Message],
         first: &[Event],
         second: &[Event],
-    ) -> Remedy {
+    ) -> Option<Remedy> {
         let author = author(walk);
         let (machine, locations) = self.role(walk, author);
         let steps = |events: &[Event], side: Side| -> String {
@@ -270,8 +315,7 @@ impl Race {
             .any(|state| state.may_close || state.peer_may_close);
         let short = first.len() <= SHOWN && second.len() <= SHOWN;
         let apart = first.iter().all(|event| !second.contains(event));
-        let name = words::name(messages, self.events().1.message);
-        if short && apart && !ends && words::written(machine, locations).len() == 2 {
+        (short && apart && !ends && words::written(machine, locations).len() == 2).then(|| {
             let derived = walk.client.automaton().derived || walk.server.automaton().derived;
             let sides = [Some(author), Some(author.other()).filter(|_| !derived)];
             let edit = |side: Side| {
@@ -283,16 +327,12 @@ impl Race {
                 if derived { "" } else { ", in both roles" },
                 both(author)
             );
-            return Remedy {
+            Remedy {
                 edits: sides.into_iter().flatten().map(edit).collect(),
                 otherwise: Some(self.wait(walk, messages)),
                 ..Remedy::one(first)
-            };
-        }
-        Remedy::one(format!(
-            "if the two are independent, give `{name}` a channel of its own, and put both in parentheses with a comma \
-             between them"
-        ))
+            }
+        })
     }
 
     /// A role where the race is.
@@ -303,8 +343,15 @@ impl Race {
         }
     }
 
-    /// The messages that lead back to the pair where the race is, this one first, by moves that both roles have.
-    fn round(&self, walk: &Walk<'_, '_>, both: &Shared) -> Option<Vec<Event>> {
+    /// The messages that lead back to the pair where the race is, this one first, by moves that both roles have. A refusal leads
+    /// back always, and what leads over a place that lies before the pair has left it and comes in again: neither is a round.
+    fn round(
+        &self,
+        walk: &Walk<'_, '_>,
+        index: PairIndex,
+        messages: &[Message],
+        both: &Shared,
+    ) -> Option<Vec<Event>> {
         let step = |from: &Pair, both: &Shared| {
             (
                 walk.client.step(&from.client.locations, &both.client),
@@ -313,7 +360,10 @@ impl Race {
         };
         let home = (self.pair.client.locations.clone(), self.pair.server.locations.clone());
         let first = step(&self.pair, both);
-        let mut seen: HashSet<_> = HashSet::from([first.clone()]);
+        let mut seen: HashSet<_> = walk.passed(index).into_iter().filter(|passed| *passed != home).collect();
+        if !seen.insert(first.clone()) {
+            return None;
+        }
         let mut waiting = VecDeque::from([(first, vec![both.event()])]);
         // A remedy is worth a short search only.
         while let Some(((client, server), way)) = waiting.pop_front() {
@@ -326,7 +376,9 @@ impl Race {
             let (from_client, from_server) = (walk.client.moves(&client), walk.server.moves(&server));
             for found in matched(&from_client, &from_server) {
                 let (Some(one), Some(other)) = (found.client, found.server) else { continue };
-                if !one.is_linear() || !other.is_linear() {
+                let refuses =
+                    matches!(words::kind(messages, found.event.message), Some(Kind::Refusal { .. }));
+                if !one.is_linear() || !other.is_linear() || refuses {
                     continue;
                 }
                 let next = (walk.client.step(&client, &one), walk.server.step(&server, &other));
@@ -339,27 +391,6 @@ impl Race {
         }
         None
     }
-}
-
-/// What to do, and what else.
-struct Remedy {
-    first: String,
-    second: Option<String>,
-    /// What does the first.
-    edits: Vec<Edit>,
-    /// What to do where the edits do not mend the race.
-    otherwise: Option<String>,
-}
-
-impl Remedy {
-    fn one(first: String) -> Self {
-        Remedy { first, second: None, edits: Vec::new(), otherwise: None }
-    }
-}
-
-/// The side whose text is to be changed; the other one may be written as its dual.
-fn author(walk: &Walk<'_, '_>) -> Side {
-    if walk.client.automaton().derived { Side::Server } else { Side::Client }
 }
 
 /// A role where it is, as a clause.
@@ -382,82 +413,5 @@ fn situation(machine: &Machine<'_>, messages: &[Message], locations: &Locations)
         format!("goes on with {}", names.join(" or "))
     } else {
         format!("is in {}", words::place(machine, locations))
-    }
-}
-
-/// `late` changes nothing where it is sent, so it may as well be accepted behind `step`.
-fn accept(
-    walk: &Walk<'_, '_>,
-    messages: &[Message],
-    step: &Shared,
-    late: &Shared,
-    after: &(Locations, Locations),
-) -> Remedy {
-    let author = author(walk);
-    let (machine, locations) = match author {
-        Side::Client => (walk.client, &after.0),
-        Side::Server => (walk.server, &after.1),
-    };
-    let name = words::name(messages, late.event().message);
-    let there = words::within(machine, locations, false);
-    let taken = walk.client.find(&after.0, late.event()).is_some()
-        || walk.server.find(&after.1, late.event()).is_some();
-    if taken && !late.client.is_linear() {
-        return Remedy::one(format!(
-            "have `{name}` open the same sub-session in both places, or use another message {there}"
-        ));
-    }
-    if taken {
-        return Remedy::one(format!(
-            "`{name}` leads elsewhere {there}: let it lead back there, too, or use another message"
-        ));
-    }
-    let second = "or leave `--without-closure` out: then the compiler adds that by itself";
-    let action = |event: Event| words::action(messages, event, author);
-    let (step, late_action) = (action(step.event()), action(late.event()));
-    let first = match (late.client.arrow.action, branches(machine, locations, late.event(), messages)) {
-        (Action::Step(_), Some((branches, operator))) => {
-            let branches: Vec<String> =
-                branches.into_iter().chain([format!("{late_action} . wait")]).collect();
-            let branches = branches.join(&format!(" {operator} "));
-            format!("let `{late_action}` come there, too: `{step} . ( rec wait . ( {branches} ) )`")
-        }
-        (Action::Step(_), None) => {
-            format!("let `{late_action}` come behind `{step}`, too, and lead back there")
-        }
-        (Action::Spawn(_), _) => format!(
-            "let instances start behind `{step}`, too: `{}` in parallel with what follows there",
-            words::replicated(messages, late.event(), author)
-        ),
-    };
-    let first = match walk.client.automaton().derived || walk.server.automaton().derived {
-        true => first,
-        false => format!("{first}, and in the other role with `!` and `?` exchanged"),
-    };
-    Remedy { second: Some(second.to_owned()), ..Remedy::one(first) }
-}
-
-/// What stands in a place that is one channel, as branches, and the operator between them.
-fn branches(
-    machine: &Machine<'_>,
-    locations: &Locations,
-    late: Event,
-    messages: &[Message],
-) -> Option<(Vec<String>, char)> {
-    let [location] = &locations[..] else { return None };
-    let state = machine.state(*location)?;
-    let moves = words::written(machine, locations);
-    if moves.len() > SHOWN || moves.iter().any(|step| !step.is_linear()) {
-        return None;
-    }
-    let branch = |event: Event| format!("{} . …", words::action(messages, event, machine.side()));
-    let mut branches: Vec<String> = moves.iter().map(|step| branch(step.arrow.event)).collect();
-    match (state.kind == StateKind::End || state.may_close, state.peer_may_close) {
-        (true, true) => None,
-        (own, peer) => {
-            branches.extend((own || peer).then(|| "End".to_owned()));
-            // The late message goes with the operator that its sender would write.
-            Some((branches, if own || (!peer && late.sender == machine.side()) { '⊕' } else { '&' }))
-        }
     }
 }

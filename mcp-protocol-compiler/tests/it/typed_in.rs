@@ -220,6 +220,24 @@ const EDITS: &[Edit] = &[
         &["S0503"],
     ),
     edit(
+        "race-with-a-call",
+        "S0503",
+        "`*( !List . ?Listed . End )`",
+        &[("!List . ?Listed . Open", "*( !List . ?Listed . End )")],
+        // The other race of the same place.
+        &["S0503"],
+    ),
+    edit(
+        "race-with-a-call-in-two-places",
+        "S0503",
+        "`*( !Break . ?Broken . End )`",
+        &[
+            ("!Break . ?Broken . running", "*( !Break . ?Broken . End )"),
+            ("!Break . ?Broken . Paused", "*( !Break . ?Broken . End )"),
+        ],
+        &[],
+    ),
+    edit(
         "race-of-two-channels",
         "S0503",
         "`(rec a . !Tip . !Tip . a, rec b . ?News . ?News . b)`",

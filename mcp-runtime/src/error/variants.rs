@@ -1,8 +1,8 @@
 //! [`Error`]: what can go wrong, one variant for each cause.
 
-use std::io;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use mcp_protocol_machine::protocol::{Side, Text};
 use mcp_protocol_machine::{Excerpt, RequestId, Violation};
@@ -28,7 +28,7 @@ use crate::jsonrpc::RpcError;
 /// }
 /// assert_eq!(explain(&Error::Cancelled), "the call was cancelled");
 /// ```
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// This side has closed or abandoned the session.
@@ -176,6 +176,13 @@ pub enum Error {
         /// What did not happen in time.
         what: TimeoutKind,
     },
+}
+
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl fmt::Debug for Error {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("Error").field(&self.to_string()).finish()
+    }
 }
 
 /// Says that a session has ended, and why.

@@ -161,7 +161,7 @@ impl<U: User> Answering<U> {
 }
 
 /// Why a call that may take several rounds has no result.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum RoundsError {
     /// One of the rounds failed.
@@ -189,6 +189,13 @@ pub enum RoundsError {
     NothingAsked,
 }
 
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl std::fmt::Debug for RoundsError {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_tuple("RoundsError").field(&self.to_string()).finish()
+    }
+}
+
 impl std::fmt::Display for RoundsError {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
@@ -204,6 +211,49 @@ impl std::fmt::Display for RoundsError {
             RoundsError::NothingAsked => formatter.write_str(
                 "the server needs input, and gave neither `inputRequests` nor `requestState` to go on with",
             ),
+        }
+    }
+}
+
+impl RoundsError {
+    /// The error of the round that failed: a refusal, a time limit, or the end of the connection. `None` if the rounds have come to
+    /// nothing in another way.
+    ///
+    /// ```
+    /// use mcp_protocols::rounds::RoundsError;
+    /// use mcp_runtime::Error;
+    ///
+    /// fn connect_again(error: &RoundsError) -> bool {
+    ///     error.call_error().is_some_and(Error::is_closed)
+    /// }
+    ///
+    /// assert!(connect_again(&RoundsError::Call(Error::Closed)));
+    /// assert!(!connect_again(&RoundsError::NothingAsked));
+    /// ```
+    pub fn call_error(&self) -> Option<&Error> {
+        match self {
+            RoundsError::Call(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// So that a handler which calls another server ends with `?`: a refusal is passed on as it came, and any other error is an
+/// internal one with the text of the error.
+///
+/// ```
+/// use mcp_protocols::rounds::RoundsError;
+/// use mcp_runtime::{Error, RpcError};
+///
+/// let refused = RoundsError::Call(Error::Refused(RpcError::invalid_params("no such city")));
+/// assert_eq!(RpcError::from(refused), RpcError::invalid_params("no such city"));
+/// assert_eq!(RpcError::from(RoundsError::NothingAsked).code, RpcError::INTERNAL_ERROR);
+/// ```
+impl From<RoundsError> for RpcError {
+    fn from(error: RoundsError) -> RpcError {
+        match error {
+            RoundsError::Call(error) => error.into(),
+            error => RpcError::internal_error(error.to_string()),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use integration_tests::example::program;
-use mcp_kit::{Answer, ConnectOptions, Connection};
+use mcp_kit::{Answer, CallError, ConnectOptions, Connection};
 use mcp_protocols::eras::types::*;
 use mcp_protocols::eras::{Change, Client, Connector};
 use mcp_protocols::rounds::User;
@@ -197,8 +197,14 @@ async fn a_program_uses_all_of_a_server() -> Result<(), Box<dyn Error + Send + S
     let added: Added = notes.call("add_note", AddNote { text: "buy milk" }).await?;
     println!("{}", notes.call_text("delete_note", DeleteNote { id: added.id }).await?);
     assert_eq!(notes.resources().await?.len(), 3);
+    let unknown = notes.call_text("sing", ()).await.unwrap_err();
+    assert!(!connect_again(&unknown), "{unknown}");
     notes.close().await?;
     Ok(())
+}
+
+fn connect_again(error: &CallError) -> bool {
+    error.call_error().is_some_and(mcp_kit::Error::is_closed)
 }
 
 #[tokio::test]
@@ -230,5 +236,5 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 13);
+    assert_eq!(examples, 14);
 }

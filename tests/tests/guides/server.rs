@@ -4,8 +4,6 @@ use std::sync::Mutex;
 
 use mcp_kit::ClientLog;
 use mcp_kit::prelude::*;
-use mcp_runtime::transport::duplex;
-use mcp_runtime::transport::http::ServerOptions;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -108,6 +106,11 @@ impl Prompt<Notes> for Weekly {
         let days = self.days.unwrap_or(7);
         Ok(vec![said(Role::User, format!("Summarise the notes of the last {days} days."))])
     }
+
+    async fn complete(_: &Notes, _: &Context, typed: &Typed) -> Result<Vec<String>, Failure> {
+        let fits = |days: &&str| typed.argument == "days" && days.starts_with(&typed.text);
+        Ok(["1", "7", "30"].into_iter().filter(fits).map(str::to_owned).collect())
+    }
 }
 
 fn server() -> Server<Notes> {
@@ -139,12 +142,18 @@ async fn the_same_server_is_part_of_a_router() -> Result<(), Failure> {
     let router = axum::Router::new().route("/mcp", http.method_router());
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
     let url = format!("http://{}/mcp", listener.local_addr()?);
-    let serving = tokio::spawn(async move { axum::serve(listener, router).await });
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let stop_signal = async { drop(stopped.await) };
+    let serving = tokio::spawn(async move {
+        http.serve(listener, router, stop_signal).await?;
+        Ok::<_, Failure>(())
+    });
     let notes = ConnectOptions::new("test", "1.0.0").connect_url(&url).await?;
     assert_eq!(notes.prompt("weekly", [("", ""); 0]).await?.messages.len(), 1);
+    assert_eq!(notes.complete_prompt("weekly", "days", "3").await?, ["30"]);
     notes.close().await?;
-    serving.abort();
-    Ok(())
+    drop(stop);
+    serving.await?
 }
 
 #[test]
@@ -167,7 +176,7 @@ fn every_example_of_the_page_is_here() {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
         examples += 1;
     }
-    assert_eq!(examples, 8);
+    assert_eq!(examples, 9);
     let lines = adder.lines().filter(|line| !line.is_empty() && !line.starts_with("//!"));
     assert!(lines.count() <= 15, "the smallest server has more than fifteen lines");
     for block in page.split("```json\n").skip(1) {

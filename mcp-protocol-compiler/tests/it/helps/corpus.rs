@@ -92,6 +92,7 @@ impl Program {
                 let worse = after.diagnostics.iter().find(|other| {
                     other.severity == Severity::Error
                         && !known.contains(&identity(other))
+                        && !compilation.diagnostics.iter().any(|finding| stands_for(finding, other))
                         && stage(other) <= stage(finding)
                 });
                 // The parser says one thing of a place; what stands behind it is read when that is mended.
@@ -123,6 +124,13 @@ impl Program {
 /// What makes two findings the same.
 fn identity(finding: &Diagnostic) -> (&str, &str) {
     (finding.code.0, &finding.message)
+}
+
+/// Whether a finding names another one of its kind in a note: one race is reported of a place.
+fn stands_for(finding: &Diagnostic, other: &Diagnostic) -> bool {
+    let Some((raced, _)) = other.message.split_once(" race: ") else { return false };
+    let named = |note: &String| note.starts_with("the same place has") && note.contains(raced);
+    finding.code == other.code && finding.notes.iter().any(named)
 }
 
 /// Which stage of the compiler makes a finding; what one stage finds may hide what a later one would.

@@ -34,20 +34,13 @@ impl<H> Deeper<H> {
     }
 }
 
-fn failed(error: Error) -> RpcError {
-    match error {
-        Error::Refused(error) => error,
-        error => RpcError::internal_error(error.to_string()),
-    }
-}
-
 impl server::Handler for Deeper<server::Handle> {
     async fn ask(&self, context: server::Context, depth: String) -> Result<String, RpcError> {
         self.enter();
         let peer = self.peer.clone().unwrap_or_else(|| context.peer());
         let approved = peer.approve(depth).await;
         self.leave();
-        approved.map(|approved| approved.to_string()).map_err(failed)
+        Ok(approved?.to_string())
     }
 }
 
@@ -61,7 +54,7 @@ impl client::Handler for Deeper<client::Handle> {
         let peer = self.peer.clone().unwrap_or_else(|| context.peer());
         let asked = peer.ask((depth - 1).to_string()).await;
         self.leave();
-        asked.map(|answer| answer == "true").map_err(failed)
+        Ok(asked? == "true")
     }
 }
 
@@ -114,7 +107,7 @@ impl server::Handler for Careful {
     async fn ask(&self, context: server::Context, question: String) -> Result<String, RpcError> {
         if question == "first" {
             tokio::task::yield_now().await;
-            context.peer().approve(question.clone()).await.map_err(failed)?;
+            context.peer().approve(question.clone()).await?;
         }
         Ok(question)
     }

@@ -389,7 +389,6 @@ impl<U> fmt::Debug for Connector<U> {
 }
 
 /// Why connecting failed.
-#[derive(Debug)]
 #[non_exhaustive]
 pub enum ConnectError {
     /// The connection could not be opened.
@@ -414,6 +413,13 @@ pub enum ConnectError {
     Handshake(Error),
     /// What the client can do cannot be announced in a handshake.
     Capabilities(serde_json::Error),
+}
+
+/// Writes the sentence: Rust prints an error that `main` returns in this form.
+impl fmt::Debug for ConnectError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_tuple("ConnectError").field(&self.to_string()).finish()
+    }
 }
 
 impl fmt::Display for ConnectError {

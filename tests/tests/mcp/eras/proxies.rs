@@ -46,7 +46,7 @@ impl Handler for Proxy {
 
     async fn list_tools(&self, _: Context, mut params: PaginatedParams) -> Result<ListToolsResult, RpcError> {
         params.meta = self.0.meta();
-        self.0.list_tools(params).await.map_err(refused)
+        Ok(self.0.list_tools(params).await?)
     }
 
     async fn call_tool(
@@ -57,18 +57,7 @@ impl Handler for Proxy {
         let call = CallToolParams::new(params.name, self.0.meta());
         let called =
             self.0.call_tool(call.arguments(params.arguments.unwrap_or_default())).answered_by(asker);
-        match called.await {
-            Ok(result) => Ok(result.into()),
-            Err(RoundsError::Call(error)) => Err(refused(error)),
-            Err(error) => Err(RpcError::internal_error(error.to_string())),
-        }
-    }
-}
-
-fn refused(error: Error) -> RpcError {
-    match error {
-        Error::Refused(error) => error,
-        other => RpcError::internal_error(other.to_string()),
+        Ok(called.await?.into())
     }
 }
 
