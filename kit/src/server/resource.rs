@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{
     BlobResourceContents, CacheScope, ReadResourceParams, ReadResourceResult, ResourceContents,
     ResourceTemplate, TextResourceContents,
@@ -137,24 +136,22 @@ impl<S: Send + Sync + 'static> Entry<S> {
             description: description_of::<R>(),
             mime_type: R::MIME_TYPE,
             read: Box::new(|state, asker, changes, params, template| {
-                async move {
+                Box::pin(async move {
                     let resource: R = resource_at(&template, &params.uri)?;
                     let contents = resource.read(&state, &params.uri, Client::new(asker, changes)).await?;
                     let contents = of_type(contents, R::MIME_TYPE);
                     Ok(ReadResourceResult::new([contents], 0, CacheScope::Private))
-                }
-                .boxed()
+                })
             }),
-            list: |state, context| async move { R::list(&state, &context).await }.boxed(),
+            list: |state, context| Box::pin(async move { R::list(&state, &context).await }),
             watch: |state, context, template, uri| {
-                async move {
+                Box::pin(async move {
                     let resource: R = resource_at(&template, &uri)?;
                     resource.watch(&state, &context).await
-                }
-                .boxed()
+                })
             },
             complete: Box::new(|state, context, variable, typed| {
-                async move { R::complete(&state, &context, &variable, &typed).await }.boxed()
+                Box::pin(async move { R::complete(&state, &context, &variable, &typed).await })
             }),
         })
     }

@@ -172,6 +172,7 @@ fn the_shipped_protocols() {
             "mcp_2026_07_28_tasks",
             "helpers",
             "subscribing",
+            "together",
             "rounds",
             "eras",
         ],
