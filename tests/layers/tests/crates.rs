@@ -92,6 +92,7 @@ fn the_runtime() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-runtime"),
         order: &[
+            "error_texts",
             "epoch",
             "clock",
             "bell",
