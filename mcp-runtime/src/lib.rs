@@ -58,6 +58,7 @@ pub mod driver;
 mod engine;
 mod epoch;
 pub mod error;
+mod error_texts;
 #[cfg(feature = "fuzzing")]
 #[doc(hidden)]
 pub mod fuzzing;

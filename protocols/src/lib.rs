@@ -88,3 +88,6 @@ pub mod rounds;
 
 #[cfg(feature = "2026-07-28")]
 mod subscribing;
+
+#[cfg(feature = "2026-07-28")]
+mod together;

@@ -4,8 +4,7 @@ use std::fmt;
 use std::future::IntoFuture;
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{CallToolParams, CallToolResult, Number, Object, ProgressParams};
 use mcp_protocols::rounds::RoundsError;
 use mcp_runtime::Error;
@@ -115,7 +114,7 @@ impl<'a, T: 'a> IntoFuture for Call<'a, T> {
     type IntoFuture = BoxFuture<'a, Self::Output>;
 
     fn into_future(self) -> Self::IntoFuture {
-        async move {
+        Box::pin(async move {
             let Call { connection, tool, arguments, timeout, on_progress, read } = self;
             let arguments = match arguments {
                 Ok(arguments) => arguments,
@@ -134,8 +133,7 @@ impl<'a, T: 'a> IntoFuture for Call<'a, T> {
                 Some(true) => Err(CallError::Tool { tool, result: Box::new(result) }),
                 _ => read(&tool, result),
             }
-        }
-        .boxed()
+        })
     }
 }
 

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{
     ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams,
     ElicitParams, ElicitResult, ElicitationCapability, FormSchema, ListRootsResult, Object, Root,
@@ -50,7 +49,7 @@ impl Handlers {
         let answer: Handler<_, _> = Arc::new(move |asked: ElicitFormParams| {
             let form = asked.requested_schema.clone();
             let answer = answer(asked);
-            async move {
+            Box::pin(async move {
                 Ok(match answer.await? {
                     Answer::Accepted(filled_in) => {
                         ElicitResult::new(ElicitAction::Accept).content(values(&filled_in, &form)?)
@@ -58,8 +57,7 @@ impl Handlers {
                     Answer::Declined => ElicitResult::new(ElicitAction::Decline),
                     Answer::Cancelled => ElicitResult::new(ElicitAction::Cancel),
                 })
-            }
-            .boxed()
+            })
         });
         self.forms.push(Form { fields, answer });
     }
@@ -68,21 +66,21 @@ impl Handlers {
     where
         F: Future<Output = Result<ElicitResult, Failure>> + Send + 'static,
     {
-        self.elicitation = Some(Arc::new(move |asked| answer(asked).boxed()));
+        self.elicitation = Some(Arc::new(move |asked| Box::pin(answer(asked))));
     }
 
     pub(super) fn set_model<F>(&mut self, answer: impl Fn(CreateMessageParams) -> F + Send + Sync + 'static)
     where
         F: Future<Output = Result<CreateMessageResult, Failure>> + Send + 'static,
     {
-        self.model = Some(Arc::new(move |asked| answer(asked).boxed()));
+        self.model = Some(Arc::new(move |asked| Box::pin(answer(asked))));
     }
 
     pub(super) fn set_roots<F>(&mut self, roots: impl Fn() -> F + Send + Sync + 'static)
     where
         F: Future<Output = Result<Vec<Root>, Failure>> + Send + 'static,
     {
-        self.roots = Some(Arc::new(move |()| roots().boxed()));
+        self.roots = Some(Arc::new(move |()| Box::pin(roots())));
     }
 
     /// What the program can do: what it has a handler for.

@@ -3,8 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{Prompt, Resource, SubscriptionFilter, Tool};
 use mcp_runtime::Error;
 
@@ -44,7 +43,7 @@ macro_rules! entries {
             }
 
             fn all(connection: &Connection) -> BoxFuture<'_, Result<Vec<Self>, Error>> {
-                connection.$all().boxed()
+                Box::pin(connection.$all())
             }
         }
     )* };

@@ -2,11 +2,12 @@
 
 use std::collections::VecDeque;
 use std::fmt;
+use std::future::poll_fn;
 use std::pin::Pin;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use futures_core::Stream;
-use futures_util::stream::{BoxStream, StreamExt, try_unfold};
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::Change;
 use mcp_protocols::eras::types::SubscriptionFilter;
 use mcp_runtime::Error;
@@ -19,7 +20,10 @@ use super::renewed::{Heard, Renewed};
 /// changed; it goes on trying as long as the server cannot be reached. If the server refuses, the stream ends with the error.
 /// Dropping it ends the subscription.
 #[must_use = "the changes are read off the stream"]
-pub struct Subscription<'a>(BoxStream<'a, Result<String, Error>>);
+pub struct Subscription<'a>(Option<BoxFuture<'a, Next<'a>>>);
+
+/// A change, and what the stream goes on with after it.
+type Next<'a> = Result<Option<(String, State<'a>)>, Error>;
 
 /// What the stream goes on with.
 struct State<'a> {
@@ -47,7 +51,7 @@ impl<'a> Subscription<'a> {
         let wanted = SubscriptionFilter::new().resource_subscriptions(&uris);
         let changes = Renewed::listen(connection, wanted).await?;
         let state = State { changes, uris, pending: VecDeque::new() };
-        Ok(Subscription(try_unfold(state, State::next).boxed()))
+        Ok(Subscription(Some(Box::pin(state.next()))))
     }
 
     /// The URI of the next resource that has changed.
@@ -55,12 +59,12 @@ impl<'a> Subscription<'a> {
     /// # Cancel safety
     /// Dropping the future loses nothing.
     pub async fn next(&mut self) -> Option<Result<String, Error>> {
-        self.0.next().await
+        poll_fn(|context| Pin::new(&mut *self).poll_next(context)).await
     }
 }
 
-impl State<'_> {
-    async fn next(mut self) -> Result<Option<(String, Self)>, Error> {
+impl<'a> State<'a> {
+    async fn next(mut self) -> Next<'a> {
         loop {
             if let Some(uri) = self.pending.pop_front() {
                 return Ok(Some((uri, self)));
@@ -79,7 +83,17 @@ impl Stream for Subscription<'_> {
     type Item = Result<String, Error>;
 
     fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        self.0.poll_next_unpin(context)
+        let Some(next) = &mut self.0 else { return Poll::Ready(None) };
+        let next = ready!(next.as_mut().poll(context));
+        self.0 = None;
+        Poll::Ready(match next {
+            Ok(Some((uri, state))) => {
+                self.0 = Some(Box::pin(state.next()));
+                Some(Ok(uri))
+            }
+            Ok(None) => None,
+            Err(error) => Some(Err(error)),
+        })
     }
 }
 

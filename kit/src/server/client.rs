@@ -3,8 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{
     CreateMessageParams, CreateMessageResult, ElicitAction, ElicitFormParams, ListRootsResult, LoggingLevel,
     LoggingMessageParams, Number, Role, SamplingMessage, TextContent,
@@ -128,7 +127,7 @@ impl<N> Client<N> {
         N: Has<User>,
     {
         let message = message.into();
-        async move {
+        Box::pin(async move {
             let form = form_of::<T>()?;
             let answer = self.asker.elicit(ElicitFormParams::new(message, form)).await?;
             Ok(match answer.action {
@@ -140,8 +139,7 @@ impl<N> Client<N> {
                 // To dismiss a form is to say nothing.
                 _ => Answer::Cancelled,
             })
-        }
-        .boxed()
+        })
     }
 
     /// Asks the client's model to answer a text, with at most so many tokens. What it says that is not text is left out.
@@ -154,7 +152,7 @@ impl<N> Client<N> {
     {
         let asked = SamplingMessage::new(Role::User, TextContent::new(text));
         let answer = self.create_message(CreateMessageParams::new([asked], most_tokens));
-        async move { Ok(answer.await?.content.first_text().unwrap_or_default().to_owned()) }.boxed()
+        Box::pin(async move { Ok(answer.await?.content.first_text().unwrap_or_default().to_owned()) })
     }
 
     /// Asks the client's model for a message.
@@ -168,7 +166,7 @@ impl<N> Client<N> {
     where
         N: Has<Model>,
     {
-        async move { Ok(self.asker.create_message(params).await?) }.boxed()
+        Box::pin(async move { Ok(self.asker.create_message(params).await?) })
     }
 
     /// Asks for the directories in which the server may work.
@@ -179,7 +177,7 @@ impl<N> Client<N> {
     where
         N: Has<Roots>,
     {
-        async move { Ok(self.asker.list_roots().await?) }.boxed()
+        Box::pin(async move { Ok(self.asker.list_roots().await?) })
     }
 }
 

@@ -4,8 +4,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{self, Poll};
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::Context;
 use mcp_protocols::eras::types::{Number, ProgressParams};
 
@@ -58,9 +57,9 @@ impl Future for Progress {
         let Progress { context: request, params, sending } = &mut *self;
         let sending = sending.get_or_insert_with(|| {
             let (request, params) = (request.clone(), params.clone());
-            async move { Ok(request.send_progress(params).await?) }.boxed()
+            Box::pin(async move { Ok(request.send_progress(params).await?) })
         });
-        sending.poll_unpin(context)
+        sending.as_mut().poll(context)
     }
 }
 

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{
     ClientCapabilities, GetPromptParams, GetPromptResult, ObjectSchema, PromptArgument, PromptMessage, Role,
     TextContent,
@@ -109,7 +108,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
         let get = |arguments: P, state: Arc<S>, client| async move { arguments.get(&state, client).await };
         let entry = Entry::new::<P, P::Needs, _, _>(name, description_of::<P>(), get)?;
         let complete: Complete<S> = Box::new(|state, context, typed| {
-            async move { P::complete(&state, &context, &typed).await }.boxed()
+            Box::pin(async move { P::complete(&state, &context, &typed).await })
         });
         Ok(Entry { complete, prompt: P::describe(entry.prompt), ..entry })
     }
@@ -136,7 +135,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
             are_met: N::are_met,
             get: Box::new(move |state, asker, changes, params| {
                 let (get, description) = (Arc::clone(&get), description.clone());
-                async move {
+                Box::pin(async move {
                     let given = params.arguments.unwrap_or_default();
                     let wrong = |error| {
                         let name = &params.name;
@@ -147,10 +146,9 @@ impl<S: Send + Sync + 'static> Entry<S> {
                     let mut result = GetPromptResult::new(messages.map_err(refusal)?);
                     result.description = description;
                     Ok(result)
-                }
-                .boxed()
+                })
             }),
-            complete: Box::new(|_, _, _| std::future::ready(Ok(Vec::new())).boxed()),
+            complete: Box::new(|_, _, _| Box::pin(std::future::ready(Ok(Vec::new())))),
         })
     }
 

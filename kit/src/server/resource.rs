@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{
     BlobResourceContents, CacheScope, ReadResourceParams, ReadResourceResult, ResourceContents,
     ResourceTemplate, TextResourceContents,
@@ -143,24 +142,22 @@ impl<S: Send + Sync + 'static> Entry<S> {
             template,
             described: R::describe(resource),
             read: Box::new(|state, asker, changes, params, template| {
-                async move {
+                Box::pin(async move {
                     let resource: R = resource_at(&template, &params.uri)?;
                     let contents = resource.read(&state, &params.uri, Client::new(asker, changes)).await?;
                     let contents = of_type(contents, R::MIME_TYPE);
                     Ok(ReadResourceResult::new([contents], 0, CacheScope::Private))
-                }
-                .boxed()
+                })
             }),
-            list: |state, context| async move { R::list(&state, &context).await }.boxed(),
+            list: |state, context| Box::pin(async move { R::list(&state, &context).await }),
             watch: |state, context, template, uri| {
-                async move {
+                Box::pin(async move {
                     let resource: R = resource_at(&template, &uri)?;
                     resource.watch(&state, &context).await
-                }
-                .boxed()
+                })
             },
             complete: Box::new(|state, context, typed| {
-                async move { R::complete(&state, &context, &typed).await }.boxed()
+                Box::pin(async move { R::complete(&state, &context, &typed).await })
             }),
         })
     }

@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_protocols::eras::types::{CallToolParams, CallToolResult, ClientCapabilities, MissingCapabilityData};
 use mcp_protocols::eras::{Asker, Changes, types};
 use mcp_runtime::RpcError;
@@ -121,7 +120,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
             needs: N::capabilities,
             call: Box::new(move |state, asker, changes, params| {
                 let run = Arc::clone(&run);
-                async move {
+                Box::pin(async move {
                     let arguments = match read::<T>(params.arguments.clone().unwrap_or_default()) {
                         Ok(arguments) => arguments,
                         Err(error) => return wrong_arguments(&params, &error),
@@ -130,8 +129,7 @@ impl<S: Send + Sync + 'static> Entry<S> {
                         Ok(output) => output.into_result(),
                         Err(failure) => failed(failure),
                     }
-                }
-                .boxed()
+                })
             }),
         })
     }

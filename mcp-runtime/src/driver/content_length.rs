@@ -9,6 +9,7 @@ use mcp_protocol_machine::Excerpt;
 use memchr::memchr;
 
 use super::frame::Frame;
+use crate::error_texts::error_texts;
 use crate::jsonrpc::Scanner;
 
 /// How many bytes a header may have, with its line ends.
@@ -18,33 +19,56 @@ const MAX_HEADER: usize = 4096;
 const KEPT_CAPACITY: usize = 64 * 1024;
 
 /// Why a stream cannot be read any further.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 enum FramingError {
-    #[error(
-        "`{0}` is not a header field: write `Content-Length: <bytes>` and an empty line before each message{hint}",
-        hint = if .0.starts_with(['{', '[']) { ", or choose `Framing::Lines` if the peer writes one message on each line" } else { "" }
-    )]
     NotAField(String),
-    #[error("the header has no `Content-Length`: write `Content-Length: <bytes>` before the empty line")]
     NoLength,
-    #[error("the header has two `Content-Length` fields: write one for each message")]
     TwoLengths,
-    #[error("`{0}` is not a length: write the number of bytes of the message in decimal digits")]
     NotALength(String),
-    #[error(
-        "`{0}` is not a supported charset: write messages in UTF-8 and `charset=utf-8`, or leave `Content-Type` out"
-    )]
     Charset(String),
-    #[error("the header has more than {MAX_HEADER} bytes: write `Content-Length: <bytes>` and an empty line")]
     LongHeader,
-    #[error(
-        "the input ended within a header, after `{0}`: write an empty line and the message before closing"
-    )]
     EndInHeader(String),
-    #[error(
-        "the input ended within a message, after {came} of {length} bytes: compare its length with `Content-Length`"
-    )]
     EndInMessage { came: usize, length: usize },
+}
+
+error_texts! {
+    FramingError {
+        Self::NotAField(value) => (
+            "`{value}` is not a header field: write `Content-Length: <bytes>` and an empty line before each \
+             message{hint}",
+            hint = hint_for(value)
+        ),
+        Self::NoLength => (
+            "the header has no `Content-Length`: write `Content-Length: <bytes>` before the empty line"
+        ),
+        Self::TwoLengths => ("the header has two `Content-Length` fields: write one for each message"),
+        Self::NotALength(value) => (
+            "`{value}` is not a length: write the number of bytes of the message in decimal digits"
+        ),
+        Self::Charset(value) => (
+            "`{value}` is not a supported charset: write messages in UTF-8 and `charset=utf-8`, or leave \
+             `Content-Type` out"
+        ),
+        Self::LongHeader => (
+            "the header has more than {MAX_HEADER} bytes: write `Content-Length: <bytes>` and an empty line"
+        ),
+        Self::EndInHeader(value) => (
+            "the input ended within a header, after `{value}`: write an empty line and the message before closing"
+        ),
+        Self::EndInMessage { came, length } => (
+            "the input ended within a message, after {came} of {length} bytes: compare its length with \
+             `Content-Length`"
+        ),
+    }
+}
+
+/// What is probably meant by a line that is not a header field.
+fn hint_for(line: &str) -> &'static str {
+    if line.starts_with(['{', '[']) {
+        ", or choose `Framing::Lines` if the peer writes one message on each line"
+    } else {
+        ""
+    }
 }
 
 impl From<FramingError> for io::Error {

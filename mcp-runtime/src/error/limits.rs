@@ -2,16 +2,23 @@
 
 use std::fmt;
 
+use crate::error_texts::error_texts;
+
 /// Why reading the pages of a list was given up.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, thiserror::Error)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum PaginationError {
     /// The list has more pages than `max_pages` permits.
-    #[error("it has more than {0}: see `Options::max_pages`")]
     TooMany(usize),
     /// A page has the cursor of an earlier page; the number of that page.
-    #[error("page {0} has the cursor of an earlier page")]
     Repeats(usize),
+}
+
+error_texts! {
+    PaginationError {
+        Self::TooMany(value) => ("it has more than {value}: see `Options::max_pages`"),
+        Self::Repeats(value) => ("page {value} has the cursor of an earlier page"),
+    }
 }
 
 /// What did not happen in time.

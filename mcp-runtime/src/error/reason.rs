@@ -9,6 +9,7 @@ use mcp_protocol_machine::TableError;
 
 use super::end::{End, Outcome};
 use super::reply::InvalidReply;
+use crate::error_texts::error_texts;
 use crate::jsonrpc::RpcError;
 
 /// What ended a session that this side did not close.
@@ -21,29 +22,22 @@ use crate::jsonrpc::RpcError;
 ///     matches!(error, Error::Disconnected { reason: DisconnectReason::PeerClosed })
 /// }
 /// ```
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum DisconnectReason {
     /// The peer closed the connection in order.
-    #[error("the peer closed the connection")]
     PeerClosed,
     /// Reading or writing failed.
-    #[error("the connection failed: {0}")]
-    Failed(#[source] Arc<io::Error>),
+    Failed(Arc<io::Error>),
     /// A step of the session could not be delivered, or its answer could not be read to its end.
-    #[error("a step could not be delivered: {0}")]
-    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    NotDelivered(Arc<dyn std::error::Error + Send + Sync>),
     /// The peer is a child process, and it has exited.
-    #[error("the peer's process has ended ({0})")]
     Exited(ExitStatus),
     /// The peer does not read, and the output limit is reached.
-    #[error("the peer does not read: {0} bytes were waiting for it")]
     OutputFull(usize),
     /// The peer sent more steps of a linear channel than this side has room for.
-    #[error("the peer sent too many steps: {0} messages were waiting to be taken")]
     InputFull(usize),
     /// The peer sent a step that does not fit into what this side may keep of its messages, in bytes.
-    #[error("the peer sent a step of {bytes} bytes, for which the limit `{setting}` of {limit} has no room")]
     InputTooLarge {
         /// How many bytes the payload of the step has.
         bytes: usize,
@@ -53,23 +47,37 @@ pub enum DisconnectReason {
         limit: usize,
     },
     /// The reply to a step cannot be accepted, so the state of the peer is unknown.
-    #[error("{0}")]
-    InvalidReply(#[source] InvalidReply),
+    InvalidReply(InvalidReply),
     /// The peer has lost the session, and reconnecting failed.
-    #[error("the peer does not know the session any more: {0}")]
-    SessionInvalid(#[source] ReconnectError),
+    SessionInvalid(ReconnectError),
     /// The transport was dropped, perhaps with the tokio runtime that it ran on.
-    #[error("the transport was dropped")]
     TransportDropped,
     /// Closing the session took too long, and the transport was dropped.
-    #[error("closing took longer than {0:?}: see `Options::close_timeout`")]
     CloseTimedOut(Duration),
     /// The session was started outside of a tokio runtime.
-    #[error("the session was started outside of a tokio runtime: start it inside of one")]
     NoRuntime,
     /// The tables of the protocol cannot be followed.
-    #[error("the protocol cannot be followed: {0}")]
     Protocol(TableError),
+}
+
+error_texts! {
+    DisconnectReason {
+        Self::PeerClosed => ("the peer closed the connection"),
+        Self::Failed(cause) => ("the connection failed: {cause}") from cause,
+        Self::NotDelivered(cause) => ("a step could not be delivered: {cause}") from cause,
+        Self::Exited(value) => ("the peer's process has ended ({value})"),
+        Self::OutputFull(value) => ("the peer does not read: {value} bytes were waiting for it"),
+        Self::InputFull(value) => ("the peer sent too many steps: {value} messages were waiting to be taken"),
+        Self::InputTooLarge { bytes, setting, limit } => (
+            "the peer sent a step of {bytes} bytes, for which the limit `{setting}` of {limit} has no room"
+        ),
+        Self::InvalidReply(cause) => ("{cause}") from cause,
+        Self::SessionInvalid(cause) => ("the peer does not know the session any more: {cause}") from cause,
+        Self::TransportDropped => ("the transport was dropped"),
+        Self::CloseTimedOut(value) => ("closing took longer than {value:?}: see `Options::close_timeout`"),
+        Self::NoRuntime => ("the session was started outside of a tokio runtime: start it inside of one"),
+        Self::Protocol(value) => ("the protocol cannot be followed: {value}"),
+    }
 }
 
 impl DisconnectReason {
@@ -100,20 +108,16 @@ impl DisconnectReason {
 }
 
 /// Why reconnecting to a peer that has lost the session failed.
-#[derive(Clone, Debug, thiserror::Error)]
+#[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum ReconnectError {
     /// Another program has opened the session, so this side cannot open a new one.
-    #[error("the program that opened it must open another one")]
     NotOurs,
     /// The handshake cannot be repeated: it is too long, or this side chose between alternatives.
-    #[error("its handshake cannot be repeated")]
     NotRepeatable,
     /// The peer refused the repeated handshake.
-    #[error("the peer refused the repeated handshake: {0}")]
     Refused(RpcError),
     /// The peer answered with another version of the protocol.
-    #[error("the peer now speaks version `{now}`, and spoke `{before}` before")]
     OtherVersion {
         /// The version that was agreed on.
         before: String,
@@ -121,11 +125,22 @@ pub enum ReconnectError {
         now: String,
     },
     /// The peer lost the new session at once.
-    #[error("the peer lost it again at once")]
     LostAgain,
     /// The repeated handshake could not be delivered.
-    #[error("the repeated handshake could not be delivered: {0}")]
-    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    NotDelivered(Arc<dyn std::error::Error + Send + Sync>),
+}
+
+error_texts! {
+    ReconnectError {
+        Self::NotOurs => ("the program that opened it must open another one"),
+        Self::NotRepeatable => ("its handshake cannot be repeated"),
+        Self::Refused(value) => ("the peer refused the repeated handshake: {value}"),
+        Self::OtherVersion { before, now } => (
+            "the peer now speaks version `{now}`, and spoke `{before}` before"
+        ),
+        Self::LostAgain => ("the peer lost it again at once"),
+        Self::NotDelivered(cause) => ("the repeated handshake could not be delivered: {cause}") from cause,
+    }
 }
 
 impl From<End> for DisconnectReason {

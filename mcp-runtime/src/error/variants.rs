@@ -12,6 +12,7 @@ use super::mismatch::MismatchError;
 use super::reason::{DisconnectReason, ReconnectError};
 use super::reply::InvalidReply;
 use super::version::{AnnouncedVersion, OTHERS, either};
+use crate::error_texts::error_texts;
 use crate::jsonrpc::RpcError;
 
 /// Why a step or a call failed.
@@ -28,44 +29,33 @@ use crate::jsonrpc::RpcError;
 /// }
 /// assert_eq!(explain(&Error::Cancelled), "the call was cancelled");
 /// ```
-#[derive(Clone, thiserror::Error)]
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// This side has closed or abandoned the session.
-    #[error("the session is closed")]
     Closed,
     /// The session has ended, and this side did not close it.
-    #[error("{}", ended(reason))]
     Disconnected {
         /// What ended it.
-        #[source]
         reason: DisconnectReason,
     },
     /// The peer answered the request with an error.
-    #[error("the peer refused the request: {0}")]
-    Refused(#[from] RpcError),
+    Refused(RpcError),
     /// The peer's reply to the request cannot be accepted. A call fails by itself; a step whose replies lead to
     /// different states ends the session, for the peer may be in any of them.
-    #[error("{0}")]
-    InvalidReply(#[source] InvalidReply),
+    InvalidReply(InvalidReply),
     /// The message could not be delivered, or its reply could not be read to its end. The session continues.
-    #[error("the message could not be delivered: {0}")]
-    NotDelivered(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    NotDelivered(Arc<dyn std::error::Error + Send + Sync>),
     /// The peer does not know the session that the message was sent in.
-    #[error("the peer does not know the session")]
     SessionInvalid,
     /// The peer had lost the session, and this side has [reconnected](crate::Report::Reconnected). The value or message
     /// belongs to the lost session: a sub-session, a request of the peer, or a message sent while working on one.
-    #[error("the peer has lost the session that this belongs to: begin it again in the new session")]
     SessionReplaced,
     /// The `transport::http::SessionProvider` could not name the session.
-    #[error("the session provider failed: {0}")]
-    SessionProvider(#[source] Arc<dyn std::error::Error + Send + Sync>),
+    SessionProvider(Arc<dyn std::error::Error + Send + Sync>),
     /// The protocol does not permit this now. Nothing was written.
-    #[error("{0}")]
-    NotPermitted(#[from] Violation),
+    NotPermitted(Violation),
     /// A payload does not have the type that it is declared with.
-    #[error("the payload of `{message}` does not have its type: {}", Excerpt(&source.to_string()))]
     Payload {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -74,7 +64,6 @@ pub enum Error {
     },
     /// The payload does not fit the message. Either the peer would read it as another message, because conditions tell
     /// messages apart, or it reports no more progress than the report before. Nothing was written.
-    #[error("the payload of `{message}` {problem}")]
     Mismatch {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -82,7 +71,6 @@ pub enum Error {
         problem: MismatchError,
     },
     /// The peer chose another branch than the program waited for.
-    #[error("expected `{expected}`, received `{got}`")]
     Unexpected {
         /// The expected message.
         expected: Text,
@@ -90,10 +78,8 @@ pub enum Error {
         got: Text,
     },
     /// This side has cancelled the call, or the side that opened the sub-session has cancelled it.
-    #[error("the call was cancelled")]
     Cancelled,
     /// A list has too many pages, or its cursors repeat.
-    #[error("gave up reading the pages of `{message}`: {problem}")]
     Pagination {
         /// The request, by its name in the `.session` file.
         message: Text,
@@ -101,27 +87,21 @@ pub enum Error {
         problem: PaginationError,
     },
     /// The message opens a sub-session, and was sent with `request`, `call` or `notify`.
-    #[error("`{message}` opens a sub-session: send it with `open`")]
     Opens {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
     /// The message does not open a sub-session, and was sent with `open`.
-    #[error("`{message}` does not open a sub-session: send it with `request`, `call` or `notify`")]
     OpensNothing {
         /// The message, by its name in the `.session` file.
         message: Text,
     },
     /// The checked session does not hold the request that was to be answered.
-    #[error(
-        "the session does not hold a request with the id {id}: it was answered already, or belongs to another value"
-    )]
     NotHeld {
         /// The id.
         id: RequestId,
     },
     /// The protocol does not permit batches. Nothing was written.
-    #[error("{} does not permit batches: send each message on its own", protocol_name(protocol, version.as_deref()))]
     NoBatches {
         /// The protocol.
         protocol: Text,
@@ -130,13 +110,9 @@ pub enum Error {
     },
     /// The replies to a batch of the peer would take more than this many bytes, half of
     /// [`Options::output_limit`](crate::Options::output_limit). The request was refused in place of this reply.
-    #[error(
-        "the replies to a batch take more than {0} bytes: the request was refused; see `Options::output_limit`"
-    )]
     BatchFull(usize),
     /// A result has more bytes than may wait to be written, which [`Options::output_limit`](crate::Options::output_limit)
     /// says. The peer got an error in its place.
-    #[error("the result has {bytes} bytes, and may have {most}: see `Options::output_limit`")]
     ResultTooLarge {
         /// How long it is.
         bytes: usize,
@@ -144,10 +120,8 @@ pub enum Error {
         most: usize,
     },
     /// The messages of a batch belong to several sessions. Nothing was written.
-    #[error("the messages of a batch belong to several sessions: send one batch for each session")]
     OtherSession,
     /// The peer announced a version of the protocol that this side does not accept.
-    #[error("the peer {}, and this side accepts {}{OTHERS}", offered.speaks(), either(accepted))]
     Version {
         /// The version that this side asked for, if it asked for one.
         requested: Option<String>,
@@ -157,7 +131,6 @@ pub enum Error {
         accepted: Vec<String>,
     },
     /// The peer lacks capabilities that this side requires.
-    #[error("the {} lacks what this side requires: {}", side_name(*side), missing.join(", "))]
     MissingCapabilities {
         /// The side that announced.
         side: Side,
@@ -165,7 +138,6 @@ pub enum Error {
         missing: Vec<String>,
     },
     /// The timeout of a call or a step has passed. The request was cancelled, if the protocol allows it.
-    #[error("`{method}` {what} {after:?}")]
     Timeout {
         /// The message, by its name in the `.session` file.
         message: Text,
@@ -176,6 +148,73 @@ pub enum Error {
         /// What did not happen in time.
         what: TimeoutKind,
     },
+}
+
+error_texts! {
+    Error {
+        Self::Closed => ("the session is closed"),
+        Self::Disconnected { reason } => ("{}", ended(reason)) from reason,
+        Self::Refused(cause) => ("the peer refused the request: {cause}") from cause,
+        Self::InvalidReply(cause) => ("{cause}") from cause,
+        Self::NotDelivered(cause) => ("the message could not be delivered: {cause}") from cause,
+        Self::SessionInvalid => ("the peer does not know the session"),
+        Self::SessionReplaced => (
+            "the peer has lost the session that this belongs to: begin it again in the new session"
+        ),
+        Self::SessionProvider(cause) => ("the session provider failed: {cause}") from cause,
+        Self::NotPermitted(cause) => ("{cause}") from cause,
+        Self::Payload { message, source } => (
+            "the payload of `{message}` does not have its type: {}",
+            Excerpt(&source.to_string())
+        ) from source,
+        Self::Mismatch { message, problem } => ("the payload of `{message}` {problem}"),
+        Self::Unexpected { expected, got } => ("expected `{expected}`, received `{got}`"),
+        Self::Cancelled => ("the call was cancelled"),
+        Self::Pagination { message, problem } => ("gave up reading the pages of `{message}`: {problem}"),
+        Self::Opens { message } => ("`{message}` opens a sub-session: send it with `open`"),
+        Self::OpensNothing { message } => (
+            "`{message}` does not open a sub-session: send it with `request`, `call` or `notify`"
+        ),
+        Self::NotHeld { id } => (
+            "the session does not hold a request with the id {id}: it was answered already, or belongs to \
+             another value"
+        ),
+        Self::NoBatches { protocol, version } => (
+            "{} does not permit batches: send each message on its own",
+            protocol_name(protocol, version.as_deref())
+        ),
+        Self::BatchFull(value) => (
+            "the replies to a batch take more than {value} bytes: the request was refused; see \
+             `Options::output_limit`"
+        ),
+        Self::ResultTooLarge { bytes, most } => (
+            "the result has {bytes} bytes, and may have {most}: see `Options::output_limit`"
+        ),
+        Self::OtherSession => (
+            "the messages of a batch belong to several sessions: send one batch for each session"
+        ),
+        Self::Version { offered, accepted, .. } => (
+            "the peer {}, and this side accepts {}{OTHERS}",
+            offered.speaks(), either(accepted)
+        ),
+        Self::MissingCapabilities { side, missing } => (
+            "the {} lacks what this side requires: {}",
+            side_name(*side), missing.join(", ")
+        ),
+        Self::Timeout { method, after, what, .. } => ("`{method}` {what} {after:?}"),
+    }
+}
+
+impl From<RpcError> for Error {
+    fn from(cause: RpcError) -> Error {
+        Error::Refused(cause)
+    }
+}
+
+impl From<Violation> for Error {
+    fn from(cause: Violation) -> Error {
+        Error::NotPermitted(cause)
+    }
 }
 
 /// Writes the sentence: Rust prints an error that `main` returns in this form.

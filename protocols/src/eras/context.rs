@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_runtime::RpcError;
 use mcp_runtime::driver::PeerIdentity;
 

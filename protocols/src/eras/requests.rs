@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_runtime::RpcError;
 
 use super::changes::{Change, offered};
@@ -34,7 +33,7 @@ impl<P: Retry + Sync> Ask for rounds::Asker<P> {
     }
 
     fn ask(&self, questions: Vec<(String, InputRequest)>) -> BoxFuture<'_, Result<Answers, AskError>> {
-        rounds::Asker::ask(self, questions).boxed()
+        Box::pin(rounds::Asker::ask(self, questions))
     }
 }
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 
-use futures_util::FutureExt;
-use futures_util::future::{BoxFuture, try_join_all};
+use futures_core::future::BoxFuture;
 use mcp_runtime::{Error, RpcError, Transport, negotiate_version};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -27,6 +26,7 @@ use crate::mcp_2025_11_25::{Active, McpError, McpServer, Subscribing};
 use crate::mcp_2026_07_28::types as newer;
 use crate::revisions::{REVISIONS, VERSIONS};
 use crate::rounds::{Answers, AskError, Retry, Round, unless_cancelled};
+use crate::together::try_all;
 
 /// How many times a handler may answer a request with what it asks for: one that asks for more never stops asking.
 const MOST_ROUNDS: usize = 16;
@@ -310,16 +310,15 @@ impl Ask for SessionAsker {
     }
 
     fn ask(&self, questions: Vec<(String, newer::InputRequest)>) -> BoxFuture<'_, Result<Answers, AskError>> {
-        async move {
+        Box::pin(async move {
             AskError::undeclared(&self.can, questions.iter().map(|(name, question)| (name, question)))?;
             let answer = |(name, question): (String, newer::InputRequest)| async move {
                 let answer = self.answer(&name, question).await?;
                 Ok((name, answer))
             };
-            let answers = try_join_all(questions.into_iter().map(answer)).await?;
+            let answers = try_all(questions.into_iter().map(answer)).await?;
             Ok(answers.into_iter().collect::<BTreeMap<_, _>>())
-        }
-        .boxed()
+        })
     }
 }
 

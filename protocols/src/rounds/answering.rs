@@ -3,7 +3,6 @@
 use std::future::IntoFuture;
 use std::sync::Arc;
 
-use futures_util::future::try_join_all;
 use mcp_runtime::{Error, RpcError};
 
 use super::declared::undeclared;
@@ -12,6 +11,7 @@ use crate::mcp_2026_07_28::types::{
     CreateMessageParams, CreateMessageResult, ElicitParams, ElicitResult, InputRequest, InputResponse,
     ListRootsResult,
 };
+use crate::together::try_all;
 
 /// Answers what a server asks for. What is not answered here is an error of the call.
 pub trait User: Send + Sync {
@@ -146,7 +146,7 @@ impl<U: User> Answering<U> {
                 Err(error) => Err(RoundsError::Unanswered { name, error }),
             }
         };
-        Ok(try_join_all(questions.into_iter().map(answer)).await?.into_iter().collect())
+        Ok(try_all(questions.into_iter().map(answer)).await?.into_iter().collect())
     }
 
     async fn answer(&self, question: InputRequest) -> Result<InputResponse, RpcError> {

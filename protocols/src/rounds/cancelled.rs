@@ -1,18 +1,15 @@
 //! Requests that are cancelled: what works on them is dropped.
 
-use std::pin::pin;
-
-use futures_util::future::{Either, select};
-
 /// What a handler returns; nothing if its request is cancelled before, with which the handler is dropped. So what it has
 /// asked for is cancelled, too, and what it has opened is closed.
 pub(crate) async fn unless_cancelled<T>(
     cancelled: impl Future<Output = ()>,
     handler: impl Future<Output = T>,
 ) -> Option<T> {
-    match select(pin!(handler), pin!(cancelled)).await {
-        Either::Left((returned, _)) => Some(returned),
-        Either::Right(((), _)) => None,
+    tokio::select! {
+        biased;
+        returned = handler => Some(returned),
+        () = cancelled => None,
     }
 }
 

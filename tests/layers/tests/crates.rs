@@ -92,6 +92,7 @@ fn the_runtime() {
     Layers {
         folder: concat!(env!("CARGO_MANIFEST_DIR"), "/../../mcp-runtime"),
         order: &[
+            "error_texts",
             "epoch",
             "clock",
             "bell",
@@ -172,6 +173,7 @@ fn the_shipped_protocols() {
             "mcp_2026_07_28_tasks",
             "helpers",
             "subscribing",
+            "together",
             "rounds",
             "eras",
         ],

@@ -1,5 +1,6 @@
 //! Sessions over HTTP.
 
+mod at_capacity;
 mod client;
 mod server;
 mod several_processes;

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use tokio::process::Command;
 
+use crate::error_texts::error_texts;
+
 /// A child could not be started.
 ///
 /// ```
@@ -18,12 +20,17 @@ use tokio::process::Command;
 /// assert_eq!(error.io_error().kind(), std::io::ErrorKind::NotFound);
 /// # }
 /// ```
-#[derive(Debug, thiserror::Error)]
-#[error("cannot start `{command}`: {source}{hint}")]
+#[derive(Debug)]
 pub struct SpawnError {
     command: String,
     hint: String,
     source: io::Error,
+}
+
+error_texts! {
+    SpawnError {
+        Self { command, hint, source } => ("cannot start `{command}`: {source}{hint}") from source,
+    }
 }
 
 impl SpawnError {

@@ -12,6 +12,7 @@ use mcp_protocol_machine::protocol::Text;
 use serde_json::Value;
 
 use super::headers::PARAM_PREFIX;
+use crate::error_texts::error_texts;
 use crate::jsonrpc::{LookedUp, RawPayload};
 
 const META: &str = "_meta";
@@ -82,33 +83,46 @@ fn within_marks(value: &str) -> Option<&str> {
 }
 
 /// Why the annotations of a tool's schema cannot be followed. Such a tool must not be called over HTTP.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ParamHeaderError {
     /// It is not the name of a header.
-    #[error("`x-mcp-header` of `{at}` is not a text that can stand in the name of a header")]
     Name {
         /// The parameter, its path joined with dots.
         at: String,
     },
     /// Two parameters have the same header.
-    #[error("two parameters have the `x-mcp-header` `{name}`; case does not distinguish names of headers")]
     Twice {
         /// The name, in lower case.
         name: String,
     },
     /// It is not a parameter with one simple type.
-    #[error("`{at}` has an `x-mcp-header`, so its type must be `string`, `integer` or `boolean`")]
     Type {
         /// The parameter, its path joined with dots.
         at: String,
     },
     /// It is at a place to which not only `properties` lead.
-    #[error("an `x-mcp-header` stands in the schema where not only `properties` lead: below `{below}`")]
     Unreachable {
         /// The keyword of the schema that leads there.
         below: String,
     },
+}
+
+error_texts! {
+    ParamHeaderError {
+        Self::Name { at } => (
+            "`x-mcp-header` of `{at}` is not a text that can stand in the name of a header"
+        ),
+        Self::Twice { name } => (
+            "two parameters have the `x-mcp-header` `{name}`; case does not distinguish names of headers"
+        ),
+        Self::Type { at } => (
+            "`{at}` has an `x-mcp-header`, so its type must be `string`, `integer` or `boolean`"
+        ),
+        Self::Unreachable { below } => (
+            "an `x-mcp-header` stands in the schema where not only `properties` lead: below `{below}`"
+        ),
+    }
 }
 
 /// The parameters of one tool that its calls repeat in headers: those that the tool's input schema annotates with

@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_runtime::RpcError;
 
 use crate::mcp_2026_07_28::types::{
@@ -25,15 +24,15 @@ trait AnyUser: Send + Sync {
 
 impl<U: User> AnyUser for U {
     fn elicit(&self, params: ElicitParams) -> Answered<'_, ElicitResult> {
-        User::elicit(self, params).boxed()
+        Box::pin(User::elicit(self, params))
     }
 
     fn create_message(&self, params: CreateMessageParams) -> Answered<'_, CreateMessageResult> {
-        User::create_message(self, params).boxed()
+        Box::pin(User::create_message(self, params))
     }
 
     fn list_roots(&self) -> Answered<'_, ListRootsResult> {
-        User::list_roots(self).boxed()
+        Box::pin(User::list_roots(self))
     }
 }
 

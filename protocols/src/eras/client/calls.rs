@@ -5,8 +5,7 @@ use std::future::IntoFuture;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_runtime::Error;
 
 use super::answerers::Answerer;
@@ -144,13 +143,12 @@ macro_rules! request {
                 $settings: CallSettings,
             ) -> BoxFuture<'_, Result<$result, $error>> {
                 let $given = self.0;
-                async move {
+                Box::pin(async move {
                     match &$client.way {
                         Way::Requests($requests) => $send,
                         Way::Session($session) => $call,
                     }
-                }
-                .boxed()
+                })
             }
         }
 

@@ -7,8 +7,7 @@ use std::future::IntoFuture;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use futures_util::FutureExt;
-use futures_util::future::BoxFuture;
+use futures_core::future::BoxFuture;
 use mcp_runtime::session::StepError;
 use mcp_runtime::transport::Successive;
 use mcp_runtime::{Error, Options, RpcError, Transport};
@@ -244,7 +243,8 @@ impl<U: User + 'static> Connector<U> {
         loop {
             // A server that does not know the request does not know its cancellation either, so that it is kept until the
             // session begins, even if it takes too long.
-            let mut probe = client.handle().discover(RequestParams::new(meta.clone())).into_future().boxed();
+            let mut probe =
+                Box::pin(client.handle().discover(RequestParams::new(meta.clone())).into_future());
             let Ok(found) = tokio::time::timeout(self.probe, &mut probe).await else {
                 return match self.era {
                     None => Ok(Found::Session(Asked { _client: client, _probe: Some(probe) })),

@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll};
 
-use futures_util::Stream;
+use futures_core::Stream;
 use mcp_runtime::Error;
 use tokio::sync::{broadcast, mpsc, watch};
 

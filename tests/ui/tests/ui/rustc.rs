@@ -1,6 +1,7 @@
-//! rustc, run on one file at a time with crates that cargo has built or checked. The programs need nothing else of cargo.
+//! rustc, run on one file at a time with crates that cargo has built. The programs need nothing else of cargo.
 
 use std::env;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::thread;
@@ -17,23 +18,31 @@ pub(crate) struct Dependencies {
 // Each package that has this file needs one of the two.
 #[allow(dead_code)]
 impl Dependencies {
-    /// Has cargo check what this package depends on, with the features that it alone asks for.
-    pub(crate) fn of_the_package(package: &str, crates: &[&str]) -> Dependencies {
-        Dependencies::of(&["check", &format!("--package={package}"), "--test=ui"], crates)
+    /// The crates of the workspace, as [`of_the_workspace`](Self::of_the_workspace) has them, and `mcp_protocols` with its
+    /// default features, checked here: where it has more than one revision, rustc names types by their whole paths.
+    pub(crate) fn of_one_revision(crates: &[&str]) -> Dependencies {
+        let mut dependencies = Dependencies::of_the_workspace(crates);
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("one_revision");
+        fs::create_dir_all(&folder).unwrap();
+        let output = Rustc::installed("protocols")
+            .command("lib", &folder)
+            .args(["--crate-name=mcp_protocols", "--cfg=feature=\"2025-11-25\"", "--cap-lints=allow"])
+            .args(&dependencies.arguments)
+            .arg("protocols/src/lib.rs")
+            .output()
+            .unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let metadata = folder.join("libmcp_protocols.rmeta");
+        dependencies.arguments.push(format!("--extern=mcp_protocols={}", metadata.display()));
+        dependencies
     }
 
     /// Has cargo build the tests of the workspace, with the features that all packages together ask for: after
     /// `cargo test --workspace` nothing is left to build.
     pub(crate) fn of_the_workspace(crates: &[&str]) -> Dependencies {
-        Dependencies::of(&["test", "--workspace", "--no-run"], crates)
-    }
-
-    /// Has cargo run this command, of whose crates a program may use these.
-    fn of(command: &[&str], crates: &[&str]) -> Dependencies {
         let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
         let output = Command::new(env!("CARGO"))
-            .args(command)
-            .args(["--offline", "--message-format=json"])
+            .args(["test", "--workspace", "--no-run", "--offline", "--message-format=json"])
             .env("CARGO_TARGET_DIR", target)
             .output()
             .unwrap();
@@ -99,23 +108,26 @@ impl Rustc {
 
     fn run(&self, program: &Path, dependencies: &Dependencies) -> Output {
         let package = Path::new(env!("CARGO_MANIFEST_DIR"));
-        Command::new(&self.path)
+        self.command("bin", Path::new(env!("CARGO_TARGET_TMPDIR")))
             // Wide enough to name long types in full.
-            .args([
-                "--edition=2024",
-                "--crate-type=bin",
-                "--emit=metadata",
-                "--color=never",
-                "--diagnostic-width=1000",
-            ])
-            .arg(format!("--out-dir={}", env!("CARGO_TARGET_TMPDIR")))
+            .args(["--color=never", "--diagnostic-width=1000"])
             .args(&dependencies.arguments)
             .arg(Path::new(self.folder).join(program.file_name().unwrap()))
-            // Where cargo runs it, so that it finds the sources of the other packages.
-            .current_dir(package.ancestors().nth(2).unwrap())
             // The package that a program belongs to is the folder in which its `.session` file is.
             .env("CARGO_MANIFEST_DIR", package.join("fail"))
             .output()
             .unwrap()
+    }
+
+    /// Checks a crate of this kind.
+    fn command(&self, kind: &str, into: &Path) -> Command {
+        let mut rustc = Command::new(&self.path);
+        rustc
+            .args(["--edition=2024", "--emit=metadata"])
+            .arg(format!("--crate-type={kind}"))
+            .arg(format!("--out-dir={}", into.display()))
+            // Where cargo runs it, so that it finds the sources of the other packages.
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).unwrap());
+        rustc
     }
 }

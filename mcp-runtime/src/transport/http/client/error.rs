@@ -13,41 +13,51 @@ use super::identity::SessionIdentity;
 use super::request_error::RequestError;
 use super::response::Response;
 use crate::error::{DisconnectReason, Error, ReconnectError};
+use crate::error_texts::error_texts;
 use crate::jsonrpc::{Dialect, Envelope, RpcError, parse};
 
 /// How much of what a server says with a failure is kept.
 pub(super) const SAID: usize = 1024;
 
 /// A server's address cannot be used, or a client could not be made.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum HttpClientError {
     /// The address is none.
-    #[error("`{0}` is not the address of a server: write one that begins with `http://` or `https://`")]
     Address(String),
     /// A name or a value cannot stand in the head of a request.
-    #[error("`{0}` cannot stand in the head of a request")]
     Header(String),
     /// reqwest could not be set up.
-    #[error("no client could be made: {0}")]
-    Client(#[from] reqwest::Error),
+    Client(reqwest::Error),
+}
+
+error_texts! {
+    HttpClientError {
+        Self::Address(value) => (
+            "`{value}` is not the address of a server: write one that begins with `http://` or `https://`"
+        ),
+        Self::Header(value) => ("`{value}` cannot stand in the head of a request"),
+        Self::Client(cause) => ("no client could be made: {cause}") from cause,
+    }
+}
+
+impl From<reqwest::Error> for HttpClientError {
+    fn from(cause: reqwest::Error) -> HttpClientError {
+        HttpClientError::Client(cause)
+    }
 }
 
 /// Why a message was not delivered, or its answer not read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum HttpError {
     /// The request failed.
-    #[error("{}: {}", if .0.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(.0))]
-    Request(#[source] RequestError),
+    Request(RequestError),
     /// The program's [`HeaderProvider`](super::HeaderProvider) failed.
-    #[error("the header provider failed: {0}")]
-    Headers(#[source] Arc<dyn StdError + Send + Sync>),
+    Headers(Arc<dyn StdError + Send + Sync>),
     /// The address begins with `https://`, and the program was compiled without TLS.
-    #[error("the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`")]
-    NoTls(#[source] reqwest::Error),
+    NoTls(reqwest::Error),
     /// The server answered with an error status.
-    #[error("{}", StatusText { status: *status, error: error.as_ref(), body, in_session: *in_session })]
     #[non_exhaustive]
     Status {
         /// The status.
@@ -62,23 +72,44 @@ pub enum HttpError {
         in_session: bool,
     },
     /// The server answered in a form that is neither JSON nor a stream of events.
-    #[error("the address is not a Streamable HTTP endpoint: it answered {}", form(.0))]
     Form(String),
     /// The answer, or an event of it, is longer than permitted.
-    #[error("the answer is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
     TooLong(usize),
     /// The answer ended without the reply.
-    #[error("the answer ended without the reply")]
     NoReply,
     /// The server has lost the session in which the call was made, and the client has reconnected.
-    #[error("the server has lost the session in which the call was made")]
     SessionReplaced,
     /// The session is resumed, and the client does not know its id.
-    #[error("a resumed session needs an id: name its provider with `HttpClient::sessions_from`")]
     Unnamed,
     /// The message was not accepted in time.
-    #[error("the message was not accepted in time")]
     Late,
+}
+
+error_texts! {
+    HttpError {
+        Self::Request(cause) => (
+            "{}: {}",
+            if cause.is_connect() { "the server cannot be reached" } else { "the request failed" }, innermost(cause)
+        ) from cause,
+        Self::Headers(cause) => ("the header provider failed: {cause}") from cause,
+        Self::NoTls(cause) => (
+            "the server cannot be reached: `https` needs the feature `http-client-tls` of `mcp-runtime`"
+        ) from cause,
+        Self::Status { status, error, body, in_session, .. } => (
+            "{}",
+            StatusText { status: *status, error: error.as_ref(), body, in_session: *in_session }
+        ),
+        Self::Form(value) => ("the address is not a Streamable HTTP endpoint: it answered {}", form(value)),
+        Self::TooLong(value) => (
+            "the answer is longer than the limit of {value} bytes: see `ClientOptions::max_message_bytes`"
+        ),
+        Self::NoReply => ("the answer ended without the reply"),
+        Self::SessionReplaced => ("the server has lost the session in which the call was made"),
+        Self::Unnamed => (
+            "a resumed session needs an id: name its provider with `HttpClient::sessions_from`"
+        ),
+        Self::Late => ("the message was not accepted in time"),
+    }
 }
 
 impl HttpError {

@@ -5,6 +5,8 @@ use std::time::Duration;
 use memchr::memchr2;
 use reqwest::header::HeaderValue;
 
+use crate::error_texts::error_texts;
+
 /// The longest id of an event that is kept, in bytes. It is said to the server in a header when the stream is taken up
 /// again, and servers take no long ones.
 const LONGEST_ID: usize = 1024;
@@ -13,9 +15,16 @@ const LONGEST_ID: usize = 1024;
 const KEPT: usize = 4 * 1024;
 
 /// An event is longer than permitted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("an event is longer than the limit of {0} bytes: see `ClientOptions::max_message_bytes`")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct TooLong(pub(crate) usize);
+
+error_texts! {
+    TooLong {
+        Self(value) => (
+            "an event is longer than the limit of {value} bytes: see `ClientOptions::max_message_bytes`"
+        ),
+    }
+}
 
 /// Reads one stream.
 #[derive(Debug)]
