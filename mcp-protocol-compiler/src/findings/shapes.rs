@@ -274,7 +274,10 @@ pub fn never_this_text<'a>(
         ),
         None => {
             let all: Vec<String> = texts.take(MOST_NAMED).map(|text| format!("\"{text}\"")).collect();
-            finding.help(format!("it is one of {}", all.join(", ")))
+            match all.is_empty() {
+                true => finding.help("name a field that is a text: a condition compares no other values"),
+                false => finding.help(format!("it is one of {}", all.join(", "))),
+            }
         }
     }
 }

@@ -1,9 +1,13 @@
 //! Requests and notifications.
 
+use mcp_protocol_machine::protocol::Literal;
+
 use super::codes::{MALFORMED_DECLARATION, MALFORMED_PAYLOAD};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{BUILT_IN, ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind};
+use crate::ast::{
+    BUILT_IN, ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind, boolean,
+};
 use crate::declarations::{is_primitive, name_in_rust, pascal};
 use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
@@ -336,7 +340,7 @@ impl Parser<'_> {
     /// types of Rust, and it is refused.
     fn unnamed_shape(&mut self, message: &str, carries: &str) -> Option<Payload> {
         let is_shape = match self.kind() {
-            Kind::Text => true,
+            Kind::Text | Kind::Number => true,
             Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
             Kind::OpenBracket => self.lists_shapes(),
             Kind::Open => self.kind_at(1) == Kind::OpenBrace,
@@ -355,7 +359,7 @@ impl Parser<'_> {
         let (name, written) = (name_for(&shape), self.sources.slice(all));
         let message = format!("the shape `{}` has no name", shorten(written));
         let quoted = match &shape.kind {
-            ShapeKind::Literal(text) => Some(Change::ShapeInQuotes(all, text.text.clone())),
+            ShapeKind::Literal(Literal::Text(text)) => Some(Change::ShapeInQuotes(all, text.to_string())),
             _ => None,
         };
         let declared = [
@@ -389,10 +393,11 @@ impl Parser<'_> {
         let mut ahead = 1;
         loop {
             match self.kind_at(ahead) {
-                Kind::Text | Kind::OpenBrace => return true,
+                Kind::Text | Kind::Number | Kind::OpenBrace => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
-                    let own = (BUILT_IN.contains(&word) || word == "map") && !is_primitive(word);
+                    let own = boolean(word).is_some()
+                        || (BUILT_IN.contains(&word) || word == "map") && !is_primitive(word);
                     if own || self.is_shape(word) {
                         return true;
                     }
@@ -532,9 +537,11 @@ fn is_built_in(name: &str) -> bool {
 fn name_for(shape: &Shape) -> String {
     match &shape.kind {
         ShapeKind::Named(name) => pascal(&name.text),
-        ShapeKind::Literal(text) => Some(pascal(&text.text))
+        ShapeKind::Literal(Literal::Text(text)) => Some(pascal(text))
             .filter(|name| name.starts_with(char::is_alphabetic))
             .map_or_else(|| "Text".to_owned(), |name| format!("{name}Text")),
+        ShapeKind::Literal(Literal::Int(_)) => "Number".to_owned(),
+        ShapeKind::Literal(Literal::Bool(value)) => pascal(&value.to_string()),
         ShapeKind::List(of) => format!("{}s", name_for(of)),
         ShapeKind::Map(of) => format!("{}Map", name_for(of)),
         ShapeKind::Union(parts) => match parts.as_slice() {
