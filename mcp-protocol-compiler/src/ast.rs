@@ -4,7 +4,9 @@ mod session;
 mod shape;
 
 pub use self::session::{Action, Choice, Level, LevelDirection, Operator, Sequence, Tail};
-pub use self::shape::{BUILT_IN, Member, Shape, ShapeField, ShapeKind, built_in_meant, is_built_in};
+pub use self::shape::{
+    BOOLEANS, BUILT_IN, Member, Shape, ShapeField, ShapeKind, boolean, built_in_meant, is_built_in,
+};
 use crate::source::Span;
 
 /// A name or a word, and where it stands.

@@ -1,5 +1,7 @@
 //! The tree of a payload's shape.
 
+use mcp_protocol_machine::protocol::Literal;
+
 use super::Name;
 use crate::source::Span;
 
@@ -17,8 +19,8 @@ pub struct Shape {
 pub enum ShapeKind {
     /// `string`, `Tool`: a shape of the language, or one that is declared.
     Named(Name),
-    /// `"user"`: this text and no other.
-    Literal(Name),
+    /// `"user"`, `1`, `true`: this value and no other.
+    Literal(Literal),
     /// `[Tool]`
     List(Box<Shape>),
     /// `map Tool`: an object with any keys, whose values are all of one shape.
@@ -78,8 +80,16 @@ pub fn is_built_in(name: &str) -> bool {
     BUILT_IN.contains(&name)
 }
 
+/// The words that stand for a value.
+pub const BOOLEANS: [&str; 2] = ["true", "false"];
+
+/// The value that a word stands for, if it stands for one.
+pub fn boolean(word: &str) -> Option<bool> {
+    BOOLEANS.contains(&word).then_some(word == "true")
+}
+
 /// What other languages call the shapes that this one has by itself.
-const FOREIGN: [(&str, &str); 26] = [
+const FOREIGN: [(&str, &str); 24] = [
     ("String", "string"),
     ("str", "string"),
     ("text", "string"),
@@ -87,8 +97,6 @@ const FOREIGN: [(&str, &str); 26] = [
     ("boolean", "bool"),
     ("Boolean", "bool"),
     ("Bool", "bool"),
-    ("true", "bool"),
-    ("false", "bool"),
     ("integer", "int"),
     ("Integer", "int"),
     ("long", "int"),

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use mcp_protocol_machine::protocol::{Protocol, Shape};
+use mcp_protocol_machine::protocol::{Literal, Protocol, Shape};
 use mcp_protocol_machine::shape::hides;
 
 use super::hidden_inside;
@@ -41,6 +41,8 @@ pub(crate) fn check(declarations: &Declarations) -> Vec<Diagnostic> {
                     Form::Null => {
                         finding::null_again(later, with_null(&tables, &declarations.shapes, earlier))
                     }
+                    // Before what takes both, one of two values would say nothing.
+                    Form::Literal(Literal::Bool(_)) => finding::never_chosen_anywhere(later, earlier),
                     _ if hides(&tables, &form, &earlier.form.table()) => {
                         finding::never_chosen_anywhere(later, earlier)
                     }

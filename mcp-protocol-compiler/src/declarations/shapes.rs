@@ -1,6 +1,6 @@
 //! Payload shapes as declared, with every spread written out and every name found.
 
-use mcp_protocol_machine::protocol::{self as machine, NamedShape, RecordField, ShapeIndex};
+use mcp_protocol_machine::protocol::{self as machine, Literal, NamedShape, RecordField, ShapeIndex};
 
 use crate::ast::{Name, is_built_in};
 use crate::source::Span;
@@ -58,8 +58,8 @@ pub enum Form {
     String,
     /// An object with any members.
     Object,
-    /// One text.
-    Literal(String),
+    /// One value.
+    Literal(Literal),
     /// A list.
     List(Box<Form>),
     /// An object whose values are of one shape.
@@ -101,7 +101,7 @@ impl Form {
             Form::Number => Shape::Number,
             Form::String => Shape::Text,
             Form::Object => Shape::Object,
-            Form::Literal(text) => Shape::Literal(text.clone().into()),
+            Form::Literal(literal) => Shape::Literal(literal.clone()),
             Form::List(of) => Shape::List(of.table().into()),
             Form::Map(of) => Shape::Map(of.table().into()),
             Form::Record(record) => Shape::Record(record.table()),

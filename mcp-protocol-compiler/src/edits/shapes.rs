@@ -7,7 +7,7 @@ use crate::source::Span;
 /// The alternatives of the union of shapes that has one at a place.
 pub(super) fn union(files: &[LoadedFile], at: Span) -> Option<&[Shape]> {
     all(files, at).into_iter().find_map(|shape| match &shape.kind {
-        ShapeKind::Union(parts) if parts.iter().any(|part| part.span == at) => Some(parts.as_slice()),
+        ShapeKind::Union(parts) if has(parts, at) => Some(parts.as_slice()),
         _ => None,
     })
 }
@@ -19,7 +19,6 @@ pub(super) fn in_one_union(
     later: Span,
     earlier: Span,
 ) -> Option<(&[Shape], Span, Span)> {
-    let has = |parts: &[Shape], at: Span| parts.iter().any(|part| part.span == at);
     let both = |parts: &[Shape]| has(parts, later) && has(parts, earlier);
     if let Some(parts) = union(files, later).filter(|parts| both(parts)) {
         return Some((parts, later, earlier));
@@ -31,6 +30,18 @@ pub(super) fn in_one_union(
         (false, true) => Some((parts, own, earlier)),
         _ => None,
     })
+}
+
+/// Whether an alternative stands at a place, or several one after the other do: `true | false` is one.
+fn has(parts: &[Shape], at: Span) -> bool {
+    run(&parts.iter().map(|part| part.span).collect::<Vec<_>>(), at).is_some()
+}
+
+/// Which of several places take up one, from the first to the last.
+fn run(places: &[Span], at: Span) -> Option<(usize, usize)> {
+    let first = places.iter().position(|place| place.file == at.file && place.start == at.start)?;
+    let last = places.iter().position(|place| place.file == at.file && place.end == at.end)?;
+    (first <= last).then_some((first, last))
 }
 
 /// The alternatives of a shape that is a union, and where its own name is one of them.
@@ -59,10 +70,10 @@ pub(super) fn member_with_comma(files: &[LoadedFile], at: Span) -> Option<Span> 
 
 /// One of several places with what stands between it and another one; nothing if it is not among them, or alone.
 fn with_separator(places: &[Span], at: Span) -> Option<Span> {
-    let index = places.iter().position(|place| *place == at)?;
-    match index.checked_sub(1).and_then(|before| places.get(before)) {
+    let (first, last) = run(places, at)?;
+    match first.checked_sub(1).and_then(|before| places.get(before)) {
         Some(before) => Some(before.after().to(at)),
-        None => places.get(index + 1).map(|next| Span { end: next.start, ..at }),
+        None => places.get(last + 1).map(|next| Span { end: next.start, ..at }),
     }
 }
 

@@ -39,11 +39,11 @@ pub fn undefined<'a>(name: &Name, known: impl Iterator<Item = &'a str>) -> Diagn
 }
 
 /// A text as a payload that is the name of a shape.
-pub fn name_in_quotes(text: &Name) -> Diagnostic {
-    let name = shorten(&text.text);
-    Diagnostic::error(MALFORMED_PAYLOAD, text.span, format!("the shape `{name}` stands in quotes"))
+pub fn name_in_quotes(name: &str, at: Span) -> Diagnostic {
+    let shown = shorten(name);
+    Diagnostic::error(MALFORMED_PAYLOAD, at, format!("the shape `{shown}` stands in quotes"))
         .label("a text in quotes is that text and no other")
-        .suggest(format!("write `({name})`"), [Edit::replace(text.span, text.text.as_str())])
+        .suggest(format!("write `({shown})`"), [Edit::replace(at, name)])
 }
 
 /// A field that stands twice in one record.
@@ -284,7 +284,10 @@ pub fn never_this_text<'a>(
         ),
         None => {
             let all: Vec<String> = texts.take(MOST_NAMED).map(|text| format!("\"{text}\"")).collect();
-            finding.help(format!("it is one of {}", all.join(", ")))
+            match all.is_empty() {
+                true => finding.help("name a field that is a text: a condition compares no other values"),
+                false => finding.help(format!("it is one of {}", all.join(", "))),
+            }
         }
     }
 }

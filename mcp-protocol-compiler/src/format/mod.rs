@@ -14,4 +14,4 @@ mod writer;
 pub use item::file;
 pub(crate) use parts::json_path;
 pub use session::{action, choice, sequence, tail};
-pub(crate) use shape::flat as shape;
+pub(crate) use shape::{flat as shape, literal};

@@ -1,5 +1,7 @@
 //! Shapes as text.
 
+use mcp_protocol_machine::protocol::Literal;
+
 use super::parts::json_key;
 use super::writer::{WIDTH, Writer, width};
 use crate::ast::{Member, Shape, ShapeField, ShapeKind};
@@ -140,7 +142,7 @@ pub(crate) fn flat(shape: &Shape) -> String {
     };
     match &shape.kind {
         ShapeKind::Named(name) => name.text.clone(),
-        ShapeKind::Literal(text) => quote(&text.text),
+        ShapeKind::Literal(value) => literal(value),
         ShapeKind::List(of) => format!("[{}]", flat(of)),
         ShapeKind::Map(of) => format!("map {}", nested(of)),
         ShapeKind::Union(parts) => parts.iter().map(nested).collect::<Vec<_>>().join(" | "),
@@ -150,6 +152,15 @@ pub(crate) fn flat(shape: &Shape) -> String {
             format!("{{ {} }}", members.join(", "))
         }
         ShapeKind::Missing => String::new(),
+    }
+}
+
+/// A literal as it is written.
+pub(crate) fn literal(literal: &Literal) -> String {
+    match literal {
+        Literal::Text(text) => quote(text),
+        Literal::Int(number) => number.to_string(),
+        Literal::Bool(value) => value.to_string(),
     }
 }
 

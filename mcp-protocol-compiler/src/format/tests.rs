@@ -2,6 +2,8 @@
 
 use proptest::prelude::*;
 
+use mcp_protocol_machine::protocol::Literal;
+
 use crate::ast::*;
 use crate::parser::{self, words};
 use crate::source::{SourceMap, Span};
@@ -217,8 +219,19 @@ fn documentation() -> impl Strategy<Value = Vec<String>> {
 }
 
 fn declared_shape_name() -> impl Strategy<Value = Name> {
-    let own = |name: &Name| !BUILT_IN.contains(&name.text.as_str()) && name.text != "map";
+    let own = |name: &Name| {
+        let word = name.text.as_str();
+        !BUILT_IN.contains(&word) && word != "map" && boolean(word).is_none()
+    };
     name().prop_filter("not a word of the language", own)
+}
+
+fn literal() -> impl Strategy<Value = Literal> {
+    prop_oneof![
+        2 => text().prop_map(|text| text.text.into()),
+        1 => any::<i64>().prop_map(Literal::from),
+        1 => any::<bool>().prop_map(Literal::from),
+    ]
 }
 
 /// A shape as the parser makes it.
@@ -227,7 +240,7 @@ fn shape() -> impl Strategy<Value = Shape> {
         prop::sample::select(&BUILT_IN[..]).prop_map(|text| Name { text: text.to_owned(), span: span() }),
         name().prop_filter("a map has a shape behind it", |name| name.text != "map"),
     ];
-    let leaf = prop_oneof![named.clone().prop_map(ShapeKind::Named), text().prop_map(ShapeKind::Literal)];
+    let leaf = prop_oneof![named.clone().prop_map(ShapeKind::Named), literal().prop_map(ShapeKind::Literal)];
     let kind = leaf.prop_recursive(4, 24, 4, move |inner| {
         let shape = inner.prop_map(|kind| Shape { kind, span: span() });
         let key = path().prop_map(|path| path.segments.into_iter().next().unwrap());
@@ -257,7 +270,7 @@ fn payload_shape() -> impl Strategy<Value = Shape> {
     let kind = |kind| Shape { kind, span: span() };
     let built_in = prop::sample::select(&BUILT_IN[..])
         .prop_map(move |text| kind(ShapeKind::Named(Name { text: text.to_owned(), span: span() })));
-    let literal = || text().prop_map(move |text| kind(ShapeKind::Literal(text)));
+    let literal = || literal().prop_map(move |literal| kind(ShapeKind::Literal(literal)));
     let of = built_in.clone();
     prop_oneof![
         4 => record(),

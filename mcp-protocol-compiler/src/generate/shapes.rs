@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use mcp_protocol_machine::protocol::Literal;
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, format_ident, quote};
 
@@ -110,8 +111,9 @@ impl<'a> ShapeWriter<'a> {
         let (mut literals, mut required, mut optional) = (Vec::new(), Vec::new(), Vec::new());
         for field in &record.fields {
             let key = &field.name.text;
-            if let (Form::Literal(text), false) = (&field.form, field.optional) {
-                literals.push(quote!(#key = #text;));
+            if let (Form::Literal(literal), false) = (&field.form, field.optional) {
+                let literal = constant_of(literal);
+                literals.push(quote!(#key = #literal;));
                 continue;
             }
             let row = self.field(index, names.take(key), field);
@@ -168,38 +170,28 @@ impl<'a> ShapeWriter<'a> {
         documentation: &TokenStream,
     ) -> TokenStream {
         let mut names = VariantNames::default();
-        let mut texts = Vec::new();
+        let mut literals = Vec::new();
         for (place, part) in parts.iter().enumerate() {
-            if let Form::Literal(text) = &part.form {
-                texts.push((place, names.take(&variants::of_text(text)), text));
+            if let Form::Literal(literal) = &part.form {
+                literals.push((place, names.take(&variants::of_literal(literal)), literal));
             }
         }
         let others: Vec<&Alternative> =
             parts.iter().filter(|part| !matches!(part.form, Form::Literal(_))).collect();
-        let only_texts = others.iter().all(|part| part.form == Form::String) && !texts.is_empty();
-        if only_texts {
-            let rows = texts.iter().map(|(_, variant, text)| quote!(#variant = #text;));
-            return if others.is_empty() {
-                let quoted: Vec<String> = texts.iter().map(|(_, _, text)| format!("\"{text}\"")).collect();
-                let expected = match quoted.split_last() {
-                    Some((last, [])) => last.clone(),
-                    Some((last, first)) => format!("{} or {last}", first.join(", ")),
-                    None => String::new(),
-                };
-                quote!(shapes::words! { #documentation #name, #expected { #(#rows)* }; })
-            } else {
-                let rows: Vec<TokenStream> = rows.collect();
-                let other = names.take("Other");
-                quote!(shapes::words! { #documentation #name { other #other; #(#rows)* }; })
-            };
+        if let Some(words) = words(name, &literals, &others, &mut names, documentation) {
+            return words;
         }
-        let text_rows: Vec<TokenStream> = texts
-            .iter()
-            .map(|(place, variant, text)| {
+        let rows_of = |are_texts: bool| -> Vec<TokenStream> {
+            let rows =
+                literals.iter().filter(|(.., literal)| matches!(literal, Literal::Text(_)) == are_texts);
+            rows.map(|(place, variant, literal)| {
                 let place = proc_macro2::Literal::usize_unsuffixed(*place);
-                quote!(#place => #variant = #text;)
+                let literal = constant_of(literal);
+                quote!(#place => #variant = #literal;)
             })
-            .collect();
+            .collect()
+        };
+        let (text_rows, value_rows) = (rows_of(true), rows_of(false));
         let variants = variants::names(self.shapes, index, parts);
         let rows: Vec<TokenStream> = parts
             .iter()
@@ -214,6 +206,7 @@ impl<'a> ShapeWriter<'a> {
             })
             .collect();
         let texts = (!text_rows.is_empty()).then(|| quote!(texts { #(#text_rows)* };));
+        let values = (!value_rows.is_empty()).then(|| quote!(values { #(#value_rows)* };));
         let from_str = others.iter().any(|part| part.form == Form::String).then(|| {
             quote! {
                 impl From<&str> for #name {
@@ -227,7 +220,7 @@ impl<'a> ShapeWriter<'a> {
         quote! {
             shapes::union! {
                 #documentation
-                #name is super::tables::shapes::#constant, of super::PROTOCOL { #texts #(#rows)* };
+                #name is super::tables::shapes::#constant, of super::PROTOCOL { #texts #values #(#rows)* };
             }
             #from_str
         }
@@ -278,6 +271,74 @@ impl<'a> ShapeWriter<'a> {
             other => self.rust(other, owner),
         }
     }
+}
+
+/// A literal as Rust has it.
+fn constant_of(literal: &Literal) -> TokenStream {
+    match literal {
+        Literal::Text(text) => {
+            let text = &**text;
+            quote!(#text)
+        }
+        Literal::Int(number) => proc_macro2::Literal::i64_suffixed(*number).into_token_stream(),
+        Literal::Bool(value) => quote!(#value),
+    }
+}
+
+/// A union of literals of one type, perhaps with all other values of that type; nothing for any other union.
+fn words(
+    name: &Ident,
+    literals: &[(usize, Ident, &Literal)],
+    others: &[&Alternative],
+    names: &mut VariantNames,
+    documentation: &TokenStream,
+) -> Option<TokenStream> {
+    let (.., first) = literals.first()?;
+    let is_of_one_type = literals
+        .iter()
+        .all(|(.., literal)| std::mem::discriminant(*literal) == std::mem::discriminant(*first));
+    let is_uint = matches!(others, [only] if only.form == Form::Uint);
+    let (written_by, kind, of_type) = match first {
+        Literal::Text(_) => (quote!(words), quote!(), Form::String),
+        Literal::Int(_) if is_uint => (quote!(numbers), quote!(: u64, as_u64), Form::Uint),
+        Literal::Int(_) => (quote!(numbers), quote!(: i64, as_i64), Form::Int),
+        Literal::Bool(_) => return None,
+    };
+    if !is_of_one_type || others.iter().any(|part| part.form != of_type) {
+        return None;
+    }
+    // A negative number is not one of those that are not.
+    let fits = |literal: &Literal| !is_uint || !matches!(literal, Literal::Int(number) if *number < 0);
+    if !literals.iter().all(|(.., literal)| fits(literal)) {
+        return None;
+    }
+    let rows = literals.iter().map(|(_, variant, literal)| {
+        let literal = match literal {
+            Literal::Int(number) => proc_macro2::Literal::i64_unsuffixed(*number).into_token_stream(),
+            other => constant_of(other),
+        };
+        quote!(#variant = #literal;)
+    });
+    if !others.is_empty() {
+        let rows: Vec<TokenStream> = rows.collect();
+        let other = names.take("Other");
+        return Some(
+            quote!(shapes::#written_by! { #documentation #name #kind { other #other; #(#rows)* }; }),
+        );
+    }
+    let shown: Vec<String> = literals
+        .iter()
+        .map(|(.., literal)| match literal {
+            Literal::Text(text) => format!("\"{text}\""),
+            other => crate::format::literal(other),
+        })
+        .collect();
+    let expected = match shown.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, first)) => format!("{} or {last}", first.join(", ")),
+        None => String::new(),
+    };
+    Some(quote!(shapes::#written_by! { #documentation #name #kind, #expected { #(#rows)* }; }))
 }
 
 /// The shapes that a value of a form has in itself, and not behind a list or a map.

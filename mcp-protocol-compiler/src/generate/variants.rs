@@ -4,6 +4,8 @@
 //! not: `ContentBlock::Text(TextContent)`. A variant with the name of a type would also make rustc write that type with
 //! its whole path in all messages, because it leaves out the path only of names that nothing else has.
 
+use mcp_protocol_machine::protocol::Literal;
+
 use crate::declarations::{Alternative, DeclaredShape, Form, Record, pascal};
 use crate::plan::names::snake;
 
@@ -27,7 +29,7 @@ pub(super) fn names(shapes: &[DeclaredShape], union: usize, parts: &[Alternative
         let Some(shape) = named(part) else { return of_form(&part.form).to_owned() };
         let short = short.as_ref().and_then(|names| names.get(place)).cloned();
         place += 1;
-        let tagged = tag.and_then(|key| text_of(shape, key)).map(of_text).filter(|name| is_free(name));
+        let tagged = tag.and_then(|key| literal_of(shape, key)).map(of_literal).filter(|name| is_free(name));
         tagged.or(short).unwrap_or_else(|| shape.name.text.clone())
     };
     parts.iter().map(&mut name).collect()
@@ -50,17 +52,22 @@ fn of_form(form: &Form) -> &'static str {
     }
 }
 
-/// The field in which each of several types has a text of its own.
+/// The field in which each of several types has a literal of its own. `V1` says less than the name that its author gave to
+/// a type, and more than a name that is made up: a field that is not a text counts where there is such a name.
 fn tag<'a>(types: &[&'a DeclaredShape]) -> Option<&'a str> {
     let (first, rest) = types.split_first()?;
+    let made_up = types.iter().any(|shape| shape.is_inner);
+    let tag_of = |shape: &'a DeclaredShape, key: &str| {
+        literal_of(shape, key).filter(|literal| made_up || matches!(literal, Literal::Text(_)))
+    };
     let fields = record(first)?.fields.iter();
-    let mut keys = fields.map(|field| field.name.text.as_str()).filter(|key| text_of(first, key).is_some());
+    let mut keys = fields.map(|field| field.name.text.as_str()).filter(|key| tag_of(first, key).is_some());
     keys.find(|key| {
-        let mut texts = Vec::from_iter(text_of(first, key));
+        let mut literals = Vec::from_iter(tag_of(first, key));
         !rest.is_empty()
-            && rest.iter().all(|shape| match text_of(shape, key) {
-                Some(text) if !texts.contains(&text) => {
-                    texts.push(text);
+            && rest.iter().all(|shape| match tag_of(shape, key) {
+                Some(literal) if !literals.contains(&literal) => {
+                    literals.push(literal);
                     true
                 }
                 _ => false,
@@ -75,11 +82,11 @@ fn record(shape: &DeclaredShape) -> Option<&Record> {
     }
 }
 
-/// The text that a record must have in a field.
-fn text_of<'a>(shape: &'a DeclaredShape, key: &str) -> Option<&'a str> {
+/// The literal that a record must have in a field.
+fn literal_of<'a>(shape: &'a DeclaredShape, key: &str) -> Option<&'a Literal> {
     let field = record(shape)?.field(key).filter(|field| !field.optional)?;
     match &field.form {
-        Form::Literal(text) => Some(text),
+        Form::Literal(literal) => Some(literal),
         _ => None,
     }
 }
@@ -120,8 +127,19 @@ fn common<'a, I: Iterator<Item = &'a String>>(
     first.take_while(|word| others.iter_mut().all(|other| other.next() == Some(*word))).count()
 }
 
+/// A literal as the name of a variant: `1` is `V1`, `-1` is `Minus1`, `true` is `True`.
+pub(super) fn of_literal(literal: &Literal) -> String {
+    match literal {
+        Literal::Text(text) => of_text(text),
+        Literal::Int(number) if *number < 0 => format!("Minus{}", number.unsigned_abs()),
+        Literal::Int(number) => format!("V{number}"),
+        Literal::Bool(true) => "True".to_owned(),
+        Literal::Bool(false) => "False".to_owned(),
+    }
+}
+
 /// A text as the name of a variant: `resource_link` is `ResourceLink`, and `2025-11-25` is `V20251125`.
-pub(super) fn of_text(text: &str) -> String {
+fn of_text(text: &str) -> String {
     let name = pascal(text);
     match name.chars().next() {
         None => "Empty".to_owned(),

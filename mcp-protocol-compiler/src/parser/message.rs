@@ -1,10 +1,13 @@
 //! Requests and notifications.
 
+use mcp_protocol_machine::protocol::Literal;
+
 use super::codes::MALFORMED_DECLARATION;
 use super::cursor::Parser;
 use super::words;
 use crate::ast::{
-    ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind, built_in_meant, is_built_in,
+    ItemKind, Name, Notification, Payload, Reply, Request, Shape, ShapeKind, boolean, built_in_meant,
+    is_built_in,
 };
 use crate::declarations::{is_primitive, pascal, word_meant};
 use crate::diagnostic::{Change, Diagnostic, Edit, shorten};
@@ -338,7 +341,8 @@ impl Parser<'_> {
     /// types of Rust, and it is refused.
     fn unnamed_shape(&mut self, message: &str, carries: &str) -> Option<Payload> {
         let is_shape = match self.kind() {
-            Kind::Text => true,
+            Kind::Text | Kind::Number => true,
+            Kind::Word if boolean(self.word()).is_some() => true,
             Kind::Word if self.word() != "_" => self.kind_at(1) == Kind::Bar || self.is_map(),
             Kind::OpenBracket => self.lists_shapes(),
             Kind::Open => self.kind_at(1) == Kind::OpenBrace,
@@ -387,10 +391,11 @@ impl Parser<'_> {
         let mut ahead = 1;
         loop {
             match self.kind_at(ahead) {
-                Kind::Text | Kind::OpenBrace => return true,
+                Kind::Text | Kind::Number | Kind::OpenBrace => return true,
                 Kind::Word => {
                     let word = self.word_at(ahead);
-                    if is_built_in(word) || word == "map" || self.is_shape(word) {
+                    let own = is_built_in(word) || boolean(word).is_some() || word == "map";
+                    if own || self.is_shape(word) {
                         return true;
                     }
                 }
@@ -520,9 +525,11 @@ fn type_of_rust(shape: &Shape, name: &str) -> Option<(Vec<String>, String)> {
 fn name_for(shape: &Shape) -> String {
     match &shape.kind {
         ShapeKind::Named(name) => pascal(&name.text),
-        ShapeKind::Literal(text) => Some(pascal(&text.text))
+        ShapeKind::Literal(Literal::Text(text)) => Some(pascal(text))
             .filter(|name| name.starts_with(char::is_alphabetic))
             .map_or_else(|| "Text".to_owned(), |name| format!("{name}Text")),
+        ShapeKind::Literal(Literal::Int(_)) => "Number".to_owned(),
+        ShapeKind::Literal(Literal::Bool(value)) => pascal(&value.to_string()),
         ShapeKind::List(of) => format!("{}s", name_for(of)),
         ShapeKind::Map(of) => format!("{}Map", name_for(of)),
         ShapeKind::Union(parts) => match parts.as_slice() {

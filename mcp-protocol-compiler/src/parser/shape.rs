@@ -5,15 +5,15 @@ use std::collections::HashSet;
 use super::codes::{DEEPEST, MALFORMED_SHAPE, MISSPELT_ITEM, RESERVED_WORD, TOO_DEEP, UNCLOSED};
 use super::cursor::Parser;
 use super::words;
-use crate::ast::{ItemKind, Member, Name, Shape, ShapeField, ShapeKind, is_built_in};
+use crate::ast::{ItemKind, Member, Name, Shape, ShapeField, ShapeKind, boolean, is_built_in};
 use crate::declarations::pascal;
 use crate::diagnostic::{Diagnostic, Edit, shorten};
 use crate::lexer::Kind;
 use crate::source::Span;
 
 /// What may stand where a shape is missing.
-const SHAPE_HELP: &str = "write `string`, `int`, `bool`, `any`, a text in quotes, the name of another shape, a list \
-                          `[string]`, or a record `{ name: string }`";
+const SHAPE_HELP: &str = "write `string`, `int`, `bool`, `any`, a text in quotes, a whole number, the name of another \
+                          shape, a list `[string]`, or a record `{ name: string }`";
 
 impl Parser<'_> {
     /// `type Name = shape`, behind its first word.
@@ -25,8 +25,10 @@ impl Parser<'_> {
             return None;
         }
         let name = self.name("the shape", "write `type Name = …`")?;
-        if is_built_in(&name.text) || name.text == "map" {
-            let message = format!("`{}` is a shape of the language", name.text);
+        let is_value = boolean(&name.text).is_some();
+        if is_built_in(&name.text) || name.text == "map" || is_value {
+            let what = if is_value { "a value in JSON" } else { "a shape of the language" };
+            let message = format!("`{}` is {what}", name.text);
             let other = format!("{}Value", pascal(&name.text));
             let edit = Edit::replace(name.span, other.as_str());
             let finding = Diagnostic::error(RESERVED_WORD, name.span, message);
@@ -76,7 +78,8 @@ impl Parser<'_> {
     fn shape_part(&mut self) -> Shape {
         let start = self.span();
         let kind = match self.kind() {
-            Kind::Text => ShapeKind::Literal(self.take_text()),
+            Kind::Text => ShapeKind::Literal(self.take_text().text.into()),
+            Kind::Number => self.number(),
             Kind::OpenBracket => {
                 self.bump();
                 let mut of = self.shape();
@@ -119,6 +122,9 @@ impl Parser<'_> {
             }
             Kind::Word if !self.begins_line_of_item() && !words::is_reserved(self.word()) => {
                 let name = self.take_word();
+                if let Some(value) = boolean(&name.text) {
+                    return Shape { kind: ShapeKind::Literal(value.into()), span: start };
+                }
                 if self.kind() == Kind::Less {
                     return self.arguments(start, &name.text);
                 }
@@ -135,23 +141,6 @@ impl Parser<'_> {
                     ShapeKind::Named(name)
                 }
             }
-            Kind::Number => {
-                // Several numbers of a union are one shape.
-                self.bump();
-                while self.kind() == Kind::Bar && self.kind_at(1) == Kind::Number {
-                    self.bump();
-                    self.bump();
-                }
-                let numbers = start.to(self.previous());
-                let what =
-                    if numbers == start { "a number is not a shape" } else { "numbers are not shapes" };
-                self.findings.push(
-                    Diagnostic::error(MALFORMED_SHAPE, numbers, what)
-                        .label("only a text can be one value and no other")
-                        .suggest("write `int` for a whole number", [Edit::replace(numbers, "int")]),
-                );
-                ShapeKind::Named(Name { text: "int".to_owned(), span: numbers })
-            }
             _ => {
                 self.expected(MALFORMED_SHAPE, "a shape", SHAPE_HELP);
                 let is_word = self.kind() == Kind::Word && !self.at_item();
@@ -164,15 +153,50 @@ impl Parser<'_> {
         Shape { kind, span: start.to(self.previous()) }
     }
 
+    /// A whole number: this value and no other.
+    fn number(&mut self) -> ShapeKind {
+        let start = self.span();
+        let written = self.sources.slice(self.bump());
+        let digits = written.trim_start_matches(|sign: char| !sign.is_ascii_digit());
+        let sign = if digits.len() < written.len() { "-" } else { "" };
+        let whole: Option<i64> = format!("{sign}{digits}").parse().ok();
+        let mut is_fraction = false;
+        if self.kind() == Kind::Dot && self.kind_at(1) == Kind::Number {
+            self.bump();
+            let fraction = self.sources.slice(self.bump());
+            is_fraction = fraction.contains(|digit| digit != '0');
+            if let (Some(number), false) = (whole, is_fraction) {
+                let span = start.to(self.previous());
+                let finding = Diagnostic::error(MALFORMED_SHAPE, span, "a whole number with a point");
+                let edit = Edit::replace(span, number.to_string());
+                self.findings.push(
+                    finding
+                        .label("a peer may write it so")
+                        .suggest(format!("write `{number}`, which is the same number"), [edit]),
+                );
+            }
+        }
+        let span = start.to(self.previous());
+        let what = match whole {
+            Some(number) if !is_fraction => return ShapeKind::Literal(number.into()),
+            _ if is_fraction => "a number that is not whole cannot be one value and no other",
+            _ => "a number beyond 64 bits cannot be one value and no other",
+        };
+        let finding = Diagnostic::error(MALFORMED_SHAPE, span, what);
+        let finding = finding.label("a text, `true`, `false` or a whole number can");
+        self.findings.push(finding.suggest("write `number` for any number", [Edit::replace(span, "number")]));
+        ShapeKind::Named(Name { text: "number".to_owned(), span })
+    }
+
     /// Whether `map` stands here with what its values are.
     pub(super) fn is_map(&self) -> bool {
-        use Kind::{Less, Open, OpenBrace, OpenBracket, Text, Word};
+        use Kind::{Less, Number, Open, OpenBrace, OpenBracket, Text, Word};
         let next = self.token_at(1);
         self.word() == "map"
             && match next.kind {
                 Open | OpenBrace | OpenBracket => true,
                 // In a new line a word begins another item.
-                Word | Text | Less => !next.starts_line,
+                Word | Text | Number | Less => !next.starts_line,
                 _ => false,
             }
     }
@@ -368,8 +392,9 @@ impl Parser<'_> {
 
     /// Whether a shape begins here, in the line of what stands before it.
     fn begins_shape(&self) -> bool {
-        use Kind::{Open, OpenBrace, OpenBracket, Text, Word};
-        matches!(self.kind(), Word | Text | Open | OpenBrace | OpenBracket) && !self.token().starts_line
+        use Kind::{Number, Open, OpenBrace, OpenBracket, Text, Word};
+        let begins = matches!(self.kind(), Word | Text | Number | Open | OpenBrace | OpenBracket);
+        begins && !self.token().starts_line
     }
 
     /// `...Name`, `..rest`

@@ -2,7 +2,7 @@
 //!
 //! A payload without a shape is not looked into, and neither is what is `any`, an `object`, or the value of a `map`.
 
-use mcp_protocol_machine::protocol::{Kind, MessageIndex, position};
+use mcp_protocol_machine::protocol::{Kind, Literal, MessageIndex, position};
 
 use super::items::Sides;
 use super::placed::Placed;
@@ -190,7 +190,8 @@ impl<'a> Paths<'a, '_> {
     /// Whether a form has texts or whole numbers among its values.
     fn may_be_value(&self, form: &Form) -> bool {
         match self.shapes().behind(form) {
-            Form::Any | Form::String | Form::Literal(_) | Form::Int | Form::Uint | Form::Number => true,
+            Form::Literal(literal) => !matches!(literal, Literal::Bool(_)),
+            Form::Any | Form::String | Form::Int | Form::Uint | Form::Number => true,
             Form::Union(parts) => parts.iter().any(|part| self.may_be_value(&part.form)),
             _ => false,
         }
@@ -213,7 +214,7 @@ impl<'a> Paths<'a, '_> {
     /// Collects the texts that a value may be; whether it can be no other one.
     fn is_one_of(&self, form: &'a Form, texts: &mut Vec<&'a str>) -> bool {
         match self.shapes().behind(form) {
-            Form::Literal(text) => texts.push(text),
+            Form::Literal(Literal::Text(text)) => texts.push(text),
             Form::Union(parts) => return parts.iter().all(|part| self.is_one_of(&part.form, texts)),
             Form::String | Form::Any => return false,
             // Not a text at all.
@@ -382,9 +383,11 @@ impl<'a> Paths<'a, '_> {
                     Form::Union(parts) => waiting.extend(parts.iter().map(|part| &part.form)),
                     Form::List(_) => other = "a list",
                     Form::Null => {}
-                    Form::String | Form::Literal(_) => other = "a text",
-                    Form::Int | Form::Uint | Form::Number => other = "a number",
-                    Form::Bool => other = "`true` or `false`",
+                    Form::String | Form::Literal(Literal::Text(_)) => other = "a text",
+                    Form::Int | Form::Uint | Form::Number | Form::Literal(Literal::Int(_)) => {
+                        other = "a number"
+                    }
+                    Form::Bool | Form::Literal(Literal::Bool(_)) => other = "`true` or `false`",
                     Form::Named(_) => {}
                 }
             }

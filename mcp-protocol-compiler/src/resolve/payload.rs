@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use mcp_protocol_machine::protocol as machine;
+use mcp_protocol_machine::protocol::{self as machine, Literal};
 
 use crate::ast::{Payload, RustPath, ShapeKind, is_built_in};
 use crate::declarations::{PayloadType, built_in_word, is_primitive};
@@ -32,10 +32,10 @@ pub(super) fn payload(
         Payload::Null(_) => (machine::Payload::Null, PayloadType::None),
         Payload::Any { optional, .. } => (presence(*optional), PayloadType::Any),
         Payload::Shape { name, optional, shape } => {
-            if let ShapeKind::Literal(text) = &shape.kind
-                && (shapes.contains_key(&text.text) || is_built_in(&text.text))
+            if let ShapeKind::Literal(Literal::Text(text)) = &shape.kind
+                && (shapes.contains_key(&**text) || is_built_in(text))
             {
-                diagnostics.push(finding_of_shapes::name_in_quotes(text));
+                diagnostics.push(finding_of_shapes::name_in_quotes(text, shape.span));
             }
             // A protocol with too many shapes does not have all of them.
             let shape = shapes.get(&name.text).map_or(PayloadType::Any, |index| PayloadType::Shape {

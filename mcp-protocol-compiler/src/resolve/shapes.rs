@@ -222,7 +222,7 @@ impl<'a> Forms<'a, '_> {
                         }
                     }
                 }
-                Form::Union(alternatives)
+                union(alternatives)
             }
             ShapeKind::Named(name) => self.overridden(name, own).unwrap_or_else(|| self.named(name, own)),
             ShapeKind::Record(members) => self.record(members, shape.span, own, true),
@@ -233,12 +233,12 @@ impl<'a> Forms<'a, '_> {
     fn form(&mut self, shape: &'a ast::Shape, own: Own<'a>) -> Form {
         match &shape.kind {
             ShapeKind::Named(name) => self.named(name, own),
-            ShapeKind::Literal(text) => Form::Literal(text.text.clone()),
+            ShapeKind::Literal(literal) => Form::Literal(literal.clone()),
             ShapeKind::List(of) => Form::List(Box::new(self.form(of, own))),
             ShapeKind::Map(of) => Form::Map(Box::new(self.form(of, own))),
             ShapeKind::Union(parts) => {
                 let part = |part: &'a ast::Shape| alternative(self.form(part, own), part);
-                Form::Union(parts.iter().map(part).collect())
+                union(parts.iter().map(part).collect())
             }
             ShapeKind::Record(members) => self.record(members, shape.span, own, false),
             ShapeKind::Missing => Form::Any,
@@ -339,6 +339,31 @@ impl<'a> Forms<'a, '_> {
 
 fn alternative(form: Form, part: &ast::Shape) -> Alternative {
     Alternative { form, span: part.span, text: crate::format::shape(part) }
+}
+
+/// A union of alternatives, in which `true` and `false` next to one another are `bool`. What stands there twice stays, to
+/// be found.
+fn union(mut parts: Vec<Alternative>) -> Form {
+    let place = |value: bool| {
+        let literal = Form::Literal(value.into());
+        let mut places = parts.iter().enumerate().filter(|(_, part)| part.form == literal).map(|(at, _)| at);
+        places.next().filter(|_| places.next().is_none())
+    };
+    if let (Some(one), Some(other)) = (place(true), place(false))
+        && one.abs_diff(other) == 1
+    {
+        let second = parts.remove(one.max(other));
+        if let Some(part) = parts.get_mut(one.min(other)) {
+            let text = format!("{} | {}", part.text, second.text);
+            // What is overridden may stand in another file.
+            let span = if part.span.file == second.span.file { part.span.to(second.span) } else { part.span };
+            *part = Alternative { form: Form::Bool, span, text };
+        }
+    }
+    match parts.as_slice() {
+        [Alternative { form: Form::Bool, .. }] => Form::Bool,
+        _ => Form::Union(parts),
+    }
 }
 
 /// The fields of a record that is being read, with whether each is its own.

@@ -87,6 +87,42 @@ fn types_that_narrow_break() {
     );
 }
 
+#[test]
+fn literals_that_are_not_texts_are_compared_by_their_values() {
+    let notes = |note: &str| {
+        format!(
+            "protocol Notes \"1\"\ntype Note = {note}\nnotification Add \"add\" (Note)\nclient Author\n\
+         server Archive = dual Author\nAuthor = *( !Add . End )\n"
+        )
+    };
+    let changed = |old: &str, new: &str| lines(&notes(old), &notes(new));
+    assert_eq!(
+        changed("{ mood: 1 | 2 }", "{ mood: 1 | 2 | 3 }"),
+        ["new-old C0004 the new client may send `add` with 3 in `mood`, where the old server expects 1 or 2"]
+    );
+    assert_eq!(
+        changed("{ mood: 0 | -1 | 1 }", "{ mood: int }"),
+        [
+            "new-old C0004 the new client may send `add` with 2 in `mood`, where the old server expects 0, -1 or 1"
+        ]
+    );
+    assert_eq!(
+        changed("{ ok: true }", "{ ok: bool }"),
+        ["new-old C0004 the new client may send `add` with false in `ok`, where the old server expects true"]
+    );
+    assert_eq!(changed("{ ok: true | false }", "{ ok: bool }"), [""; 0]);
+    // `type` is 0 in the smallest value, which is one of those that the old server knows.
+    let known = "{ type: 0, text: string } | { type: 1, text: string }";
+    assert_eq!(
+        changed(known, "{ type: int, text: string }"),
+        [
+            "new-old C0004 the new client may send `add` with -1 in `type`, where the old server expects 0 or 1"
+        ]
+    );
+    let answers = "{ ok: true, text: string } | { ok: false, text: string }";
+    assert_eq!(changed(answers, "{ ok: bool, text: string }"), [""; 0], "there is no third value");
+}
+
 /// What every file can do must not break because one more thing can be done.
 const FIND: &str = "Open = ( *( !Find . ?reply . End ), *( !Add";
 

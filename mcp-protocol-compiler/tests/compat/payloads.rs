@@ -8,13 +8,13 @@ use crate::values::{accepts, tables, value};
 use mcp_protocol_compiler::compat::Rule;
 
 const NAMES: [&str; 4] = ["a", "b", "c", "type"];
-const TEXTS: [&str; 3] = ["x", "y", "z"];
+const LITERALS: [&str; 9] = ["\"x\"", "\"y\"", "\"z\"", "\"x\"", "0", "1", "-1", "true", "false"];
 
 /// A shape as its author writes it.
 #[derive(Clone)]
 enum Shape {
     Word(&'static str),
-    Text(&'static str),
+    Literal(&'static str),
     Name(usize),
     List(Box<Shape>),
     Map(Box<Shape>),
@@ -27,7 +27,7 @@ const WORDS: [&str; 8] = ["string", "bool", "null", "int", "uint", "number", "ob
 fn shape(random: &mut Random, depth: usize, shapes: usize) -> Shape {
     match random.below(if depth == 0 { 10 } else { 17 }) {
         0..=5 => Shape::Word(WORDS[random.below(WORDS.len())]),
-        6 | 7 => Shape::Text(TEXTS[random.below(TEXTS.len())]),
+        6 | 7 => Shape::Literal(LITERALS[random.below(LITERALS.len())]),
         8 | 9 => Shape::Name(random.below(shapes)),
         10 => Shape::List(Box::new(shape(random, depth - 1, shapes))),
         11 => Shape::Map(Box::new(shape(random, depth - 1, shapes))),
@@ -81,8 +81,7 @@ fn edit(random: &mut Random, shape: &mut Shape, shapes: usize) {
 
 fn text(shape: &Shape) -> String {
     match shape {
-        Shape::Word(word) => (*word).to_owned(),
-        Shape::Text(text) => format!("{text:?}"),
+        Shape::Word(word) | Shape::Literal(word) => (*word).to_owned(),
         Shape::Name(0) => "Root".to_owned(),
         Shape::Name(number) => format!("T{number}"),
         Shape::List(of) => format!("[{}]", text(of)),

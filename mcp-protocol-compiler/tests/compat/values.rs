@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcp_protocol_compiler::{compile, generate};
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::Shape;
+use mcp_protocol_machine::protocol::{Literal, Shape};
 use mcp_protocol_machine::shape::{Json, JsonView, judge};
 use serde_json::{Map, Value, json};
 
@@ -61,11 +61,13 @@ pub(crate) fn value(random: &mut Random, tables: &Protocol, shape: &Shape, depth
         },
         Shape::Null => json!(null),
         Shape::Bool => json!(random.chance(50)),
-        Shape::Int => json!([0, -1, i64::MAX][random.below(3)]),
+        Shape::Int => json!([0, 1, -1, 7, i64::MAX][random.below(5)]),
         Shape::Uint => json!([0, 1, u64::MAX][random.below(3)]),
         Shape::Number => [json!(0), json!(0.5), json!(-1), json!(u64::MAX)][random.below(4)].clone(),
         Shape::Text => json!(["x", "y", "z", "other"][random.below(4)]),
-        Shape::Literal(text) => json!(text),
+        Shape::Literal(Literal::Text(text)) => json!(text),
+        Shape::Literal(Literal::Int(number)) => json!(number),
+        Shape::Literal(Literal::Bool(value)) => json!(value),
         Shape::Object => match random.chance(50) {
             true => json!({}),
             false => json!({ "other": inner(random, &Shape::Any)? }),

@@ -33,8 +33,8 @@ pub enum Shape {
     Text,
     /// `object`: any object.
     Object,
-    /// `"text"`: exactly this text.
-    Literal(Text),
+    /// `"text"`, `1`, `true`: exactly this value.
+    Literal(Literal),
     /// `[shape]`: a list of any length.
     List(Of),
     /// `map shape`: an object with any keys, whose values all have this shape.
@@ -45,6 +45,41 @@ pub enum Shape {
     Union(List<Shape>),
     /// Another shape, by its name. An index that the tables do not have fits no value.
     Named(ShapeIndex),
+}
+
+/// The one value that a shape is. Two of them are equal if they are one value in JSON.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Literal {
+    /// `"text"`
+    Text(Text),
+    /// `1`, however it is written: `1.0` is the same number.
+    Int(i64),
+    /// `true` or `false`
+    Bool(bool),
+}
+
+impl From<&'static str> for Literal {
+    fn from(text: &'static str) -> Literal {
+        Literal::Text(text.into())
+    }
+}
+
+impl From<String> for Literal {
+    fn from(text: String) -> Literal {
+        Literal::Text(text.into())
+    }
+}
+
+impl From<i64> for Literal {
+    fn from(number: i64) -> Literal {
+        Literal::Int(number)
+    }
+}
+
+impl From<bool> for Literal {
+    fn from(value: bool) -> Literal {
+        Literal::Bool(value)
+    }
 }
 
 /// The one shape of which a list or a map is made.

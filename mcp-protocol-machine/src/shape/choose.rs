@@ -1,17 +1,17 @@
 //! Which alternative of a union a value is.
 //!
 //! A value is an alternative of its own JSON type. Among objects, a record is possible if the fields that its shape
-//! fixes to texts have these texts. Of the alternatives that are possible, the first is taken whose required fields are all
+//! fixes to literals, texts mostly, have these values. Of the alternatives that are possible, the first is taken whose required fields are all
 //! there. No other field decides, so that a mistake in it is reported where it is.
 
 use std::ops::ControlFlow;
 
 use super::json::{Json, JsonKind};
 use super::whole::whole;
-use crate::protocol::{Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{Literal, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 /// The alternative of a union that a value is, by its place. Nothing if it is none; but where only one record is left by its
-/// texts, the value is that record, even if required fields are missing.
+/// literals, the value is that record, even if required fields are missing.
 pub fn choose<J: Json>(protocol: &Protocol, union: &[Shape], value: &J) -> Option<usize> {
     chosen(protocol, union, value, &value.kind())
 }
@@ -37,18 +37,24 @@ pub(super) fn chosen<J: Json>(
     complete.or(first.filter(|_| !several))
 }
 
-/// The alternative of a union that an object is if it has this text as a member, whatever its other members are. Nothing
-/// if they count as well, or if the text fits no alternative.
+/// The alternative of a union that an object is if it has this value as a member, whatever its other members are. Nothing
+/// if they count as well, or if the value fits no alternative.
 ///
 /// It is for those who read an object member by member: what tells the alternatives apart mostly comes first.
-pub fn choose_by_text(protocol: &Protocol, union: &[Shape], key: &str, text: &str) -> Option<usize> {
+pub fn choose_by_member<J: Json>(
+    protocol: &Protocol,
+    union: &[Shape],
+    key: &str,
+    value: &J,
+) -> Option<usize> {
     let mut found = None;
+    let kind = value.kind();
     for (place, part) in union.iter().enumerate() {
         match only_leaf(protocol, part)? {
             Shape::Record(record) => {
                 let field = record.fields.iter().find(|field| *field.name == *key)?;
                 let Some(Shape::Literal(fixed)) = only_leaf(protocol, &field.shape) else { return None };
-                if **fixed == *text && found.replace((place, record)).is_some() {
+                if is_literal(fixed, value, &kind) && found.replace((place, record)).is_some() {
                     return None;
                 }
             }
@@ -57,12 +63,12 @@ pub fn choose_by_text(protocol: &Protocol, union: &[Shape], key: &str, text: &st
         }
     }
     let (place, record) = found?;
-    // A second text may rule the record out.
+    // A second literal may rule the record out.
     let mut others = record.fields.iter().filter(|field| *field.name != *key);
     let is_open = |field: &RecordField| match only_leaf(protocol, &field.shape) {
         Some(Shape::Literal(_)) => false,
         Some(_) => true,
-        None => texts_of_field(protocol, field).is_none(),
+        None => fixed_of_field(protocol, field).is_none(),
     };
     others.all(is_open).then_some(place)
 }
@@ -124,16 +130,19 @@ fn is_same_name(one: &Shape, other: &Shape) -> bool {
 fn is_possible<J: Json>(protocol: &Protocol, leaf: &Shape, value: &J, kind: &JsonKind<'_>) -> bool {
     match (leaf, kind) {
         (Shape::Record(record), JsonKind::Object) => record.fields.iter().all(|field| {
-            let has_one_of = |texts: &[&str]| {
+            let has_one_of = |literals: &[&Literal]| {
                 value.with_member(&field.name, |member| match member {
-                    Some(member) => texts.iter().any(|text| member.is_text(text)),
+                    Some(member) => {
+                        let kind = member.kind();
+                        literals.iter().any(|literal| is_literal(literal, member, &kind))
+                    }
                     None => !field.required,
                 })
             };
             match only_leaf(protocol, &field.shape) {
-                Some(Shape::Literal(text)) => has_one_of(&[text]),
+                Some(Shape::Literal(literal)) => has_one_of(&[literal]),
                 Some(_) => true,
-                None => texts_of_field(protocol, field).is_none_or(|texts| has_one_of(&texts)),
+                None => fixed_of_field(protocol, field).is_none_or(|literals| has_one_of(&literals)),
             }
         }),
         (Shape::Object | Shape::Map(_), JsonKind::Object) | (Shape::List(_), JsonKind::List) => true,
@@ -156,38 +165,56 @@ pub(super) fn is_scalar<J: Json>(shape: &Shape, value: &J, kind: &JsonKind<'_>) 
         (Shape::Uint, JsonKind::Number(written)) => {
             whole(written).is_some_and(|number| u64::try_from(number).is_ok())
         }
-        (Shape::Literal(text), JsonKind::Text) => value.is_text(text),
+        (Shape::Literal(literal), kind) => is_literal(literal, value, kind),
+        _ => false,
+    }
+}
+
+/// Whether a value is this one. `1.0` is `1`.
+pub(super) fn is_literal<J: Json>(literal: &Literal, value: &J, kind: &JsonKind<'_>) -> bool {
+    match (literal, kind) {
+        (Literal::Text(text), JsonKind::Text) => value.is_text(text),
+        (Literal::Int(number), JsonKind::Number(written)) => whole(written) == Some(i128::from(*number)),
+        (Literal::Bool(one), JsonKind::Bool(other)) => one == other,
         _ => false,
     }
 }
 
 /// Whether an alternative takes all that another one behind it would: then the other one is never chosen. Several
-/// alternatives that take it together are not seen, unless they are passed as one union.
+/// alternatives that take it together are not seen, unless they are passed as one union. Within one, `true` and `false`
+/// together take `bool`.
 pub fn hides(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
     let (mut before, mut behind) = (Vec::new(), Vec::new());
     leaves(protocol, earlier, &mut Seen::default(), &mut |leaf| before.push(leaf));
     leaves(protocol, later, &mut Seen::default(), &mut |leaf| behind.push(leaf));
-    behind.iter().all(|leaf| before.iter().any(|taker| takes(protocol, taker, leaf)))
+    let has = |value: bool| before.contains(&&Shape::literal_bool(value));
+    behind.iter().all(|leaf| {
+        let together = || **leaf == Shape::Bool && has(true) && has(false);
+        before.iter().any(|taker| takes(protocol, taker, leaf)) || together()
+    })
 }
 
 /// Whether a leaf takes all that another one would.
 fn takes(protocol: &Protocol, earlier: &Shape, later: &Shape) -> bool {
     match (earlier, later) {
         (Shape::Any, _)
-        | (Shape::Number, Shape::Number | Shape::Int | Shape::Uint)
-        | (Shape::Text, Shape::Text | Shape::Literal(_))
+        | (Shape::Number, Shape::Number | Shape::Int | Shape::Uint | Shape::Literal(Literal::Int(_)))
+        | (Shape::Int, Shape::Literal(Literal::Int(_)))
+        | (Shape::Text, Shape::Literal(Literal::Text(_)))
+        | (Shape::Bool, Shape::Literal(Literal::Bool(_)))
         | (Shape::List(_), Shape::List(_))
         | (Shape::Object | Shape::Map(_), Shape::Object | Shape::Map(_) | Shape::Record(_)) => true,
+        (Shape::Uint, Shape::Literal(Literal::Int(number))) => *number >= 0,
         (Shape::Record(earlier), Shape::Object | Shape::Map(_)) => {
-            required(earlier).next().is_none() && texts_of(protocol, earlier).next().is_none()
+            required(earlier).next().is_none() && fixed_in(protocol, earlier).next().is_none()
         }
         (Shape::Record(earlier), Shape::Record(later)) => {
-            let is_fixed = |name: &str, texts: &[&str]| {
-                let mut of_later = texts_of(protocol, later).filter(|(of_later, ..)| *of_later == name);
-                of_later.any(|(_, _, of_later)| of_later.iter().all(|text| texts.contains(text)))
+            let is_fixed = |name: &str, literals: &[&Literal]| {
+                let mut of_later = fixed_in(protocol, later).filter(|(of_later, ..)| *of_later == name);
+                of_later.any(|(_, _, of_later)| of_later.iter().all(|literal| literals.contains(literal)))
             };
             required(earlier).all(|name| required(later).any(|of_later| of_later == name))
-                && texts_of(protocol, earlier).all(|(name, _, texts)| is_fixed(name, &texts))
+                && fixed_in(protocol, earlier).all(|(name, _, literals)| is_fixed(name, &literals))
         }
         (earlier, later) => earlier == later,
     }
@@ -198,31 +225,31 @@ pub(super) fn required(record: &Record) -> impl Iterator<Item = &str> {
     record.fields.iter().filter(|field| field.required).map(|field| &*field.name)
 }
 
-/// The fields whose shape is a text or one of several texts: the name, whether the field must be there, and the texts.
-pub(super) fn texts_of<'p>(
+/// The fields whose shape is a literal or one of several: the name, whether the field must be there, and the literals.
+pub(super) fn fixed_in<'p>(
     protocol: &'p Protocol,
     record: &'p Record,
-) -> impl Iterator<Item = (&'p str, bool, Vec<&'p str>)> {
+) -> impl Iterator<Item = (&'p str, bool, Vec<&'p Literal>)> {
     record.fields.iter().filter_map(|field| {
-        texts_of_field(protocol, field).map(|texts| (&*field.name, field.required, texts))
+        fixed_of_field(protocol, field).map(|literals| (&*field.name, field.required, literals))
     })
 }
 
-/// The texts that a field may be, if it may be nothing else.
-pub(super) fn texts_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<Vec<&'p str>> {
+/// The literals that a field may be, if it may be nothing else.
+pub(super) fn fixed_of_field<'p>(protocol: &'p Protocol, field: &'p RecordField) -> Option<Vec<&'p Literal>> {
     if !matches!(field.shape, Shape::Literal(_) | Shape::Union(_) | Shape::Named(_)) {
         return None;
     }
-    let mut texts = Vec::new();
+    let mut literals = Vec::new();
     let all = each_leaf(protocol, &field.shape, &mut Seen::default(), &mut |leaf| match leaf {
-        Shape::Literal(text) => {
-            texts.push(&**text);
+        Shape::Literal(literal) => {
+            literals.push(literal);
             ControlFlow::Continue(())
         }
         // A field may be a large union of records.
         _ => ControlFlow::Break(()),
     });
-    (all.is_continue() && !texts.is_empty()).then_some(texts)
+    (all.is_continue() && !literals.is_empty()).then_some(literals)
 }
 
 /// The names that have been followed.

@@ -7,10 +7,10 @@ use std::collections::{BTreeSet, HashMap};
 use std::ops::ControlFlow;
 use std::ptr;
 
-use super::choose::{Seen, is_scalar, texts_of_field};
+use super::choose::{Seen, fixed_of_field, is_literal, is_scalar};
 use super::json::{Json, JsonKind};
 use super::judge::DEEPEST;
-use crate::protocol::{Protocol, Record, Shape, ShapeIndex, Text};
+use crate::protocol::{Literal, Protocol, Record, Shape, ShapeIndex, Text};
 
 /// How many fields of a record fit into one number, as a bit each. Larger records are left to the judge.
 const MOST_FIELDS: usize = 64;
@@ -28,8 +28,8 @@ pub struct CompiledShapes {
 enum Node {
     /// One that looks into no list and no object.
     Scalar(Shape),
-    /// One of several texts.
-    Texts(Box<[Text]>),
+    /// One of several literals.
+    Literals(Box<[Literal]>),
     List(usize),
     Map(usize),
     /// With the bits of the fields that must be there.
@@ -43,7 +43,7 @@ enum Node {
 #[derive(Debug)]
 struct Field {
     name: Text,
-    /// Its shape is a text or one of several texts, by which unions choose.
+    /// Its shape is a literal or one of several, by which unions choose.
     decides: bool,
     node: usize,
 }
@@ -83,7 +83,10 @@ impl CompiledShapes {
         let is_it = match node {
             Node::Scalar(Shape::Any) => true,
             Node::Scalar(shape) => is_scalar(shape, value, &value.kind()),
-            Node::Texts(texts) => texts.iter().any(|text| value.is_text(text)),
+            Node::Literals(literals) => {
+                let kind = value.kind();
+                literals.iter().any(|literal| is_literal(literal, value, &kind))
+            }
             Node::List(of) if value.kind() == JsonKind::List => {
                 return all(value.each_element(|element| self.goes_on(*of, element, depth)));
             }
@@ -228,13 +231,10 @@ impl<'p> Compiler<'p> {
             return Node::Unknown;
         }
         let fields = record.fields.iter().map(|field| {
-            let texts = texts_of_field(self.protocol, field);
-            let decides = texts.is_some();
-            let node = match texts {
-                Some(texts) => {
-                    let texts = texts.into_iter().map(|text| Text::Owned(text.to_owned())).collect();
-                    self.add(Node::Texts(texts))
-                }
+            let literals = fixed_of_field(self.protocol, field);
+            let decides = literals.is_some();
+            let node = match literals {
+                Some(literals) => self.add(Node::Literals(literals.into_iter().cloned().collect())),
                 None => self.place(&field.shape),
             };
             Field { name: field.name.clone(), decides, node }

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use super::choose::{Seen, chosen, is_scalar, leaves, possible, required, texts_of};
+use super::choose::{Seen, chosen, fixed_in, is_literal, is_scalar, leaves, possible, required};
 use super::json::{Json, JsonKind};
-use super::mismatch::{ShapeMismatch, expected, found, or};
+use super::mismatch::{ShapeMismatch, expected, found, literal, or};
 use crate::excerpt::Excerpt;
-use crate::protocol::{Protocol, Record, Shape};
+use crate::protocol::{Literal, Protocol, Record, Shape};
 
 /// How many lists and objects may be inside one another where the shape looks into them.
 pub const DEEPEST: usize = 128;
@@ -123,11 +123,11 @@ fn none_chosen<J: Json>(protocol: &Protocol, union: &Shape, parts: &[Shape], val
     if value.kind() != JsonKind::Object || records.is_empty() {
         return ShapeMismatch::here(expected(protocol, union), found(value));
     }
-    // Where the texts leave some, these lack fields; where they leave none, a text is wrong.
+    // Where the literals leave some, these lack fields; where they leave none, one of them is wrong.
     let possible: Vec<&Record> =
         possible(protocol, parts, value).iter().filter_map(|(_, leaf)| record(leaf)).collect();
     let considered = match possible.is_empty() {
-        true => match wrong_text(protocol, &records, value) {
+        true => match wrong_literal(protocol, &records, value) {
             Some(mismatch) => return mismatch,
             None => records,
         },
@@ -169,20 +169,29 @@ fn with_fields<'k>(keys: impl Iterator<Item = &'k str>) -> String {
     }
 }
 
-/// The field that all records of a union fix to texts and that has none of these.
-fn wrong_text<J: Json>(protocol: &Protocol, records: &[&Record], value: &J) -> Option<ShapeMismatch> {
+/// The field that all records of a union fix to literals and that has none of these.
+fn wrong_literal<J: Json>(protocol: &Protocol, records: &[&Record], value: &J) -> Option<ShapeMismatch> {
     let (first, rest) = records.split_first()?;
-    let texts_in = |record: &Record, name: &str| -> Option<Vec<String>> {
-        let (_, _, texts) = texts_of(protocol, record).find(|(of, ..)| *of == name)?;
-        Some(texts.iter().map(|text| format!("\"{text}\"")).collect())
+    let literals_in = |record: &Record, name: &str| -> Option<Vec<Literal>> {
+        let (_, _, literals) = fixed_in(protocol, record).find(|(of, ..)| *of == name)?;
+        Some(literals.into_iter().cloned().collect())
     };
-    texts_of(protocol, first).find_map(|(name, ..)| {
-        let mut texts = texts_in(first, name)?;
+    fixed_in(protocol, first).find_map(|(name, ..)| {
+        let mut literals = literals_in(first, name)?;
         for record in rest {
-            let more = texts_in(record, name)?;
-            texts.extend(more.into_iter().filter(|text| !texts.contains(text)).collect::<Vec<_>>());
+            let more = literals_in(record, name)?;
+            literals
+                .extend(more.into_iter().filter(|literal| !literals.contains(literal)).collect::<Vec<_>>());
         }
-        let found = value.with_member(name, |member| member.map_or_else(|| "nothing".to_owned(), found));
-        (!texts.contains(&found)).then(|| ShapeMismatch::here(or(&texts), found).in_member(name))
+        let found = value.with_member(name, |member| match member {
+            Some(member) => {
+                let kind = member.kind();
+                let is_one = literals.iter().any(|literal| is_literal(literal, member, &kind));
+                (!is_one).then(|| found(member))
+            }
+            None => Some("nothing".to_owned()),
+        })?;
+        let literals: Vec<String> = literals.iter().map(literal).collect();
+        Some(ShapeMismatch::here(or(&literals), found).in_member(name))
     })
 }

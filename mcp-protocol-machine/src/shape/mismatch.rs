@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::json::{Json, JsonKind};
 use crate::excerpt::Excerpt;
-use crate::protocol::{Protocol, Record, Shape};
+use crate::protocol::{Literal, Protocol, Record, Shape};
 
 /// A value that does not have its shape.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -112,12 +112,22 @@ fn one_expected(protocol: &Protocol, shape: &Shape) -> String {
         Shape::Uint => "a whole number that is not negative".to_owned(),
         Shape::Number => "a number".to_owned(),
         Shape::Text => "a string".to_owned(),
-        Shape::Literal(text) => format!("\"{text}\""),
+        Shape::Literal(value) => literal(value),
         Shape::List(_) => "a list".to_owned(),
         Shape::Object | Shape::Map(_) => "an object".to_owned(),
         Shape::Record(record) => object_of(protocol, record),
         // Leaves are neither; what remains here cannot be followed.
         Shape::Union(_) | Shape::Named(_) => "a shape that the tables have".to_owned(),
+    }
+}
+
+/// A literal in a sentence.
+#[doc(hidden)]
+pub fn literal(literal: &Literal) -> String {
+    match literal {
+        Literal::Text(text) => format!("\"{text}\""),
+        Literal::Int(number) => number.to_string(),
+        Literal::Bool(value) => value.to_string(),
     }
 }
 

@@ -42,9 +42,11 @@ mod sample;
 mod tests;
 mod whole;
 
-pub use choose::{choose, choose_by_text, hides};
+pub use choose::{choose, choose_by_member, hides};
 pub use compiled::CompiledShapes;
 pub use json::{Json, JsonKind, JsonMember, JsonView};
 pub use judge::{DEEPEST, judge};
 pub use mismatch::ShapeMismatch;
+#[doc(hidden)]
+pub use mismatch::literal as expected_literal;
 pub use sample::{LONGEST_SAMPLE, Sample, Samples, sample};

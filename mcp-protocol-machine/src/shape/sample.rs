@@ -7,7 +7,7 @@ use std::fmt;
 use super::choose::{Seen, leaves};
 use super::json::{Json, JsonView};
 use super::judge::{DEEPEST, judge};
-use crate::protocol::{Protocol, Shape, ShapeIndex};
+use crate::protocol::{Literal, Protocol, Shape, ShapeIndex};
 
 /// The longest sample, in bytes.
 pub const LONGEST_SAMPLE: usize = 1 << 16;
@@ -68,13 +68,23 @@ pub enum Sample {
     /// `true` or `false`
     Bool(bool),
     /// A number, as JSON writes it.
-    Number(&'static str),
+    Number(Cow<'static, str>),
     /// A text.
     Text(String),
     /// A list.
     List(Vec<Sample>),
     /// An object, each key once.
     Object(Vec<(String, Sample)>),
+}
+
+impl From<&Literal> for Sample {
+    fn from(literal: &Literal) -> Sample {
+        match literal {
+            Literal::Text(text) => Sample::Text(text.to_string()),
+            Literal::Int(number) => Sample::Number(number.to_string().into()),
+            Literal::Bool(value) => Sample::Bool(*value),
+        }
+    }
 }
 
 impl Json for &Sample {
@@ -134,29 +144,33 @@ fn write_text(formatter: &mut fmt::Formatter<'_>, text: &str) -> fmt::Result {
     formatter.write_str("\"")
 }
 
-/// An object with members that rule out alternatives of a union: texts other than those that they fix.
+/// An object with members that rule out alternatives of a union: texts other than the values that they fix.
 fn told_apart(protocol: &Protocol, union: &Shape, mut value: Sample) -> Sample {
     let Sample::Object(members) = &mut value else { return value };
     leaves(protocol, union, &mut Seen::default(), &mut |leaf| {
         let Shape::Record(record) = leaf else { return };
         for field in record.fields.iter() {
             let is_there = members.iter().any(|(name, _)| *name == *field.name);
-            if let (Some(text), false) = (fixed_text(protocol, &field.shape), is_there) {
-                members.push((field.name.to_string(), Sample::Text(format!("not {text}"))));
+            if let (Some(literal), false) = (fixed(protocol, &field.shape), is_there) {
+                let other = match literal {
+                    Literal::Text(text) => format!("not {text}"),
+                    other => format!("not {}", Sample::from(other)),
+                };
+                members.push((field.name.to_string(), Sample::Text(other)));
             }
         }
     });
     value
 }
 
-/// A text of a shape that has certain texts only.
-fn fixed_text<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<&'p str> {
-    let (mut text, mut is_fixed) = (None, true);
+/// A value of a shape that has certain ones only.
+fn fixed<'p>(protocol: &'p Protocol, shape: &'p Shape) -> Option<&'p Literal> {
+    let (mut literal, mut is_fixed) = (None, true);
     leaves(protocol, shape, &mut Seen::default(), &mut |leaf| match leaf {
-        Shape::Literal(fixed) => text = Some(&**fixed),
+        Shape::Literal(fixed) => literal = Some(fixed),
         _ => is_fixed = false,
     });
-    text.filter(|_| is_fixed)
+    literal.filter(|_| is_fixed)
 }
 
 struct Sampler<'p> {
@@ -202,11 +216,13 @@ impl<'p> Sampler<'p> {
         Some(match shape {
             Shape::Any | Shape::Null => Sample::Null,
             Shape::Bool => Sample::Bool(false),
-            Shape::Int | Shape::Uint | Shape::Number => Sample::Number("0"),
+            Shape::Int | Shape::Uint | Shape::Number => Sample::Number(Cow::Borrowed("0")),
             Shape::Text => Sample::Text(String::new()),
-            Shape::Literal(text) => {
-                self.left = self.left.checked_sub(text.len())?;
-                Sample::Text(text.to_string())
+            Shape::Literal(literal) => {
+                if let Literal::Text(text) = literal {
+                    self.left = self.left.checked_sub(text.len())?;
+                }
+                Sample::from(literal)
             }
             Shape::List(_) => Sample::List(Vec::new()),
             Shape::Object | Shape::Map(_) => Sample::Object(Vec::new()),

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::{
-    CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_text, hides, judge, sample,
+    CompiledShapes, DEEPEST, Json, JsonView, ShapeMismatch, choose, choose_by_member, hides, judge, sample,
 };
-use crate::protocol::{NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
+use crate::protocol::{Literal, NamedShape, Protocol, Record, RecordField, Shape, ShapeIndex};
 
 mod random;
 mod unions;
@@ -89,6 +89,10 @@ fn each_shape_takes_its_own_values() {
         (Shape::Text, "\"a\" \"b\""),
         (Shape::Object, "{} {\"a\":\"x\"}"),
         (Shape::literal("a"), "\"a\""),
+        (Shape::literal_int(-1), "-1"),
+        (Shape::literal_int(1), ""),
+        (Shape::literal_bool(true), "true"),
+        (Shape::literal_bool(false), ""),
         (list(Shape::Int), "[0]"),
         (Shape::Map(Shape::Text.into()), "{} {\"a\":\"x\"}"),
         (Shape::Map(Shape::Int.into()), "{}"),
@@ -139,6 +143,22 @@ fn a_mismatch_says_where_and_what() {
         "isError: expected true or false, found null",
         "an optional field may be absent, which is not `null`"
     );
+}
+
+#[test]
+fn a_literal_that_is_a_number_is_told_by_its_value() {
+    let none = protocol(vec![]);
+    for written in ["1", "1.0", "10e-1"] {
+        let value: Value = serde_json::from_str(written).unwrap();
+        assert_eq!(verdict(&none, &Shape::literal_int(1), &value), "fits", "{written}");
+    }
+    let verdict = |shape: &Shape, value: Value| verdict(&none, shape, &value);
+    assert_eq!(verdict(&Shape::literal_int(i64::MIN), json!(i64::MIN)), "fits");
+    assert_eq!(verdict(&Shape::literal_int(1), json!(1.5)), "expected 1, found 1.5");
+    assert_eq!(verdict(&Shape::literal_int(1), json!("1")), "expected 1, found \"1\"");
+    assert_eq!(verdict(&Shape::literal_bool(true), json!(false)), "expected true, found false");
+    let several = union(vec![Shape::literal_int(1), Shape::literal_int(-2), Shape::literal("a")]);
+    assert_eq!(verdict(&several, json!(2)), "expected 1, -2 or \"a\", found 2");
 }
 
 #[test]

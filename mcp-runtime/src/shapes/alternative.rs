@@ -4,7 +4,7 @@
 //! as `type` does, the others are read as those of the alternative while they are parsed.
 
 use mcp_protocol_machine::protocol::{Protocol, Shape, ShapeIndex};
-use mcp_protocol_machine::shape::{ShapeMismatch, choose, choose_by_text, judge};
+use mcp_protocol_machine::shape::{ShapeMismatch, choose, choose_by_member, judge};
 
 use super::read_error::ReadError;
 use super::tree::JsonTree;
@@ -21,9 +21,14 @@ pub fn chosen(protocol: &Protocol, union: ShapeIndex, value: &JsonTree<'_>) -> R
     })
 }
 
-/// Which alternative of a union an object is, by its place, if the first member decides that, and is this text.
-pub(super) fn chosen_by_text(protocol: &Protocol, union: ShapeIndex, key: &str, text: &str) -> Option<usize> {
-    choose_by_text(protocol, parts(protocol, union), key, text)
+/// Which alternative of a union an object is, by its place, if the first member decides that, and is this value.
+pub(super) fn chosen_by_member(
+    protocol: &Protocol,
+    union: ShapeIndex,
+    key: &str,
+    value: &JsonTree<'_>,
+) -> Option<usize> {
+    choose_by_member(protocol, parts(protocol, union), key, value)
 }
 
 fn parts(protocol: &Protocol, union: ShapeIndex) -> &[Shape] {

@@ -8,7 +8,7 @@ use mcp_protocol_machine::shape::ShapeMismatch;
 use serde::de::{Deserializer, Error};
 use serde_json::Value;
 
-use super::alternative::chosen_by_text;
+use super::alternative::chosen_by_member;
 use super::read_error::ReadError;
 use super::source::{ListSource, ObjectSource, Place, parse, take};
 use super::tree::JsonTree;
@@ -213,7 +213,7 @@ impl<'de> Members<'_, 'de> {
             self.first = First::Key(key, value);
         }
         let First::Key(key, value) = &self.first else { return Ok(None) };
-        Ok(value.text().and_then(|text| chosen_by_text(protocol, union, key, text)))
+        Ok(chosen_by_member(protocol, union, key, value))
     }
 
     fn take_first(&mut self) -> Option<JsonTree<'de>> {

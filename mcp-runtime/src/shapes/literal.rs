@@ -1,36 +1,44 @@
-//! Members that must be a certain text, and members that must be there.
+//! Members that must be a certain value, and members that must be there.
+
+use mcp_protocol_machine::protocol;
+use mcp_protocol_machine::shape::expected_literal;
 
 use super::from_json::{FromJson, Members, mismatch};
 use super::read_error::ReadError;
 use super::tree::JsonTree;
 
-/// A member that must be a text.
+/// A member that must be a certain value.
 #[derive(Debug)]
 pub struct Literal {
     key: &'static str,
-    text: &'static str,
+    value: protocol::Literal,
     is_there: bool,
 }
 
 impl Literal {
-    /// `key: "text"`, which has not been seen.
-    pub fn new(key: &'static str, text: &'static str) -> Literal {
-        Literal { key, text, is_there: false }
+    /// `key: "text"`, `key: 1`, `key: true`, which has not been seen.
+    pub fn new(key: &'static str, value: impl Into<protocol::Literal>) -> Literal {
+        Literal { key, value: value.into(), is_there: false }
     }
 
-    fn expected(&self) -> String {
-        format!("\"{}\"", self.text)
+    fn is(&self, found: &JsonTree<'_>) -> bool {
+        match (&self.value, found) {
+            (protocol::Literal::Text(text), found) => found.text() == Some(text),
+            (protocol::Literal::Int(one), JsonTree::Number(other)) => other.as_i64() == Some(*one),
+            (protocol::Literal::Bool(one), JsonTree::Bool(other)) => one == other,
+            _ => false,
+        }
     }
 
-    /// Reads the value of a member that must be one of the texts.
+    /// Reads the value of a member that must be one of the literals.
     ///
     /// # Errors
     /// It is something else, or the error of the parser.
     pub fn read(literals: &mut [Literal], members: &mut Members<'_, '_>, key: &str) -> Result<(), ReadError> {
         let found: JsonTree<'_> = members.value(key)?;
         for literal in literals.iter_mut().filter(|literal| literal.key == key) {
-            if found.text() != Some(literal.text) {
-                return Err(mismatch(&literal.expected(), &found).in_member(key));
+            if !literal.is(&found) {
+                return Err(mismatch(&expected_literal(&literal.value), &found).in_member(key));
             }
             literal.is_there = true;
         }
@@ -43,7 +51,7 @@ impl Literal {
     /// The first one that has not.
     pub fn all_there(literals: &[Literal]) -> Result<(), ReadError> {
         match literals.iter().find(|literal| !literal.is_there) {
-            Some(literal) => Err(ReadError::missing(literal.key, &literal.expected())),
+            Some(literal) => Err(ReadError::missing(literal.key, &expected_literal(&literal.value))),
             None => Ok(()),
         }
     }

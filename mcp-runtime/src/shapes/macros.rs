@@ -93,7 +93,7 @@ macro_rules! __record {
             ) -> ::std::result::Result<S::Ok, S::Error> {
                 use $crate::shapes::serde::ser::SerializeMap;
                 let mut members = serializer.serialize_map(None)?;
-                $($(members.serialize_entry($text_key, $text)?;)*)?
+                $($(members.serialize_entry($text_key, &$text)?;)*)?
                 $($(members.serialize_entry($required_key, &self.$required)?;)*)?
                 $($(
                     if let Some(value) = &self.$optional {
@@ -128,7 +128,7 @@ macro_rules! __given {
     };
 }
 
-/// A union of which each alternative is a type, or a text by itself.
+/// A union of which each alternative is a type, or a value by itself.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! __union {
@@ -136,6 +136,7 @@ macro_rules! __union {
         $(#[$meta:meta])*
         $name:ident is $index:path, of $protocol:path {
             $(texts { $($text_place:literal => $text_variant:ident = $text:literal;)* };)?
+            $(values { $($value_place:literal => $value_variant:ident = $value:literal;)* };)?
             $($place:literal => $variant:ident($type:ty);)*
         };
     ) => {
@@ -146,6 +147,10 @@ macro_rules! __union {
             $($(
                 #[doc = concat!("`\"", $text, "\"`")]
                 $text_variant,
+            )*)?
+            $($(
+                #[doc = concat!("`", $value, "`")]
+                $value_variant,
             )*)?
             $(
                 #[allow(missing_docs)]
@@ -169,6 +174,7 @@ macro_rules! __union {
             ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
                 match $crate::shapes::chosen(&$protocol, $index, &value)? {
                     $($($text_place => Ok(Self::$text_variant),)*)?
+                    $($($value_place => Ok(Self::$value_variant),)*)?
                     $($place => value.read().map(Self::$variant),)*
                     _ => Err($crate::shapes::mismatch(Self::EXPECTED, &value)),
                 }
@@ -191,6 +197,7 @@ macro_rules! __union {
             ) -> ::std::result::Result<S::Ok, S::Error> {
                 match self {
                     $($(Self::$text_variant => serializer.serialize_str($text),)*)?
+                    $($(Self::$value_variant => $value.serialize(serializer),)*)?
                     $(Self::$variant(value) => value.serialize(serializer),)*
                 }
             }
@@ -293,6 +300,124 @@ macro_rules! __words {
         }
 
         $crate::__word! { $name }
+    };
+}
+
+/// A union of whole numbers; with `other`, any other whole number is kept.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __numbers {
+    (
+        $(#[$meta:meta])*
+        $name:ident: $type:ident, $as:ident, $expected:literal { $($variant:ident = $number:literal;)* };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(
+                #[doc = concat!("`", $number, "`")]
+                $variant,
+            )*
+        }
+
+        impl $name {
+            /// The number on the wire.
+            pub fn $as(&self) -> $type {
+                match self {
+                    $(Self::$variant => $number,)*
+                }
+            }
+        }
+
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
+            const EXPECTED: &'static str = $expected;
+
+            fn from_tree(
+                value: $crate::shapes::JsonTree<'de>,
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
+                const ALL: &[$name] = &[$($name::$variant),*];
+                let number = match &value {
+                    $crate::shapes::JsonTree::Number(number) => number.$as(),
+                    _ => None,
+                };
+                let found = ALL.iter().find(|known| Some(known.$as()) == number);
+                found.copied().ok_or_else(|| $crate::shapes::mismatch(Self::EXPECTED, &value))
+            }
+        }
+
+        $crate::__number! { $name, $as }
+    };
+    (
+        $(#[$meta:meta])*
+        $name:ident: $type:ident, $as:ident { other $other:ident; $($variant:ident = $number:literal;)* };
+    ) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum $name {
+            $(
+                #[doc = concat!("`", $number, "`")]
+                $variant,
+            )*
+            /// Another whole number.
+            $other($type),
+        }
+
+        impl $name {
+            /// The number on the wire.
+            pub fn $as(&self) -> $type {
+                match self {
+                    $(Self::$variant => $number,)*
+                    Self::$other(number) => *number,
+                }
+            }
+        }
+
+        impl From<$type> for $name {
+            fn from(number: $type) -> Self {
+                match number {
+                    $($number => Self::$variant,)*
+                    _ => Self::$other(number),
+                }
+            }
+        }
+
+        impl<'de> $crate::shapes::FromJson<'de> for $name {
+            const EXPECTED: &'static str = <$type as $crate::shapes::FromJson<'de>>::EXPECTED;
+
+            fn from_tree(
+                value: $crate::shapes::JsonTree<'de>,
+            ) -> ::std::result::Result<Self, $crate::shapes::ReadError> {
+                <$type>::from_tree(value).map(Self::from)
+            }
+        }
+
+        $crate::__number! { $name, $as }
+    };
+}
+
+/// What both kinds of numbers have.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __number {
+    ($name:ident, $as:ident) => {
+        impl ::std::fmt::Display for $name {
+            fn fmt(&self, formatter: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
+                self.$as().fmt(formatter)
+            }
+        }
+
+        impl $crate::shapes::serde::Serialize for $name {
+            fn serialize<S: $crate::shapes::serde::Serializer>(
+                &self,
+                serializer: S,
+            ) -> ::std::result::Result<S::Ok, S::Error> {
+                self.$as().serialize(serializer)
+            }
+        }
+
+        $crate::__deserialize! { $name }
     };
 }
 

@@ -9,10 +9,10 @@
 //! text.
 //!
 //! `from_json.rs` is how a type is read; `source.rs` is what it is read from; `values.rs` reads the shapes that the language
-//! has by itself, `literal.rs` members that must be a certain text; `alternative.rs` finds out which alternative of a union a
+//! has by itself, `literal.rs` members that must be a certain value; `alternative.rs` finds out which alternative of a union a
 //! value is; `read_error.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value
 //! in memory, `in_memory.rs` how it gets there; `macros.rs` has what generated code calls for a record, a union, or a choice
-//! of words.
+//! of words or numbers.
 
 mod alternative;
 mod from_json;
@@ -36,7 +36,7 @@ pub use self::number::Number;
 pub use self::read_error::ReadError;
 pub use self::tree::{JsonTree, Object};
 #[doc(hidden)]
-pub use crate::{__record as record, __union as union, __words as words};
+pub use crate::{__numbers as numbers, __record as record, __union as union, __words as words};
 
 /// What generated code needs of serde. What a public module exports is in reach of rustc's messages: a name that two types
 /// have is written out there, `std::string::String`. So neither serde nor `serde_json::Value` is exported here as a whole.

@@ -1,6 +1,8 @@
 //! Shapes as they are written into a file.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
+
+use mcp_protocol_machine::protocol::Literal;
 
 /// `type Name = shape`
 #[derive(Clone, Debug, PartialEq)]
@@ -24,7 +26,7 @@ pub(super) enum Written {
     Number,
     String,
     Object,
-    Literal(String),
+    Literal(Literal),
     List(Box<Written>),
     Map(Box<Written>),
     Record(WrittenRecord),
@@ -60,8 +62,8 @@ pub(super) fn meant<'a>(shape_of: impl Fn(&str) -> Option<&'a Written>, written:
 }
 
 impl Written {
-    /// A union of shapes, without unions in it, and each only once. Texts stand before `string`, and `int` is left out
-    /// next to `number`, which would take them.
+    /// A union of shapes, without unions in it, and each only once. Literals stand before a type that would take them, `int`
+    /// is left out next to `number`, and `true` and `false` together are `bool`.
     pub(super) fn union(parts: Vec<Written>) -> Written {
         let mut all = Vec::new();
         let mut waiting: Vec<Written> = parts.into_iter().rev().collect();
@@ -75,12 +77,26 @@ impl Written {
         if all.contains(&Written::Any) {
             return Written::Any;
         }
-        if let Some(place) = all.iter().position(|part| *part == Written::String) {
-            // The texts behind it go before it.
-            let (texts, others): (Vec<_>, Vec<_>) =
-                all.drain(place..).partition(|part| matches!(part, Written::Literal(_)));
-            all.extend(texts);
-            all.extend(others);
+        let (truth, lie) = (Written::Literal(true.into()), Written::Literal(false.into()));
+        let has_bool = all.contains(&Written::Bool);
+        if has_bool || (all.contains(&truth) && all.contains(&lie)) {
+            if let (false, Some(place)) =
+                (has_bool, all.iter().position(|part| *part == truth || *part == lie))
+            {
+                all.insert(place, Written::Bool);
+            }
+            all.retain(|part| *part != truth && *part != lie);
+        }
+        let mut waiting = VecDeque::from(std::mem::take(&mut all));
+        while let Some(part) = waiting.pop_front() {
+            if part.takes_literals() {
+                // Those behind it go before it.
+                let (taken, others): (Vec<_>, Vec<_>) =
+                    waiting.into_iter().partition(|literal| part.takes(literal));
+                all.extend(taken);
+                waiting = others.into();
+            }
+            all.push(part);
         }
         if all.contains(&Written::Number) {
             all.retain(|part| !matches!(part, Written::Int | Written::Uint));
@@ -89,5 +105,20 @@ impl Written {
             return all.remove(0);
         }
         Written::Union(all)
+    }
+
+    /// Whether some literal is a value of this type.
+    fn takes_literals(&self) -> bool {
+        matches!(self, Written::String | Written::Int | Written::Uint | Written::Number)
+    }
+
+    /// Whether another shape is a literal that is a value of this type.
+    fn takes(&self, other: &Written) -> bool {
+        match (self, other) {
+            (Written::String, Written::Literal(Literal::Text(_))) => true,
+            (Written::Int | Written::Number, Written::Literal(Literal::Int(_))) => true,
+            (Written::Uint, Written::Literal(Literal::Int(number))) => *number >= 0,
+            _ => false,
+        }
     }
 }

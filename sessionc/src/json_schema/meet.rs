@@ -1,5 +1,7 @@
 //! What two shapes have in common, as `allOf` and keywords side by side demand it.
 
+use mcp_protocol_machine::protocol::Literal::{Bool as Truth, Int as Whole, Text};
+
 use super::item::{Written, WrittenField, WrittenRecord};
 
 /// What is known of the names in shapes.
@@ -21,7 +23,7 @@ pub(super) fn meet(names: &mut dyn Names, one: Written, other: Written) -> Resul
 }
 
 fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) -> Result<Written, Written> {
-    use Written::{Any, Int, List, Literal, Map, Named, Number, Object, Record, String, Uint, Union};
+    use Written::{Any, Bool, Int, List, Literal, Map, Named, Number, Object, Record, String, Uint, Union};
 
     match (one, other) {
         (Any, shape) | (shape, Any) => Ok(shape),
@@ -44,7 +46,15 @@ fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) ->
         }
         (Number, narrow @ (Int | Uint)) | (narrow @ (Int | Uint), Number) => Ok(narrow),
         (Int, Uint) | (Uint, Int) => Ok(Uint),
-        (String, text @ Literal(_)) | (text @ Literal(_), String) => Ok(text),
+        (String, literal @ Literal(Text(_)))
+        | (literal @ Literal(Text(_)), String)
+        | (Number | Int, literal @ Literal(Whole(_)))
+        | (literal @ Literal(Whole(_)), Number | Int)
+        | (Bool, literal @ Literal(Truth(_)))
+        | (literal @ Literal(Truth(_)), Bool) => Ok(literal),
+        (Uint, Literal(Whole(number))) | (Literal(Whole(number)), Uint) if number >= 0 => {
+            Ok(Literal(Whole(number)))
+        }
         (Object, narrow @ (Record(_) | Map(_))) | (narrow @ (Record(_) | Map(_)), Object) => Ok(narrow),
         (Object, Named(name)) | (Named(name), Object) if names.is_record(&name) => Ok(Named(name)),
         (List(one), List(other)) => match meet_at(names, *one, *other, depth) {
@@ -68,9 +78,9 @@ fn meet_at(names: &mut dyn Names, one: Written, other: Written, depth: usize) ->
 fn is_apart(names: &dyn Names, one: &Written, other: &Written) -> bool {
     let kind = |shape: &Written| match shape {
         Written::Null => Some(0),
-        Written::Bool => Some(1),
-        Written::Int | Written::Uint | Written::Number => Some(2),
-        Written::String | Written::Literal(_) => Some(3),
+        Written::Bool | Written::Literal(Truth(_)) => Some(1),
+        Written::Int | Written::Uint | Written::Number | Written::Literal(Whole(_)) => Some(2),
+        Written::String | Written::Literal(Text(_)) => Some(3),
         Written::List(_) => Some(4),
         Written::Object | Written::Map(_) | Written::Record(_) => Some(5),
         Written::Named(name) if names.is_record(name) => Some(5),
@@ -78,6 +88,8 @@ fn is_apart(names: &dyn Names, one: &Written, other: &Written) -> bool {
     };
     match (one, other) {
         (Written::Literal(one), Written::Literal(other)) => one != other,
+        (Written::Uint, Written::Literal(Whole(number)))
+        | (Written::Literal(Whole(number)), Written::Uint) => *number < 0,
         (one, other) => kind(one).zip(kind(other)).is_some_and(|(one, other)| one != other),
     }
 }

@@ -219,7 +219,7 @@ impl Tables {
             Written::Number => Shape::Number,
             Written::String => Shape::Text,
             Written::Object => Shape::Object,
-            Written::Literal(text) => Shape::Literal(text.clone().into()),
+            Written::Literal(literal) => Shape::Literal(literal.clone()),
             Written::List(inner) => Shape::List(of(inner)),
             Written::Map(inner) => Shape::Map(of(inner)),
             Written::Union(parts) => Shape::Union(parts.iter().map(|part| self.shape(part, depth)).collect()),

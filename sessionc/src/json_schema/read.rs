@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ptr;
 
 use mcp_protocol_compiler::parser::words::is_reserved;
+use mcp_runtime::shapes::Number;
 
 use super::item::{Item, Written, WrittenField, WrittenRecord};
 use super::meet::{Names, meet};
@@ -287,9 +288,12 @@ impl<'s> Reader<'s> {
     fn value(&mut self, value: &Tree) -> Written {
         let (shape, is_said) = match value {
             Tree::Null => (Written::Null, true),
-            Tree::Text(text) => (Written::Literal(text.clone()), true),
-            Tree::Bool(_) => (Written::Bool, false),
-            Tree::Number(_) => (Written::Number, false),
+            Tree::Text(text) => (Written::Literal(text.clone().into()), true),
+            Tree::Bool(value) => (Written::Literal((*value).into()), true),
+            Tree::Number(written) => match whole(written) {
+                Some(number) => (Written::Literal(number.into()), true),
+                None => (Written::Number, false),
+            },
             Tree::List(_) => (Written::List(Box::new(Written::Any)), false),
             Tree::Object(_) => (Written::Object, false),
         };
@@ -381,6 +385,11 @@ impl Names for Reader<'_> {
         self.fields.pop();
         Some((shape, required))
     }
+}
+
+/// A number that is whole and that an `i64` holds, however it is written.
+fn whole(written: &str) -> Option<i64> {
+    serde_json::from_str::<Number>(written).ok()?.as_i64()
 }
 
 /// Whether the bounds of a schema are those that its shape has by itself.

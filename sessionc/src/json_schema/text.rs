@@ -1,6 +1,7 @@
 //! Items as text.
 
 use mcp_protocol_compiler::lexer::quote;
+use mcp_protocol_machine::protocol::Literal;
 
 use super::item::{Item, Written, WrittenField, WrittenRecord};
 
@@ -33,7 +34,9 @@ fn shape(written: &Written) -> String {
         Written::Number => "number".to_owned(),
         Written::String => "string".to_owned(),
         Written::Object => "object".to_owned(),
-        Written::Literal(text) => quote(text),
+        Written::Literal(Literal::Text(text)) => quote(text),
+        Written::Literal(Literal::Int(number)) => number.to_string(),
+        Written::Literal(Literal::Bool(value)) => value.to_string(),
         Written::List(of) => format!("[{}]", shape(of)),
         Written::Map(of) => format!("map {}", part(of)),
         Written::Record(written) => record(written),

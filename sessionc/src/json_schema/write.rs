@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::{NamedShape, Record, Shape, ShapeIndex};
+use mcp_protocol_machine::protocol::{Literal, NamedShape, Record, Shape, ShapeIndex};
 
 use super::tree::Tree;
 
@@ -37,6 +37,15 @@ fn reference(to: &NamedShape) -> Tree {
 
 fn object<const N: usize>(members: [(&str, Tree); N]) -> Tree {
     Tree::Object(members.into_iter().map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// A literal in JSON.
+fn value(literal: &Literal) -> Tree {
+    match literal {
+        Literal::Text(text) => Tree::text(&**text),
+        Literal::Int(number) => Tree::Number(number.to_string()),
+        Literal::Bool(value) => Tree::Bool(*value),
+    }
 }
 
 fn of_type(name: &str) -> Tree {
@@ -106,7 +115,7 @@ impl Writer<'_> {
             Shape::Number => of_type("number"),
             Shape::Text => of_type("string"),
             Shape::Object => of_type("object"),
-            Shape::Literal(text) => object([("const", Tree::text(&**text))]),
+            Shape::Literal(literal) => object([("const", value(literal))]),
             Shape::List(of) => object([("type", Tree::text("array")), ("items", self.shape(of, within))]),
             Shape::Map(of) => {
                 object([("type", Tree::text("object")), ("additionalProperties", self.shape(of, within))])
@@ -142,18 +151,18 @@ impl Writer<'_> {
         Tree::Object(members)
     }
 
-    /// Texts are an `enum`, and what is only a type is one of several types.
+    /// Literals are an `enum`, and what is only a type is one of several types.
     fn union(&self, parts: &[Shape], within: &str) -> Tree {
-        let texts = parts.iter().filter_map(|part| match part {
-            Shape::Literal(text) => Some(Tree::text(&**text)),
+        let literals = parts.iter().filter_map(|part| match part {
+            Shape::Literal(literal) => Some(value(literal)),
             _ => None,
         });
-        let texts: Vec<Tree> = texts.collect();
+        let literals: Vec<Tree> = literals.collect();
         let mut alternatives = Vec::new();
-        match texts.len() {
+        match literals.len() {
             0 => {}
-            1 => alternatives.extend(texts.into_iter().map(|text| object([("const", text)]))),
-            _ => alternatives.push(object([("enum", Tree::List(texts))])),
+            1 => alternatives.extend(literals.into_iter().map(|literal| object([("const", literal)]))),
+            _ => alternatives.push(object([("enum", Tree::List(literals))])),
         }
         let others = parts.iter().filter(|part| !matches!(part, Shape::Literal(_)));
         alternatives.extend(others.map(|part| self.shape(part, within)));

@@ -1,6 +1,6 @@
 //! Where in the grammar a position is, as far as the tokens before it tell.
 
-use mcp_protocol_compiler::ast::BUILT_IN;
+use mcp_protocol_compiler::ast::{BOOLEANS, BUILT_IN};
 use mcp_protocol_compiler::lexer::{self, Kind, Token};
 use mcp_protocol_compiler::parser::words;
 use mcp_protocol_compiler::source::{FileId, SourceMap};
@@ -69,6 +69,7 @@ impl CompletionPlace {
             | CompletionPlace::OfCapabilities
             | CompletionPlace::OfCapabilitiesInRequests
             | CompletionPlace::OfVersion => &words::ITEMS,
+            CompletionPlace::Shape => &BOOLEANS,
             _ => &[],
         };
         words.iter().chain(more).copied()

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use mcp_protocol_machine::ProtocolRef;
 use mcp_protocol_machine::protocol::{
-    KeyIndex, KeyPlace, Kind, Message, MessageIndex, Path, Payload, Protocol, Record, Shape, ShapeIndex,
-    Side, Text, position,
+    KeyIndex, KeyPlace, Kind, Literal, Message, MessageIndex, Path, Payload, Protocol, Record, Shape,
+    ShapeIndex, Side, Text, position,
 };
 use mcp_protocol_machine::shape::sample;
 use serde_json::{Map, Value, json};
@@ -190,8 +190,10 @@ fn record_of_named(protocol: &Protocol, mut index: ShapeIndex) -> Option<&Record
 /// A value that does not have a shape, where that is easy to see.
 fn wrong(protocol: &Protocol, shape: &Shape) -> Option<Value> {
     match shape {
-        Shape::Text | Shape::Literal(_) => Some(json!(5)),
-        Shape::Null | Shape::Bool | Shape::Int | Shape::Uint | Shape::Number => Some(json!("not a number")),
+        Shape::Text | Shape::Literal(Literal::Text(_)) => Some(json!(5)),
+        Shape::Null | Shape::Bool | Shape::Int | Shape::Uint | Shape::Number | Shape::Literal(_) => {
+            Some(json!("not a number"))
+        }
         Shape::Object | Shape::List(_) | Shape::Map(_) | Shape::Record(_) => Some(json!(5)),
         Shape::Named(index) => record_of_named(protocol, *index).map(|_| json!(5)),
         Shape::Any | Shape::Union(_) => None,

@@ -10,8 +10,9 @@ mod tools {
 }
 
 use tools::types::{
-    Content, ContentValue, Dish, ImageContent, Level, ListParams, Listing, Menu, MetaMeta, Names, Order,
-    ProgressToken, Role, RunParams, RunResult, TextContent, Tool, ToolAnnotations, ToolAnnotationsHints,
+    Checked, CheckedValue, CheckedValue2, CheckedValueStrict, Content, ContentValue, Dish, ImageContent,
+    Level, ListParams, Listing, Menu, MetaMeta, Mixed, Names, Order, Page, Priority, ProgressToken, Role,
+    RunParams, RunResult, Step, TextContent, Tool, ToolAnnotations, ToolAnnotationsHints,
     ToolAnnotationsTags, ToolKind,
 };
 use tools::{Buyer, Shop, server};
@@ -126,6 +127,49 @@ fn words_are_known_or_kept() {
     assert_eq!(again::<Level>(&json!("loud")), "loud");
     assert_eq!(Role::Assistant.as_str(), "assistant");
     assert_eq!(ProgressToken::from("a"), from_value(json!("a")).unwrap());
+}
+
+#[test]
+fn numbers_are_known_or_kept() {
+    assert_eq!(from_value::<Step>(json!(-1)).unwrap(), Step::Minus1);
+    assert_eq!(from_value::<Step>(json!(1.0)).unwrap(), Step::V1, "`1.0` is `1`");
+    assert_eq!(again::<Step>(&json!(1.0)), json!(1));
+    assert_eq!((Step::Minus1.as_i64(), Step::V0.to_string()), (-1, "0".to_owned()));
+    assert_eq!(error::<Step>(json!(2)), "expected -1, 0 or 1, found 2");
+    assert_eq!(error::<Step>(json!("1")), "expected -1, 0 or 1, found \"1\"");
+
+    assert_eq!(from_value::<Priority>(json!(3)).unwrap(), Priority::V3);
+    assert_eq!(from_value::<Priority>(json!(-7)).unwrap(), Priority::Other(-7));
+    assert_eq!((Priority::from(2), Priority::from(9)), (Priority::V2, Priority::Other(9)));
+    assert_eq!(again::<Priority>(&json!(-7)), json!(-7));
+    assert_eq!(error::<Priority>(json!(1.5)), "expected a whole number, found 1.5");
+
+    assert_eq!(from_value::<Page>(json!(u64::MAX)).unwrap(), Page::Other(u64::MAX));
+    assert_eq!(Page::V0.as_u64(), 0);
+    assert_eq!(error::<Page>(json!(-1)), "expected a whole number that is not negative, found -1");
+}
+
+#[test]
+fn a_value_by_itself_is_an_alternative_and_tells_records_apart() {
+    let mixed = json!([1, "auto", false, [5]]);
+    let read: Vec<Mixed> = from_value(mixed.clone()).unwrap();
+    assert_eq!(read, [Mixed::V1, Mixed::Auto, Mixed::False, vec![5].into()]);
+    assert_eq!(to_value(read).unwrap(), mixed);
+    assert_eq!(error::<Mixed>(json!(true)), "expected 1, \"auto\", false or a list, found true");
+
+    let good = json!({ "ok": true, "value": 1 });
+    assert_eq!(from_value::<Checked>(good.clone()).unwrap(), CheckedValue::new(Step::V1).into());
+    assert_eq!(to_value(CheckedValue::new(Step::V1)).unwrap(), good);
+    let strict = CheckedValue::new(Step::V1).strict(CheckedValueStrict::True);
+    assert_eq!(to_value(strict).unwrap(), json!({ "ok": true, "value": 1, "strict": true }));
+    // What tells them apart may come last, and a number may be written with a point.
+    let bad: Checked =
+        serde_json::from_str(r#"{ "code": 7.0, "page": 0, "all": true, "ok": false }"#).unwrap();
+    assert_eq!(bad, Checked::False(CheckedValue2::new(Page::V0, true)));
+    assert_eq!(to_value(bad).unwrap(), json!({ "ok": false, "code": 7, "page": 0, "all": true }));
+    assert_eq!(error::<Checked>(json!({ "ok": 1 })), "ok: expected true or false, found 1");
+    let wrong = json!({ "ok": false, "code": 8, "page": 0, "all": true });
+    assert_eq!(error::<CheckedValue2>(wrong), "code: expected 7, found 8");
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn write(shapes: &[DeclaredShape], form: &Form, out: &mut String) {
         Form::Number => out.push_str("number"),
         Form::String => out.push_str("string"),
         Form::Object => out.push_str("object"),
-        Form::Literal(text) => out.push_str(&format!("{text:?}")),
+        Form::Literal(literal) => out.push_str(&crate::format::literal(literal)),
         Form::List(of) => {
             out.push('[');
             write(shapes, of, out);

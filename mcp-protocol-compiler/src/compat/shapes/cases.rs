@@ -1,11 +1,13 @@
 //! The objects that a sender may write, as far as they differ in which alternative of the receiver they are.
 //!
-//! Which alternative an object is depends on the texts of the fields that tell records apart, and on which required
+//! Which alternative an object is depends on the literals in the fields that tell records apart, and on which required
 //! fields are there. So the objects of one shape fall into cases, and in each case the receiver chooses one alternative.
 
 use std::collections::HashSet;
 
-use super::leaves::{leaves, record};
+use mcp_protocol_machine::protocol::Literal;
+
+use super::leaves::{leaves, record, takes_scalar};
 use super::objects::{Case, Objects, Written, is_there};
 use super::receiver::Receiver;
 use crate::declarations::{DeclaredShape, Form, Record};
@@ -22,21 +24,21 @@ pub(super) fn cases<'a>(
     receiver: &Receiver<'_, 'a>,
 ) -> Result<Vec<(Case<'a>, Option<&'a Form>)>, TooManyCases> {
     let mut found = Vec::new();
-    for by_text in product(&by_texts(sender_shapes, objects, receiver))? {
-        let possible = receiver.possible(&by_text);
+    for by_literal in product(&by_literals(sender_shapes, objects, receiver))? {
+        let possible = receiver.possible(&by_literal);
         let mut present = Vec::new();
         for record in possible.iter().filter_map(|leaf| record(leaf)) {
             for field in record.fields.iter().filter(|field| !field.optional) {
                 let name = field.name.text.as_str();
                 let Some(sent) = objects.field(name).filter(|sent| sent.optional) else { continue };
-                if !by_text.contains_key(name) && present.iter().all(|(known, _)| *known != sent.name) {
+                if !by_literal.contains_key(name) && present.iter().all(|(known, _)| *known != sent.name) {
                     let there = Written::Other(leaves(sender_shapes, sent.form));
                     present.push((sent.name, vec![Written::Absent, there]));
                 }
             }
         }
         for more in product(&present)? {
-            let mut case = by_text.clone();
+            let mut case = by_literal.clone();
             case.extend(more);
             // A record alone, not in a union, is not chosen: what is wrong in it is found in its fields.
             let chosen = match receiver.leaves {
@@ -52,29 +54,28 @@ pub(super) fn cases<'a>(
     Ok(found)
 }
 
-/// The fields whose texts tell the receiver's records apart, with all that the sender may write there.
-fn by_texts<'a>(
+/// The fields whose literals tell the receiver's records apart, with all that the sender may write there.
+fn by_literals<'a>(
     sender_shapes: &'a [DeclaredShape],
     objects: &Objects<'a>,
     receiver: &Receiver<'_, 'a>,
 ) -> Vec<(&'a str, Vec<Written<'a>>)> {
     let mut found = Vec::new();
     for sent in &objects.fields {
-        let Some(texts) = receiver.all_texts.get(sent.name) else { continue };
+        let Some(literals) = receiver.all_literals.get(sent.name) else { continue };
         let mut ways: Vec<Written<'a>> = Vec::new();
         let (mut others, mut known) = (Vec::new(), HashSet::new());
-        let mut add = |text: &'a str, leaf: &'a Form| {
-            if known.insert(text) {
-                ways.push(Written::Text(text, leaf));
+        let mut add = |literal: &'a Literal, leaf: &'a Form| {
+            if known.insert(literal) {
+                ways.push(Written::Literal(literal, leaf));
             }
         };
         for leaf in leaves(sender_shapes, sent.form) {
             match leaf {
-                Form::Literal(text) => add(text, leaf),
+                Form::Literal(literal) => add(literal, leaf),
                 leaf => {
-                    if matches!(leaf, Form::String | Form::Any) {
-                        texts.iter().for_each(|(text, of_receiver)| add(text, of_receiver));
-                    }
+                    let taken = literals.iter().filter(|(_, of_receiver)| takes_scalar(leaf, of_receiver));
+                    taken.for_each(|(literal, of_receiver)| add(literal, of_receiver));
                     others.push(leaf);
                 }
             }

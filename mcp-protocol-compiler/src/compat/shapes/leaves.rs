@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use mcp_protocol_machine::protocol::Literal;
+
 use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
 use crate::source::Span;
 
@@ -63,13 +65,13 @@ pub(super) fn declaration(shapes: &[DeclaredShape], form: &Form) -> Option<Span>
 pub(super) fn literals<'a>(
     shapes: &'a [DeclaredShape],
     field: &'a Field,
-) -> Option<Vec<(&'a str, &'a Form)>> {
+) -> Option<Vec<(&'a Literal, &'a Form)>> {
     // A field may be a large union of records.
-    let texts = each_leaf(shapes, &field.form).map(|leaf| match leaf {
-        Form::Literal(text) => Some((text.as_str(), leaf)),
+    let literals = each_leaf(shapes, &field.form).map(|leaf| match leaf {
+        Form::Literal(literal) => Some((literal, leaf)),
         _ => None,
     });
-    texts.collect::<Option<Vec<_>>>().filter(|texts| !texts.is_empty())
+    literals.collect::<Option<Vec<_>>>().filter(|literals| !literals.is_empty())
 }
 
 /// A record among the leaves of a shape.
@@ -83,12 +85,16 @@ pub(super) fn record(leaf: &Form) -> Option<&Record> {
 /// Whether a leaf that looks into no list and no object takes every value of another one.
 pub(super) fn takes_scalar(receiver: &Form, sender: &Form) -> bool {
     match (receiver, sender) {
-        (Form::Any, _) | (Form::Number, Form::Int | Form::Uint) | (Form::String, Form::Literal(_)) => true,
+        (Form::Any, _) | (Form::Number, Form::Int | Form::Uint) => true,
+        (Form::Uint, Form::Literal(Literal::Int(number))) => *number >= 0,
         (Form::Literal(one), Form::Literal(other)) => one == other,
         (one, other) => {
             matches!(
                 (one, other),
-                (Form::Null, Form::Null)
+                (Form::String, Form::Literal(Literal::Text(_)))
+                    | (Form::Int | Form::Number, Form::Literal(Literal::Int(_)))
+                    | (Form::Bool, Form::Literal(Literal::Bool(_)))
+                    | (Form::Null, Form::Null)
                     | (Form::Bool, Form::Bool)
                     | (Form::Int, Form::Int)
                     | (Form::Uint, Form::Uint)

@@ -14,6 +14,7 @@ mod restrict;
 use std::collections::HashSet;
 
 use mcp_protocol_machine::Protocol;
+use mcp_protocol_machine::protocol::Literal;
 use mcp_protocol_machine::shape::{DEEPEST, Sample, Samples, judge};
 
 use crate::declarations::{DeclaredShape, Field, Form};
@@ -236,7 +237,7 @@ impl<'a> Walk<'a> {
         };
         for (case, chosen) in cases {
             // Where a field has no value at all, such an object does not exist.
-            let Some(members) = self.members(objects, &case) else { continue };
+            let Some(members) = self.members(objects, &case, receiver) else { continue };
             match chosen {
                 Some(Form::Record(record)) => {
                     for field in &record.fields {
@@ -302,20 +303,46 @@ impl<'a> Walk<'a> {
     }
 
     /// The members of a small object of a case; nothing if one of them has no value.
-    fn members(&self, objects: &Objects<'a>, case: &Case<'a>) -> Option<Vec<(String, Sample)>> {
+    fn members(
+        &self,
+        objects: &Objects<'a>,
+        case: &Case<'a>,
+        receiver: &Receiver<'_, 'a>,
+    ) -> Option<Vec<(String, Sample)>> {
         let mut members = Vec::new();
         for sent in &objects.fields {
             if !is_there(objects, case, sent.name) {
                 continue;
             }
             let (written, _) = written(&self.sender.declared, objects, case, sent.name)?;
-            members.push((sent.name.to_owned(), self.value(&written.alternatives)?));
+            let value = match (case.get(sent.name), receiver.all_literals.get(sent.name)) {
+                (Some(Written::Other(_)), Some(literals)) => {
+                    let known: Vec<&Form> = literals.values().copied().collect();
+                    self.other_value(&written.alternatives, &known)?
+                }
+                _ => self.value(&written.alternatives)?,
+            };
+            members.push((sent.name.to_owned(), value));
         }
         Some(members)
     }
 
     fn value(&self, alternatives: &[&Form]) -> Option<Sample> {
         alternatives.iter().find_map(|leaf| self.samples.of(&leaf.table()))
+    }
+
+    /// A value that is none of some literals.
+    fn other_value(&self, alternatives: &[&Form], literals: &[&Form]) -> Option<Sample> {
+        let is_known = |value: &Sample| {
+            literals
+                .iter()
+                .any(|literal| matches!(literal, Form::Literal(known) if Sample::from(known) == *value))
+        };
+        alternatives.iter().find_map(|leaf| {
+            let mut values = scalars(leaf, literals);
+            values.extend(self.samples.of(&leaf.table()));
+            values.into_iter().find(|value| !is_known(value))
+        })
     }
 
     /// Notes the first of these values that the sender may really write in a place and the receiver refuses.
@@ -366,8 +393,12 @@ impl<'a> Walk<'a> {
 
     /// What the receiver expects of a form, in the judge's words.
     fn expected(&self, form: &Form) -> String {
-        let values =
-            [Sample::Null, Sample::Number("0.5"), Sample::Text(String::new()), Sample::List(Vec::new())];
+        let values = [
+            Sample::Null,
+            Sample::Number("0.5".into()),
+            Sample::Text(String::new()),
+            Sample::List(Vec::new()),
+        ];
         let shape = form.table();
         let judged = values.iter().filter_map(|value| judge(&self.receiver.tables, &shape, &value).err());
         let mut of_whole = judged.filter(|mismatch| mismatch.path.is_empty());
@@ -406,7 +437,7 @@ fn written<'a>(
     let sent = objects.field(name)?;
     let alternatives = match case.get(name) {
         Some(Written::Absent) => return None,
-        Some(Written::Text(_, leaf)) => vec![*leaf],
+        Some(Written::Literal(_, leaf)) => vec![*leaf],
         Some(Written::Other(leaves)) => leaves.clone(),
         None => leaves(shapes, sent.form),
     };
@@ -416,17 +447,30 @@ fn written<'a>(
 /// Values of a leaf that is neither a list nor an object, among them one that the receiver's leaves refuse if they refuse
 /// any.
 fn scalars(leaf: &Form, receiver: &[&Form]) -> Vec<Sample> {
+    let is_known = |literal: &Literal| {
+        receiver.iter().any(|leaf| matches!(leaf, Form::Literal(known) if known == literal))
+    };
+    let number = |number: i64| Sample::Number(number.to_string().into());
+    // There are fewer literals than numbers.
+    let unknown = |step: i64| {
+        let mut number = step;
+        while is_known(&number.into()) {
+            number += step;
+        }
+        number
+    };
     match leaf {
         Form::Null => vec![Sample::Null],
-        Form::Bool => vec![Sample::Bool(false)],
-        Form::Int => vec![Sample::Number("0"), Sample::Number("-1")],
-        Form::Uint => vec![Sample::Number("0"), Sample::Number("18446744073709551615")],
-        Form::Number => vec![Sample::Number("0"), Sample::Number("0.5")],
-        Form::Literal(text) => vec![Sample::Text(text.clone())],
+        Form::Bool => vec![Sample::Bool(false), Sample::Bool(true)],
+        Form::Int => vec![number(0), number(-1), number(unknown(1)), number(unknown(-1))],
+        Form::Uint => {
+            vec![number(0), number(unknown(1)), Sample::Number("18446744073709551615".into())]
+        }
+        Form::Number => vec![number(0), Sample::Number("0.5".into())],
+        Form::Literal(literal) => vec![Sample::from(literal)],
         Form::String => {
-            let is_known = |text: &str| receiver.iter().any(|leaf| **leaf == Form::Literal(text.to_owned()));
             let mut text = "text".to_owned();
-            while is_known(&text) {
+            while is_known(&text.clone().into()) {
                 text.push('_');
             }
             vec![Sample::Text(text)]

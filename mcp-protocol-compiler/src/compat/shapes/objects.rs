@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use mcp_protocol_machine::protocol::Literal;
+
 use super::leaves::record;
 use crate::declarations::Form;
 
@@ -64,9 +66,9 @@ impl<'a> Objects<'a> {
 pub(super) enum Written<'a> {
     /// It is not there.
     Absent,
-    /// It is this text, and this is a shape that says so.
-    Text(&'a str, &'a Form),
-    /// It is one of these, and not a text that tells the receiver's records apart.
+    /// It is this value, and this is a shape that says so.
+    Literal(&'a Literal, &'a Form),
+    /// It is one of these, and not a literal that tells the receiver's records apart.
     Other(Vec<&'a Form>),
 }
 

@@ -1,6 +1,6 @@
 //! The payloads that meet a condition, or do not, as a shape.
 
-use mcp_protocol_machine::protocol::{Condition, Text};
+use mcp_protocol_machine::protocol::{Condition, Literal, Text};
 
 use super::leaves::leaves;
 use crate::declarations::{Alternative, DeclaredShape, Field, Form, Record};
@@ -84,11 +84,11 @@ fn with_field(record: &Record, changed: &Field, form: Option<Form>, meets: bool)
 fn value(leaf: &Form, literal: Option<&str>, meets: bool) -> Option<Form> {
     let keep = match (leaf, literal) {
         (Form::Any | Form::Bool, None) | (Form::Any, Some(_)) => true,
-        (Form::Null, None) => !meets,
+        (Form::Null | Form::Literal(Literal::Bool(false)), None) => !meets,
         (_, None) => meets,
-        (Form::String, Some(text)) if meets => return Some(Form::Literal(text.to_owned())),
+        (Form::String, Some(text)) if meets => return Some(Form::Literal(text.to_owned().into())),
         (Form::String, Some(_)) => true,
-        (Form::Literal(known), Some(text)) => (known == text) == meets,
+        (Form::Literal(Literal::Text(known)), Some(text)) => (known == text) == meets,
         (_, Some(_)) => !meets,
     };
     keep.then(|| leaf.clone())

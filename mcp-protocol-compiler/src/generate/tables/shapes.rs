@@ -1,6 +1,6 @@
 //! Writes the shapes as rows of a table.
 
-use mcp_protocol_machine::protocol::{Protocol, Record, Shape};
+use mcp_protocol_machine::protocol::{Literal, Protocol, Record, Shape};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -36,10 +36,15 @@ fn shape(shape: &Shape, names: &ConstantNames) -> TokenStream {
         Shape::Number => quote!(Shape::Number),
         Shape::Text => quote!(Shape::Text),
         Shape::Object => quote!(Shape::Object),
-        Shape::Literal(text) => {
+        Shape::Literal(Literal::Text(text)) => {
             let text = &**text;
             quote!(Shape::literal(#text))
         }
+        Shape::Literal(Literal::Int(number)) => {
+            let number = proc_macro2::Literal::i64_unsuffixed(*number);
+            quote!(Shape::literal_int(#number))
+        }
+        Shape::Literal(Literal::Bool(value)) => quote!(Shape::literal_bool(#value)),
         Shape::List(of) => {
             let of = self::shape(of, names);
             quote!(Shape::list(const { &#of }))

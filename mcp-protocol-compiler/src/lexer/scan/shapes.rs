@@ -137,7 +137,7 @@ impl ShapeBraces {
                     return true;
                 }
                 // Two words in a row are of another item.
-                Kind::Word | Kind::Text => {
+                Kind::Word | Kind::Text | Kind::Number => {
                     if earlier.is_some_and(|earlier| earlier.kind == Kind::Word) && !is(earlier, "map") {
                         return false;
                     }

@@ -71,15 +71,16 @@ fn payloads(text: &str) -> Vec<Range<usize>> {
 /// A shape that nests so deep at most.
 fn shape(depth: usize, random: &mut Random) -> String {
     let inner = |random: &mut Random| shape(depth - 1, random);
-    match random.below(if depth == 0 { 5 } else { 9 }) {
+    match random.below(if depth == 0 { 6 } else { 10 }) {
         0 => "string".to_owned(),
         1 => "uint".to_owned(),
         2 => "\"red\"".to_owned(),
         3 => "bool".to_owned(),
         4 => "any".to_owned(),
-        5 => format!("[{}]", inner(random)),
-        6 => format!("map {}", ["string", "[int]", "{ of: uint }"][random.below(3)]),
-        7 => format!("({} | null)", inner(random)),
+        5 => ["1 | 2 | -3", "true", "7", "0 | int"][random.below(4)].to_owned(),
+        6 => format!("[{}]", inner(random)),
+        7 => format!("map {}", ["string", "[int]", "{ of: uint }"][random.below(3)]),
+        8 => format!("({} | null)", inner(random)),
         _ => {
             let names = ["name", "type", "request", "amount", "\"x-note\""];
             let first = random.below(names.len());

@@ -38,6 +38,10 @@ const WITHOUT: &[(&str, &str)] = &[
     ("write `Hello.protocolVersion`", "the field is missing"),
     ("its fields are `", "none of them is near"),
     ("it is one of \"", "none of them is near"),
+    (
+        "name a field that is a text: a condition compares no other values",
+        "which field is the author's to say",
+    ),
     ("write `}` behind the last field", "where the record ends is not known"),
     ("override the message: ", "what changes in its payload is the author's to say"),
     ("declare a shape with `", "which shape says the same as the type is not known"),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::protocol::shape::Place;
-use crate::protocol::{List, NamedShape, Of, Record, RecordField, Shape, Text};
+use crate::protocol::{List, Literal, NamedShape, Of, Record, RecordField, Shape, Text};
 
 impl NamedShape {
     /// A shape by its name.
@@ -20,7 +20,17 @@ impl NamedShape {
 impl Shape {
     /// A constant text.
     pub const fn literal(text: &'static str) -> Shape {
-        Shape::Literal(Cow::Borrowed(text))
+        Shape::Literal(Literal::Text(Cow::Borrowed(text)))
+    }
+
+    /// A constant whole number.
+    pub const fn literal_int(number: i64) -> Shape {
+        Shape::Literal(Literal::Int(number))
+    }
+
+    /// `true` alone, or `false` alone.
+    pub const fn literal_bool(value: bool) -> Shape {
+        Shape::Literal(Literal::Bool(value))
     }
 
     /// A list of a constant shape.

@@ -23,7 +23,7 @@ fn shape(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape 
         4 => Shape::Number,
         5 => Shape::Text,
         6 => Shape::Object,
-        7 => Shape::literal(TEXTS[random.below(3)]),
+        7 => Shape::Literal(literal(random)),
         8 => named(u16::try_from(random.below(usize::from(shapes))).unwrap()),
         9 => list(shape(random, depth - 1, shapes, unions)),
         10 => Shape::Map(shape(random, depth - 1, shapes, unions).into()),
@@ -32,6 +32,15 @@ fn shape(random: &mut Random, depth: usize, shapes: u16, unions: bool) -> Shape 
             let many = 2 + random.below(3);
             union((0..many).map(|_| shape(random, depth - 1, shapes, unions)).collect())
         }
+    }
+}
+
+/// A text, most of the time.
+fn literal(random: &mut Random) -> Literal {
+    match random.below(6) {
+        0 => random.chance(50).into(),
+        1 => i64::try_from(random.below(3)).unwrap().into(),
+        _ => TEXTS[random.below(3)].into(),
     }
 }
 
@@ -167,19 +176,19 @@ fn a_union_takes_only_what_an_alternative_takes_and_what_is_hidden_is_never_chos
     );
 }
 
-/// A record that texts tell from others, most of the time.
+/// A record that a literal tells from others, most of the time.
 fn tagged_record(random: &mut Random) -> Shape {
     let Shape::Record(record) = random_record(random, 1, 1, true) else { panic!() };
     let mut fields: Vec<Field> = record.fields.iter().filter(|field| field.name != "type").cloned().collect();
     if random.chance(90) {
-        let text = Shape::literal(TEXTS[random.below(3)]);
-        fields.push(Field::new("type".into(), random.chance(80), text));
+        let shape = Shape::Literal(literal(random));
+        fields.push(Field::new("type".into(), random.chance(80), shape));
     }
     self::record(fields)
 }
 
 #[test]
-fn what_one_text_decides_is_what_the_whole_object_decides() {
+fn what_one_member_decides_is_what_the_whole_object_decides() {
     let (mut decided, mut undecided) = (0, 0);
     for seed in 0..40_000 {
         let mut random = Random::new(seed);
@@ -192,10 +201,14 @@ fn what_one_text_decides_is_what_the_whole_object_decides() {
             .collect();
         let mut value = value(&mut random, 2);
         let Value::Object(members) = &mut value else { continue };
-        let text = TEXTS[random.below(3)];
-        members.insert("type".to_owned(), text.into());
-        for (key, member) in members.iter().filter(|(_, member)| member.is_string()) {
-            match choose_by_text(&tables, &parts, key, member.as_str().unwrap()) {
+        let tag = match literal(&mut random) {
+            Literal::Text(text) => json!(text),
+            Literal::Int(number) => json!(number),
+            Literal::Bool(value) => json!(value),
+        };
+        members.insert("type".to_owned(), tag);
+        for (key, member) in members.iter() {
+            match choose_by_member(&tables, &parts, key, &member) {
                 Some(place) => {
                     decided += 1;
                     let whole = choose(&tables, &parts, &&Value::Object(members.clone()));

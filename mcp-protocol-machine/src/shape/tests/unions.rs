@@ -48,6 +48,56 @@ fn texts_tell_records_apart() {
 }
 
 #[test]
+fn numbers_and_booleans_tell_records_apart() {
+    let fixed = |key: &'static str, literal: Literal, more| {
+        record(vec![Field::required(key, Shape::Literal(literal)), more])
+    };
+    let good = fixed("ok", true.into(), Field::required("value", Shape::Int));
+    let bad = fixed("ok", false.into(), Field::required("error", Shape::Text));
+    let tables = protocol(vec![("Good", good), ("Bad", bad)]);
+    let answer = union(vec![named(0), named(1)]);
+    let verdict_of = |value: Value| verdict(&tables, &answer, &value);
+    assert_eq!(verdict_of(json!({ "ok": true, "value": 1 })), "fits");
+    assert_eq!(verdict_of(json!({ "ok": false, "error": "" })), "fits");
+    assert_eq!(verdict_of(json!({ "ok": false, "value": 1 })), "error: expected a string, found nothing");
+    assert_eq!(verdict_of(json!({ "ok": "no" })), "ok: expected true or false, found \"no\"");
+
+    let level = |level: i64| fixed("level", level.into(), Field::required("text", Shape::Text));
+    let tables = protocol(vec![("One", level(1)), ("Two", level(2))]);
+    let parts = [named(0), named(1)];
+    assert_eq!(choose(&tables, &parts, &&json!({ "level": 2.0, "text": "" })), Some(1), "`2.0` is `2`");
+    assert_eq!(choose_by_member(&tables, &parts, "level", &&json!(2.0)), Some(1));
+    assert_eq!(choose_by_member(&tables, &parts, "level", &&json!(3)), None);
+    assert_eq!(
+        verdict(&tables, &union(parts.to_vec()), &json!({ "level": 3, "text": "" })),
+        "level: expected 1 or 2, found 3"
+    );
+}
+
+#[test]
+fn a_literal_is_hidden_by_all_shapes_that_take_it() {
+    let none = protocol(vec![]);
+    let (one, minus, truth) = (Shape::literal_int(1), Shape::literal_int(-1), Shape::literal_bool(true));
+    for (earlier, later, expected) in [
+        (&Shape::Int, &one, true),
+        (&Shape::Uint, &one, true),
+        (&Shape::Uint, &minus, false),
+        (&Shape::Number, &minus, true),
+        (&Shape::Bool, &truth, true),
+        (&Shape::Text, &one, false),
+        (&one, &Shape::Int, false),
+        (&one, &minus, false),
+        (&one, &one, true),
+        (&Shape::literal_bool(false), &truth, false),
+    ] {
+        assert_eq!(hides(&none, earlier, later), expected, "{earlier:?} {later:?}");
+    }
+    let both = union(vec![truth.clone(), Shape::literal_bool(false)]);
+    assert!(hides(&none, &both, &Shape::Bool), "there is no third value");
+    assert!(!hides(&none, &union(vec![truth, Shape::Null]), &Shape::Bool));
+}
+
+#[test]
 fn an_optional_text_tells_records_apart_where_it_is_there() {
     let form = record(vec![
         Field::optional("mode", Shape::literal("form")),

@@ -92,7 +92,10 @@ const TYPES: [&str; 5] = ["string", "integer", "number", "null", "boolean"];
 fn schema(random: &mut Random, depth: usize) -> Value {
     match random.below(if depth == 0 { 4 } else { 10 }) {
         0 => json!({ "type": TYPES[random.below(TYPES.len())] }),
-        1 => json!({ "const": if random.below(2) == 0 { "a" } else { "b" } }),
+        1 => {
+            let values = json!(["a", "b", 1, -1, true, false]);
+            json!({ "const": values[random.below(6)] })
+        }
         2 | 3 => json!({ "$ref": format!("#/$defs/T{}", random.below(DEFINITIONS)) }),
         4 => json!({ "type": ["array", "null"], "items": schema(random, depth - 1) }),
         5 => json!({ "type": "object", "additionalProperties": schema(random, depth - 1) }),

@@ -1,7 +1,7 @@
 //! Random values.
 
 use mcp_protocol_machine::Protocol;
-use mcp_protocol_machine::protocol::Shape;
+use mcp_protocol_machine::protocol::{Literal, Shape};
 
 use crate::json_schema::Tree;
 
@@ -33,7 +33,11 @@ pub(super) fn value(random: &mut Random, protocol: &Protocol, shape: &Shape, dep
         Shape::Uint => Tree::Number(["7", "0", "30"][random.below(3)].to_owned()),
         Shape::Number => Tree::Number(["0.5", "1", "0.25"][random.below(3)].to_owned()),
         Shape::Text => Tree::text(["text", "a", "user", "file:///a"][random.below(4)]),
-        Shape::Literal(text) => Tree::text(&**text),
+        Shape::Literal(Literal::Text(text)) => Tree::text(&**text),
+        Shape::Literal(Literal::Int(number)) => {
+            Tree::Number(if random.below(2) == 0 { format!("{number}.0") } else { number.to_string() })
+        }
+        Shape::Literal(Literal::Bool(value)) => Tree::Bool(*value),
         Shape::Object => Tree::Object(vec![("any".to_owned(), any(random))]),
         Shape::List(of) => {
             let many = if depth == 0 { 0 } else { random.below(3) };

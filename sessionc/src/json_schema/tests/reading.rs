@@ -27,6 +27,15 @@ fn types_are_shapes() {
         (r#"{"enum":["a","b",null]}"#, r#""a" | "b" | null"#),
         (r#"{"anyOf":[{"type":"string"},{"enum":["a","b"]}]}"#, r#""a" | "b" | string"#),
         (r#"{"type":"string","enum":["a","b"]}"#, r#""a" | "b""#),
+        (r#"{"const":1}"#, "1"),
+        (r#"{"const":-2.0}"#, "-2"),
+        (r#"{"enum":[1,2,"two",null]}"#, r#"1 | 2 | "two" | null"#),
+        (r#"{"type":"integer","enum":[1,2]}"#, "1 | 2"),
+        (r#"{"type":"integer","minimum":0,"enum":[-1,2]}"#, "2"),
+        (r#"{"anyOf":[{"type":"integer"},{"const":"a"},{"enum":[1,2]}]}"#, r#"1 | 2 | int | "a""#),
+        (r#"{"enum":[true,false]}"#, "bool"),
+        (r#"{"type":"boolean","const":true}"#, "true"),
+        (r#"{"anyOf":[{"const":true},{"type":"boolean"}]}"#, "bool"),
         (r#"{"oneOf":[{"type":"number"},{"type":"integer"},{"type":"string"}]}"#, "number | string"),
     ] {
         let whole = format!(r#"{{"$defs":{{"shape":{schema}}}}}"#);
@@ -118,7 +127,7 @@ fn what_no_shape_says_is_named() {
         "Spelt": { "type": "object", "propertyNames": { "type": "string", "pattern": "^a" } },
         "Elsewhere": { "$ref": "https://example.org/other.json" },
         "Never": { "not": {}, "\nno": 1 },
-        "Numbers": { "enum": [1, "two"] },
+        "Numbers": { "enum": [1.5, "two"] },
         "Apart": { "anyOf": [{ "type": "array", "items": { "type": "string" } }, { "type": "array", "items": { "type": "null" } }] }
     }}"##;
     let expected = "\

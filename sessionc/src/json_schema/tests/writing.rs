@@ -89,6 +89,30 @@ const TOOLS: &str = r##"{
 }"##;
 
 #[test]
+fn literals_are_constants_of_their_type() {
+    let schema = r##"{
+  "$schema": "https://json-schema.org/draft/2020-12/schema",
+  "$defs": {
+    "Level": {
+      "anyOf": [
+        {
+          "enum": [1, -2, "off", true]
+        },
+        {
+          "type": "null"
+        }
+      ]
+    },
+    "Fixed": {
+      "const": 7
+    }
+  }
+}"##;
+    let protocol = Tables::new(&read(&tree(schema), "Root")).protocol;
+    assert_eq!(write(&protocol, None, &Nothing).to_string(), schema);
+}
+
+#[test]
 fn what_is_read_is_written() {
     let schema = tree(TOOLS);
     let protocol = Tables::new(&read(&schema, "Root")).protocol;

@@ -221,7 +221,7 @@ async fn what_fits_is_proposed() {
         "override",
     ];
     let messages = ["Total", "Sum", "Add", "Stop", "Change"];
-    let built_in = ["string", "int", "uint", "number", "bool", "null", "any", "object"];
+    let built_in = ["string", "int", "uint", "number", "bool", "null", "any", "object", "true", "false"];
     fn with(names: &[&'static str], words: &[&'static str]) -> Vec<&'static str> {
         [names, words].concat()
     }

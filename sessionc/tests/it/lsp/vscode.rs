@@ -46,15 +46,21 @@ fn the_grammar_knows_every_word_of_the_language() {
     let grammar = json("syntaxes/session.tmLanguage.json");
     let mut found = Vec::new();
     matches(&grammar, &mut found);
+    let of_scope = |wanted: &str| {
+        let (_, pattern) = found.iter().find(|(scope, _)| *scope == wanted).unwrap();
+        words(pattern).collect::<BTreeSet<&str>>()
+    };
+    let booleans = of_scope("constant.language.boolean.session");
+    assert_eq!(booleans, mcp_protocol_compiler::ast::BOOLEANS.into_iter().collect());
     let coloured = found.iter().filter(|(scope, _)| {
         ["keyword.declaration", "keyword.control", "keyword.other", "storage.modifier", "constant.language"]
             .iter()
             .any(|start| scope.starts_with(start))
     });
     let known: BTreeSet<&str> = coloured.flat_map(|(_, pattern)| words(pattern)).collect();
-    assert_eq!(known, reserved_words().collect());
-    let (_, shapes) = found.iter().find(|(scope, _)| *scope == "support.type.session").unwrap();
-    let shapes: BTreeSet<&str> = words(shapes).filter(|word| *word != "map").collect();
+    assert_eq!(&known - &booleans, reserved_words().collect());
+    let shapes: BTreeSet<&str> =
+        of_scope("support.type.session").into_iter().filter(|word| *word != "map").collect();
     assert_eq!(shapes, mcp_protocol_compiler::ast::BUILT_IN.into_iter().collect());
 }
 
