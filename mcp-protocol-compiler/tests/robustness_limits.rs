@@ -364,10 +364,10 @@ fn code_grows_with_its_protocol() {
     let sub_session = |size: usize| {
         let steps: String = (0..size).map(|index| format!("!N{index} . ")).collect();
         let messages: String =
-            (0..size).map(|index| format!("notification N{index} \"n{index}\" (String)\n")).collect();
+            (0..size).map(|index| format!("notification N{index} \"n{index}\" (_)\n")).collect();
         let keys: String = (0..size).map(|index| format!(" | N{index}.dish")).collect();
         format!(
-            "request Watch \"w\" (String) -> Watching\n{messages}key dish = Watch.dish{keys}\n\
+            "request Watch \"w\" (_) -> Watching\n{messages}key dish = Watch.dish{keys}\n\
              client C\nserver S = dual C\nC = *Body\nBody = !Watch . ?Watching . {steps}End"
         )
     };

@@ -209,5 +209,5 @@ fn the_examples_of_the_page_are_here() {
     for code in &examples {
         assert!(here.contains(&squeezed(code)), "this is not compiled:\n{code}");
     }
-    assert_eq!(examples.len(), 9);
+    assert_eq!(examples.len(), 11);
 }

@@ -370,7 +370,7 @@ pub mod server {
 
 /// The messages, by the names that tables and reports have for them.
 pub mod messages {
-    use super::{capabilities, typed};
+    use super::{capabilities, tables::shapes, typed};
 
     typed::tables::messages! {
         GREET = Message::request("Greet", "greet").payload(Payload::None);
@@ -385,7 +385,7 @@ pub mod messages {
         COOKED = Message::notification("Cooked", "cooked")
             .reports(path!["order"], paths![["order"]]);
         CANCEL = Message::notification("Cancel", "cancel").cancels(path!["requestId"]);
-        NEWS = Message::notification("News", "news");
+        NEWS = Message::notification("News", "news").shape(shapes::STRING);
     }
 }
 
@@ -412,11 +412,20 @@ mod tables {
         PROTOCOL = Protocol::table("Orders", m::rows)
             .version("1")
             .gates(capabilities::rows)
+            .shapes(shapes::rows)
             .announcements(const { &[
                 Announcement::new(Side::Server, Field::of(m::WELCOME, path!["capabilities"])),
             ] })
             .client(Role::table("Guest", client::rows))
             .server(Role::table("Waiter", server::rows));
+    }
+
+    pub(super) mod shapes {
+        use super::tables;
+
+        tables::shapes! {
+            STRING = NamedShape::named("string", Shape::Text);
+        }
     }
 
     pub(super) mod client {
