@@ -335,7 +335,7 @@ async fn the_example_as_it_is_run() {
         };
         let failed = run().await;
         let errors = String::from_utf8(failed.stderr).unwrap();
-        assert!(!failed.status.success() && errors.contains("Missing"), "{errors}");
+        assert!(!failed.status.success() && errors.contains("redis keeps no session"), "{errors}");
         let _: () = redis.command(&["SET", KEY, &id]).await;
         let done = run().await;
         let errors = String::from_utf8(done.stderr).unwrap();
