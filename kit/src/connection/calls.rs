@@ -181,8 +181,8 @@ pub enum CallError {
 }
 
 impl CallError {
-    /// The error of the connection: a refusal, a time limit, or its end. `None` if the tool has failed, or its arguments or its
-    /// result are not what they should be.
+    /// The error of the connection: a refusal, a time limit, or its end. `None` if the tool has failed, or its
+    /// arguments or its result are not what they should be.
     ///
     /// ```
     /// use mcp_kit::{CallError, Error};

@@ -62,8 +62,8 @@ pub trait Prompt<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         client: Client<Self::Needs>,
     ) -> impl Future<Output = Result<Vec<PromptMessage>, Failure>> + Send;
 
-    /// What else clients get of the prompt, such as a title or icons: returns the prompt, whose name, description and arguments
-    /// are filled in.
+    /// What else clients get of the prompt, such as a title or icons: returns the prompt, whose name, description and
+    /// arguments are filled in.
     fn describe(prompt: types::Prompt) -> types::Prompt {
         prompt
     }

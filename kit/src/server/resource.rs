@@ -82,9 +82,9 @@ pub trait Resource<S: Sync>: DeserializeOwned + JsonSchema + Send + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// What else clients get of the resource where it is listed by itself, or of the template, such as a title, annotations or
-    /// icons: returns the resource, whose URI, name, description and MIME type are filled in. The URI of a template is
-    /// [`URI`](Self::URI), and templates have no size.
+    /// What else clients get of the resource where it is listed by itself, or of the template, such as a title,
+    /// annotations or icons: returns the resource, whose URI, name, description and MIME type are filled in. The URI of
+    /// a template is [`URI`](Self::URI), and templates have no size.
     fn describe(resource: types::Resource) -> types::Resource {
         resource
     }

@@ -343,8 +343,9 @@ impl Race {
         }
     }
 
-    /// The messages that lead back to the pair where the race is, this one first, by moves that both roles have. A refusal leads
-    /// back always, and what leads over a place that lies before the pair has left it and comes in again: neither is a round.
+    /// The messages that lead back to the pair where the race is, this one first, by moves that both roles have. A
+    /// refusal leads back always, and what leads over a place that lies before the pair has left it and comes in again:
+    /// neither is a round.
     fn round(
         &self,
         walk: &Walk<'_, '_>,

@@ -84,8 +84,8 @@ pub(super) fn exchange(
     Some(Remedy { changes, otherwise: Some(otherwise), ..Remedy::one(text) })
 }
 
-/// Where a role writes a request whose reply leads back at once: one message is not an exchange of its own in one state, and a
-/// step in the next.
+/// Where a role writes a request whose reply leads back at once: one message is not an exchange of its own in one
+/// state, and a step in the next.
 fn exchanges(machine: &Machine<'_>, request: Event, reply: Event) -> BTreeSet<Span> {
     let states =
         (0..machine.automaton().states.len()).filter_map(|state| u32::try_from(state).ok()).map(StateIndex);

@@ -1,8 +1,8 @@
 //! Which alternative of a union a value is.
 //!
 //! A value is an alternative of its own JSON type. Among objects, a record is possible if the fields that its shape
-//! fixes to literals, texts mostly, have these values. Of the alternatives that are possible, the first is taken whose required fields are all
-//! there. No other field decides, so that a mistake in it is reported where it is.
+//! fixes to literals, texts mostly, have these values. Of the alternatives that are possible, the first is taken whose
+//! required fields are all there. No other field decides, so that a mistake in it is reported where it is.
 
 use std::ops::ControlFlow;
 

@@ -65,8 +65,8 @@ impl CompiledShapes {
         Compiler::compile(protocol)
     }
 
-    /// Whether a value has a shape of the protocol for certain: then [`judge`](super::judge) accepts it, too. Otherwise it may
-    /// still do so, for instance where an object has a key twice.
+    /// Whether a value has a shape of the protocol for certain: then [`judge`](super::judge) accepts it, too. Otherwise
+    /// it may still do so, for instance where an object has a key twice.
     pub fn has<J: Json>(&self, shape: ShapeIndex, value: &J) -> bool {
         let place = self.named.get(usize::from(shape.0));
         place.is_some_and(|place| self.tried(*place, value, 0) == Tried::Has)

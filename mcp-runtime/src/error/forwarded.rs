@@ -3,8 +3,8 @@
 use super::variants::Error;
 use crate::jsonrpc::RpcError;
 
-/// So that a handler which calls another server ends with `?`: a refusal is passed on as it came, with its code and its data, and
-/// any other error is an internal one with the text of the error.
+/// So that a handler which calls another server ends with `?`: a refusal is passed on as it came, with its code and its
+/// data, and any other error is an internal one with the text of the error.
 ///
 /// ```
 /// use mcp_runtime::{Error, RpcError};

@@ -8,11 +8,11 @@
 //! [`JsonTree`], which borrows its texts, unless its first member says which alternative it is. Writing goes straight to
 //! text.
 //!
-//! `from_json.rs` is how a type is read; `source.rs` is what it is read from; `values.rs` reads the shapes that the language
-//! has by itself, `literal.rs` members that must be a certain value; `alternative.rs` finds out which alternative of a union a
-//! value is; `read_error.rs` is where in a payload an error is; `number.rs` is what `number` becomes, `tree.rs` is the value
-//! in memory, `in_memory.rs` how it gets there; `macros.rs` has what generated code calls for a record, a union, or a choice
-//! of words or numbers.
+//! `from_json.rs` is how a type is read; `source.rs` is what it is read from; `values.rs` reads the shapes that the
+//! language has by itself, `literal.rs` members that must be a certain value; `alternative.rs` finds out which
+//! alternative of a union a value is; `read_error.rs` is where in a payload an error is; `number.rs` is what `number`
+//! becomes, `tree.rs` is the value in memory, `in_memory.rs` how it gets there; `macros.rs` has what generated code
+//! calls for a record, a union, or a choice of words or numbers.
 
 mod alternative;
 mod from_json;

@@ -216,8 +216,8 @@ impl std::fmt::Display for RoundsError {
 }
 
 impl RoundsError {
-    /// The error of the round that failed: a refusal, a time limit, or the end of the connection. `None` if the rounds have come to
-    /// nothing in another way.
+    /// The error of the round that failed: a refusal, a time limit, or the end of the connection. `None` if the rounds
+    /// have come to nothing in another way.
     ///
     /// ```
     /// use mcp_protocols::rounds::RoundsError;
