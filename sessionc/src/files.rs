@@ -28,8 +28,10 @@ const STDIN: &str = "<stdin>";
 /// Why a command could not do its work at all.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// A file cannot be read.
+    /// A protocol cannot be read.
     Read(PathBuf, io::Error),
+    /// A file that is not a protocol, such as a log, cannot be read.
+    ReadOther(PathBuf, io::Error),
     /// A file cannot be written.
     Write(PathBuf, io::Error),
     /// The command line names no protocol.
@@ -134,7 +136,11 @@ impl fmt::Display for Failure {
             Failure::Tables(error) => write!(formatter, "the protocol cannot be followed: {error}"),
             Failure::Read(path, error) => {
                 write!(formatter, "cannot read `{}`: {error}", shown(path).display())?;
-                instead(formatter, path, error)
+                instead(formatter, path, error, protocols_in)
+            }
+            Failure::ReadOther(path, error) => {
+                write!(formatter, "cannot read `{}`: {error}", shown(path).display())?;
+                instead(formatter, path, error, |_| Vec::new())
             }
             Failure::Write(path, error) => {
                 write!(formatter, "cannot write `{}`: {error}", shown(path).display())
@@ -237,8 +243,8 @@ impl fmt::Display for Failure {
             Failure::NoCode(typed, near) => {
                 write!(formatter, "no finding has the code `{typed}`")?;
                 match near {
-                    Some(near) => write!(formatter, "; did you mean `{near}`?"),
-                    None => Ok(()),
+                    Some(near) => write!(formatter, "; did you mean `{near}`? `sessionc explain` lists all codes"),
+                    None => formatter.write_str(": `sessionc explain` lists all codes"),
                 }
             }
             Failure::Exists(path, what) => write!(formatter, "`{}` exists already: {what}", path.display()),
@@ -289,10 +295,15 @@ pub(crate) fn is_stdin(path: &Path) -> bool {
     path.as_os_str() == DASH
 }
 
-/// The file that was probably meant by one that cannot be read.
-fn instead(formatter: &mut fmt::Formatter<'_>, path: &Path, error: &io::Error) -> fmt::Result {
+/// The file that was probably meant by one that cannot be read: one with a similar name, or one of `known` in its folder.
+fn instead(
+    formatter: &mut fmt::Formatter<'_>,
+    path: &Path,
+    error: &io::Error,
+    known: impl Fn(&Path) -> Vec<String>,
+) -> fmt::Result {
     if path.is_dir() {
-        return match protocols_in(path).as_slice() {
+        return match known(path).as_slice() {
             [] => write!(formatter, "; name a file"),
             [first, ..] => write!(formatter, "; name a file in it, such as `{}`", path.join(first).display()),
         };
@@ -309,7 +320,7 @@ fn instead(formatter: &mut fmt::Formatter<'_>, path: &Path, error: &io::Error) -
     let there = names_in(folder);
     match nearest(&name, there.iter().map(String::as_str)) {
         Some(near) => write!(formatter, "; did you mean `{}`?", parent.join(near).display()),
-        None => match protocols_in(folder) {
+        None => match known(folder) {
             known if known.is_empty() => Ok(()),
             known => meant(formatter, &name, &known),
         },

@@ -2,7 +2,6 @@
 //!
 //! Reads files, calls the compiler, and prints findings on standard output and failures on standard error. Exit codes:
 //! 0 no error, 1 errors (or denied warnings, or a difference), 2 unusable arguments or files.
-#![allow(clippy::print_stdout, clippy::print_stderr, reason = "printing is what this program is for")]
 
 mod address;
 mod arguments;
@@ -27,6 +26,7 @@ mod repository;
 mod sarif;
 mod trace;
 mod unknown_revision;
+mod unusable;
 
 use std::env;
 use std::process::ExitCode;
@@ -35,10 +35,13 @@ use clap::{CommandFactory, FromArgMatches};
 
 use arguments::{Arguments, Command};
 use end::End;
+use print::complain;
 
 fn main() -> ExitCode {
     let command = Arguments::command().color(color::asked_for(env::args_os()));
-    let arguments = Arguments::from_arg_matches(&command.get_matches()).unwrap_or_else(|error| error.exit());
+    let matches = command.try_get_matches();
+    let arguments = matches.and_then(|matches| Arguments::from_arg_matches(&matches));
+    let arguments = arguments.unwrap_or_else(|error| unusable::with_advice(error).exit());
     color::choose(arguments.color);
     let result = match arguments.command {
         Command::Check(arguments) => commands::check::run(&arguments),
@@ -65,7 +68,7 @@ fn main() -> ExitCode {
         Ok(End::Findings) => ExitCode::from(1),
         Ok(End::Exited(code)) => ExitCode::from(code),
         Err(failure) => {
-            eprintln!("sessionc: {failure}");
+            complain(format!("sessionc: {failure}"));
             ExitCode::from(2)
         }
     }

@@ -1,5 +1,6 @@
-//! Standard output. A reader that stops reading, as `head` does, is not a failure; a full disk is.
+//! Standard output and standard error. A reader that stops reading, as `head` does, is not a failure; a full disk is.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::PathBuf;
 
@@ -17,6 +18,11 @@ pub(crate) fn print(text: impl AsRef<[u8]>) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Says on standard error, as a line, why a command ends. Where nothing reads it, the exit code is left to say so.
+pub(crate) fn complain(text: impl Display) {
+    drop(writeln!(io::stderr(), "{text}"));
 }
 
 /// A text that a command writes, for programs.

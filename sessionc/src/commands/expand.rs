@@ -11,7 +11,7 @@ use similar::TextDiff;
 use crate::arguments::Expand;
 use crate::end::End;
 use crate::files::{Failure, compile_file, compile_file_with, shown};
-use crate::print::print;
+use crate::print::{complain, print};
 use crate::report::{Channel, Report, Stale, first_difference};
 
 /// Prints, writes or compares the code of one file.
@@ -62,7 +62,7 @@ fn expand(arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
 
 /// Compares a file with the code. Prints the difference, and the command that writes the file again.
 fn compare(output: &Path, code: &str, arguments: &Expand, report: &mut Report) -> Result<End, Failure> {
-    let there = fs::read_to_string(output).map_err(|error| Failure::Read(output.to_owned(), error))?;
+    let there = fs::read_to_string(output).map_err(|error| Failure::ReadOther(output.to_owned(), error))?;
     if there == code {
         return Ok(End::Clean);
     }
@@ -84,7 +84,7 @@ fn compare(output: &Path, code: &str, arguments: &Expand, report: &mut Report) -
     if report.is_text() {
         let difference = TextDiff::from_lines(there.as_str(), code);
         print(difference.unified_diff().context_radius(3).header(&old, &new).to_string())?;
-        eprintln!("{message}: {help}");
+        complain(format!("{message}: {help}"));
     }
     report.stale(Stale {
         code: "outdated",

@@ -17,7 +17,6 @@ pub(crate) fn run(arguments: &Explain) -> Result<End, Failure> {
             (Some(page), OutputFormat::Text) => print(page.readable())?,
             (Some(page), OutputFormat::Json) => print_page(page)?,
             (None, _) => {
-                eprint!("{}", list());
                 return Err(Failure::NoCode(typed.clone(), nearest(typed).map(|page| page.code.0)));
             }
         },

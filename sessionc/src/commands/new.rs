@@ -77,7 +77,7 @@ fn dependency_path(new: &Path, runtime: &Path) -> Result<PathBuf, Failure> {
     if runtime.is_relative() && below.clone().all(|part| matches!(part, Component::Normal(_))) {
         return Ok(below.map(|_| Component::ParentDir).collect::<PathBuf>().join(runtime));
     }
-    fs::canonicalize(runtime).map_err(|error| Failure::Read(runtime.to_owned(), error))
+    fs::canonicalize(runtime).map_err(|error| Failure::ReadOther(runtime.to_owned(), error))
 }
 
 /// A path as a string of TOML, with `/` on every system.

@@ -8,6 +8,7 @@ use crate::address;
 use crate::arguments::{Probe, ProbeFormat};
 use crate::end::End;
 use crate::files::Failure;
+use crate::print::print;
 use crate::probe::campaign::{self, Settings};
 use crate::probe::connection::Address;
 use crate::probe::report::{json, junit, list, table};
@@ -28,10 +29,11 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
     };
     if arguments.list {
         let listed = campaign::list(&chosen, arguments.url.is_some(), &settings)?;
-        print!(
-            "{}",
-            if arguments.format == ProbeFormat::Text { list::text(&listed) } else { json::listed(&listed) }
-        );
+        print(if arguments.format == ProbeFormat::Text {
+            list::text(&listed)
+        } else {
+            json::listed(&listed)
+        })?;
         return Ok(End::Clean);
     }
     let framing = arguments.framing.map_or(chosen.framing(), Into::into);
@@ -47,9 +49,9 @@ pub(crate) fn run(arguments: &Probe) -> Result<End, Failure> {
         campaign::block_on(campaign::run(&chosen, address, &settings)).map_err(Failure::Start)??;
     let threshold = arguments.fail_on.least();
     match arguments.format {
-        ProbeFormat::Text => print!("{}", table::text(&results)),
-        ProbeFormat::Json => print!("{}", json::lines(&results)),
-        ProbeFormat::Junit => print!("{}", junit::xml(&results, threshold).map_err(Failure::Report)?),
+        ProbeFormat::Text => print(table::text(&results))?,
+        ProbeFormat::Json => print(json::lines(&results))?,
+        ProbeFormat::Junit => print(junit::xml(&results, threshold).map_err(Failure::Report)?)?,
     }
     let worst = [Strictness::Must, Strictness::Should].into_iter().find(|level| results.count(*level) > 0);
     Ok(End::of_findings(worst, threshold))

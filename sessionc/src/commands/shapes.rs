@@ -13,7 +13,7 @@ use crate::print::print_text;
 /// Prints the shapes, laid out as `fmt` does.
 pub(crate) fn run(arguments: &Shapes) -> Result<End, Failure> {
     let path = &arguments.file;
-    let bytes = files::read(path).map_err(|error| Failure::Read(path.clone(), error))?;
+    let bytes = files::read(path).map_err(|error| Failure::ReadOther(path.clone(), error))?;
     let schema: Tree = serde_json::from_slice(&bytes).map_err(|error| Failure::Json(path.clone(), error))?;
     let stem = path.file_stem().filter(|_| !is_stdin(path));
     let name = stem.and_then(|stem| stem.to_str()).unwrap_or("Root");

@@ -42,7 +42,7 @@ fn judge(
     from: Option<&str>,
     report: &mut TraceReport,
 ) -> Result<Summary, Failure> {
-    let unreadable = |error| Failure::Read(path.to_path_buf(), error);
+    let unreadable = |error| Failure::ReadOther(path.to_path_buf(), error);
     let log = open(path).map_err(unreadable)?;
     report.begin(path);
     let summary = log::judge(log, chosen, from, report)?.map_err(unreadable)?;

@@ -18,7 +18,7 @@ impl Samples {
     /// # Errors
     /// If it cannot be read, or is not an object in JSON.
     pub(crate) fn read(path: &Path) -> Result<Samples, Failure> {
-        let bytes = read(path).map_err(|error| Failure::Read(path.to_path_buf(), error))?;
+        let bytes = read(path).map_err(|error| Failure::ReadOther(path.to_path_buf(), error))?;
         let samples =
             serde_json::from_slice(&bytes).map_err(|error| Failure::Samples(path.to_path_buf(), error))?;
         Ok(Samples(samples))

@@ -150,6 +150,7 @@ fn the_command_line() {
             "guard",
             "crate_name",
             "repository",
+            "unusable",
             "commands",
         ],
         ..Layers::default()

@@ -1,0 +1,22 @@
+//! What an error of the command line says beyond what clap says.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Error, builder::StyledStr};
+
+/// How the usage of a command shows that it takes the command of a server.
+const TAKES_A_SERVER: &str = "[-- <COMMAND>...]";
+
+/// Adds that the command of a server is written after `--`, where a word that could be one is not expected.
+pub(crate) fn with_advice(mut error: Error) -> Error {
+    let word = match error.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(word)) if error.kind() == ErrorKind::UnknownArgument => word,
+        _ => return error,
+    };
+    let usage = error.get(ContextKind::Usage).map(ToString::to_string).unwrap_or_default();
+    if usage.contains(TAKES_A_SERVER) && !word.starts_with('-') {
+        let advice =
+            StyledStr::from(format!("to start a server, write its command after `--`: `-- {word} …`"));
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice]));
+    }
+    error
+}
