@@ -148,14 +148,19 @@ const LIMITS: Limits = Limits { running: 128, remembered: 32, remembered_bytes: 
 const SESSIONS: usize = 100;
 
 /// How often a hundred rounds allocate in each of many sessions, after enough of them that every table has its size.
-fn allocations_of(mut round: impl FnMut(&mut Followed)) -> u64 {
+fn allocations_of(round: impl FnMut(&mut Followed)) -> u64 {
+    allocations_of_rounds(100, round)
+}
+
+/// The same for some rounds, after twice as many.
+fn allocations_of_rounds(rounds: usize, mut round: impl FnMut(&mut Followed)) -> u64 {
     let allocations = |_| {
         let mut session = Followed::new();
-        for _ in 0..200 {
+        for _ in 0..2 * rounds {
             round(&mut session);
         }
         let counted = measure(|| {
-            for _ in 0..100 {
+            for _ in 0..rounds {
                 round(&mut session);
             }
         });
@@ -210,7 +215,8 @@ fn an_accepted_request_and_its_reply_allocate_nothing() {
 #[test]
 fn many_exchanges_at_once_allocate_nothing() {
     use Direction::{Receive, Send};
-    let crowded = allocations_of(|session| {
+    // Each round is that of sixty-four exchanges, so fewer rounds are needed.
+    let crowded = allocations_of_rounds(20, |session| {
         let first = session.id + 1;
         for _ in 0..64 {
             session.ask(Send, CALL, None);

@@ -64,10 +64,11 @@ fn main() {
     let filter = std::env::args().skip(1).find(|argument| !argument.starts_with('-'));
     let tests: [Test; 2] = [("memory", memory::round), ("child", child::round)];
     println!("SOAK_SEED={seed} SOAK_ROUNDS={rounds}");
-    for (name, round) in tests {
-        if filter.as_ref().is_some_and(|filter| !name.contains(filter.as_str())) {
-            continue;
-        }
+    let chosen = tests
+        .into_iter()
+        .filter(|(name, _)| filter.as_ref().is_none_or(|filter| name.contains(filter.as_str())));
+    // With a child process most of the time is waited, in which the sessions in memory go on.
+    let play = |(name, round): Test| {
         // A child takes its time to start.
         let rounds = if name == "child" { rounds.div_ceil(4) } else { rounds };
         for seed in (0..rounds).map(|round| seed.wrapping_add(round)) {
@@ -75,5 +76,10 @@ fn main() {
             round(seed);
         }
         println!("test {name} ... ok");
-    }
+    };
+    std::thread::scope(|scope| {
+        for test in chosen {
+            scope.spawn(move || play(test));
+        }
+    });
 }

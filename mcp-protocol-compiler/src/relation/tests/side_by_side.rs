@@ -110,22 +110,29 @@ fn the_order_of_channels_changes_nothing() {
     }
 }
 
-#[test]
-fn the_advice_for_too_many_places_is_not_what_is_written_already() {
-    let channels = |mark: char| -> String {
-        let starts: Vec<String> = (0..17).map(|channel| (2 * channel + 1).to_string()).collect();
-        let channel = |channel: usize| {
-            let (first, second) = (2 * channel + 1, 2 * channel + 2);
-            format!("; {first} {mark}x{channel} {second}; {second} {mark}log {first}")
-        };
-        format!("0 = ({})", starts.join(", ")) + &(0..17).map(channel).collect::<String>()
+/// So many channels side by side, each of which also has `log`, that their places cannot be counted out.
+fn with_log_in_each(mark: char) -> String {
+    let starts: Vec<String> = (0..17).map(|channel| (2 * channel + 1).to_string()).collect();
+    let channel = |channel: usize| {
+        let (first, second) = (2 * channel + 1, 2 * channel + 2);
+        format!("; {first} {mark}x{channel} {second}; {second} {mark}log {first}")
     };
-    let found = Roles::with_dual("", &channels('!')).relate(Wanted::Dual);
+    format!("0 = ({})", starts.join(", ")) + &(0..17).map(channel).collect::<String>()
+}
+
+#[test]
+fn for_too_many_places_the_message_that_all_channels_have_is_named() {
+    let found = Roles::with_dual("", &with_log_in_each('!')).relate(Wanted::Dual);
     assert!(found[0].message.starts_with("the roles have channels side by side with more than 100000"));
     assert_eq!(found[0].helps[0].text(), "have `log` in one channel only, in both roles");
-    // One role has all of it in one channel.
+}
+
+#[test]
+fn the_advice_for_too_many_places_is_not_what_is_written_already() {
+    // One role has all of `log` in one channel.
     let one: Vec<String> = (0..17).map(|channel| format!("0 ?x{channel} 0")).collect();
-    let found = Roles::new("", &channels('!'), &(one.join("; ") + "; 0 ?log 0")).relate(Wanted::Compatible);
+    let server = one.join("; ") + "; 0 ?log 0";
+    let found = Roles::new("", &with_log_in_each('!'), &server).relate(Wanted::Compatible);
     assert!(found[0].message.contains("group their messages in channels so differently"));
     assert!(found[0].helps[0].starts_with("write the same channels side by side in both roles"));
 }
