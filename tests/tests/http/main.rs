@@ -2,6 +2,7 @@
 
 mod at_capacity;
 mod client;
+mod cut_connections;
 mod server;
 mod several_processes;
 mod stateless;

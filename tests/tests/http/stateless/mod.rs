@@ -5,6 +5,5 @@
 mod client;
 mod desk;
 mod guide;
-mod lost_connections;
 mod rounds;
 mod server;
