@@ -4,6 +4,7 @@
 //! [`Malformed`] that says what to answer. Writes messages into a buffer. Methods are text here and payloads are raw
 //! JSON: this module does not know any protocol.
 
+mod alike;
 mod batch;
 mod dialect;
 mod envelope;
@@ -17,6 +18,7 @@ mod payload;
 mod raw;
 pub(crate) mod recognise;
 mod scan;
+mod span;
 pub(crate) mod write;
 
 #[cfg(any(feature = "http-server", feature = "http-client"))]

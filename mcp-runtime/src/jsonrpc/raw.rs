@@ -5,8 +5,10 @@ use std::ops::ControlFlow;
 
 use mcp_protocol_machine::shape::{Json, JsonKind, JsonView};
 
+use super::alike::AlikeTexts;
 use super::key::JsonKey;
 use super::recognise::{Nesting, read};
+use super::span::{Span, SpanKind};
 
 /// How many values there is room for between two texts. A text with more of them gives its room back.
 const KEPT: usize = 64 * 1024;
@@ -19,6 +21,8 @@ const DEEPEST: u32 = 128;
 #[derive(Clone, Debug, Default)]
 pub struct JsonReader {
     values: Vec<Span>,
+    /// Texts that were read, where more are expected that are like them.
+    alike: Option<Box<AlikeTexts>>,
 }
 
 /// A value in a JSON text, or the whole of it.
@@ -32,39 +36,26 @@ pub struct JsonValue<'j> {
     depth: u32,
 }
 
-/// Where a value stands, or the key of a member, which comes before its value.
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    start: u32,
-    end: u32,
-    /// How many values it is, with those inside of it and their keys.
-    count: u32,
-    kind: SpanKind,
-    /// Whether an object has a key with escapes.
-    has_escaped_key: bool,
-}
-
-impl Span {
-    #[inline(always)]
-    fn new(start: usize, end: u32, kind: SpanKind) -> Span {
-        // The text is not longer than these numbers can say.
-        Span { start: start as u32, end, count: 1, kind, has_escaped_key: false }
-    }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum SpanKind {
-    Object,
-    List,
-    /// A text without escapes.
-    Plain,
-    /// A text with escapes.
-    Escaped,
-    /// A number, `true`, `false` or `null`.
-    Word,
-}
-
 impl JsonReader {
+    /// A reader of texts of which many are alike, such as the lines of a log. It remembers the last few kinds of them: a text
+    /// that differs from one of these only in numbers and in what stands between quotes takes about as long as comparing
+    /// the two. What is read is the same.
+    ///
+    /// ```
+    /// use mcp_runtime::observer::JsonReader;
+    ///
+    /// let mut reader = JsonReader::of_alike();
+    /// for id in 8..12 {
+    ///     let line = format!(r#"{{"id":{id},"method":"ping"}}"#);
+    ///     let value = reader.read(&line).expect("it is JSON");
+    ///     assert_eq!(value.member("id").map(|id| id.written().to_owned()), Some(id.to_string()));
+    /// }
+    /// assert!(reader.read(r#"{"id":12,"method":"ping"]"#).is_none());
+    /// ```
+    pub fn of_alike() -> JsonReader {
+        JsonReader { alike: Some(Box::default()), ..JsonReader::default() }
+    }
+
     /// Reads a text. Returns nothing if it is not JSON, and where lists and objects are inside one another more than 128
     /// times.
     pub fn read<'j>(&'j mut self, text: &'j str) -> Option<JsonValue<'j>> {
@@ -74,6 +65,14 @@ impl JsonReader {
     /// The same with another limit.
     pub(super) fn read_to<'j>(&'j mut self, text: &'j str, deepest: u32) -> Option<JsonValue<'j>> {
         u32::try_from(text.len()).ok()?;
+        let known = self.alike.as_mut().and_then(|alike| alike.find(text, deepest));
+        let Some(known) = known else { return self.read_whole(text, deepest) };
+        let (values, depth) = self.alike.as_ref()?.values(known);
+        Some(JsonValue { text, values, depth })
+    }
+
+    /// Reads a text that is like no other.
+    fn read_whole<'j>(&'j mut self, text: &'j str, deepest: u32) -> Option<JsonValue<'j>> {
         if self.values.capacity() > KEPT {
             self.values = Vec::new();
         }
@@ -82,6 +81,9 @@ impl JsonReader {
         let mut spans = Spans { values: &mut self.values, innermost: None, depth: 0, reached: 0, deepest };
         read(text, &mut spans)?;
         let depth = spans.reached;
+        if let Some(alike) = &mut self.alike {
+            alike.note(text, &self.values, depth);
+        }
         Some(JsonValue { text, values: &self.values, depth })
     }
 }
@@ -168,6 +170,7 @@ impl<'j> JsonValue<'j> {
     }
 
     /// The text that this is, without quotes and escapes.
+    #[inline]
     pub fn text(&self) -> Option<Cow<'j, str>> {
         self.span().and_then(|span| self.text_of(span))
     }
@@ -244,6 +247,7 @@ impl<'j> JsonValue<'j> {
         self.text.get(span.start as usize + 1..span.end as usize - 1).unwrap_or_default()
     }
 
+    #[inline]
     fn text_of(&self, span: &Span) -> Option<Cow<'j, str>> {
         match span.kind {
             SpanKind::Plain => Some(Cow::Borrowed(self.between_quotes(span))),
@@ -584,5 +588,116 @@ mod tests {
         assert!(reader.read(&many).is_some());
         assert!(reader.read("[]").is_some());
         assert!(reader.values.capacity() <= KEPT);
+    }
+
+    #[test]
+    fn texts_are_alike_that_differ_in_numbers_and_texts_alone() {
+        let first = r#"{"t":9,"m":{"id":"a","p":[1.5,null,{"x":"","\u0061":"\n"}]},"e":{}}"#;
+        for (before, after, is_alike) in [
+            (r#""t":9"#, r#""t":10"#, true),
+            (r#""t":9"#, r#""t":-0.5e3"#, true),
+            (r#""t":9"#, r#""t":"9""#, false),
+            (r#""t":9"#, r#""t":01"#, false),
+            (r#""t":9"#, r#""t":9 "#, false),
+            (r#""t":9"#, r#""T":9"#, false),
+            (r#""a""#, r#""""#, true),
+            (r#""a""#, r#""of some length, and é""#, true),
+            (r#""a""#, r#""\u0061""#, false),
+            (r#""a""#, r#""a":1"#, false),
+            ("1.5", "1", true),
+            ("null", "7", true),
+            ("null", "nul", false),
+            ("null", "true", false),
+            (r#""x":"""#, r#""x":"\n""#, false),
+            ("{}}", "{}]", false),
+            ("{}}", "{}}}", false),
+            ("{}}", "{}", false),
+        ] {
+            let mut reader = JsonReader::of_alike();
+            assert!(reader.read(first).is_some());
+            let text = first.replacen(before, after, 1);
+            assert_ne!(text, first);
+            let found = reader.alike.as_mut().unwrap().find(&text, DEEPEST);
+            assert_eq!(found.is_some(), is_alike, "{text}");
+            assert!(reader.alike.as_mut().unwrap().find(&text, 3).is_none(), "it is four levels deep");
+        }
+    }
+
+    #[test]
+    fn texts_that_are_alike_are_found_again_after_others() {
+        let mut reader = JsonReader::of_alike();
+        for number in 0..1_000 {
+            assert!(reader.read(&format!(r#"{{"{number}":0}}"#)).is_some());
+        }
+        let two_kinds = |number: u32| format!(r#"{{"{}":{number}}}"#, ["id", "method"][number as usize % 2]);
+        for number in 0..200 {
+            assert!(reader.read(&two_kinds(number)).is_some());
+        }
+        for number in 200..300 {
+            let text = two_kinds(number);
+            assert!(reader.alike.as_mut().unwrap().find(&text, DEEPEST).is_some(), "{text}");
+        }
+    }
+
+    /// A text with other numbers and texts in it, also in place of keys, and sometimes with other bytes.
+    fn varied(text: &str, choices: &[u8]) -> String {
+        const NUMBERS: [&str; 8] = ["0", "10", "-7", "1.25", "1e9", "01", "-", "123456789012345678901"];
+        const TEXTS: [&str; 7] = [
+            r#""""#,
+            r#""a""#,
+            r#""longer than the others""#,
+            r#""\n""#,
+            r#""é{""#,
+            r#""\u0069d""#,
+            "\"\u{1}\"",
+        ];
+        let mut choices = choices.iter().map(|choice| usize::from(*choice));
+        let mut varied = String::new();
+        let mut rest = text;
+        while let Some(first) = rest.chars().next() {
+            let end = match first {
+                '"' => rest.match_indices('"').nth(1).map_or(rest.len(), |(end, _)| end + 1),
+                '0'..='9' | '-' => {
+                    rest.find(|it: char| !it.is_ascii_digit() && it != '-').unwrap_or(rest.len())
+                }
+                other => other.len_utf8(),
+            };
+            let (token, behind) = rest.split_at(end);
+            let choice =
+                if end > 1 || first.is_ascii_digit() { choices.next().unwrap_or_default() } else { 0 };
+            varied += match (first, choice / 2, choice % 2) {
+                (_, _, 0) => token,
+                ('"', other, _) => TEXTS[other % TEXTS.len()],
+                (_, other, _) => NUMBERS[other % NUMBERS.len()],
+            };
+            rest = behind;
+        }
+        varied
+    }
+
+    /// What was read, whatever it was read by.
+    fn all_of(read: Option<JsonValue<'_>>) -> Option<(String, u32)> {
+        read.map(|value| (format!("{:?}", value.values), value.depth))
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        #[test]
+        fn a_text_that_is_like_another_is_read_as_it_is_read_alone(
+            kinds in prop::collection::vec(nearly_json(), 1..9),
+            turns in prop::collection::vec(
+                (any::<prop::sample::Index>(), prop::collection::vec(any::<u8>(), 0..8), 2..9_u32),
+                1..24,
+            ),
+        ) {
+            let mut reader = JsonReader::of_alike();
+            for (kind, choices, deepest) in turns {
+                let kind: &String = kind.get(&kinds);
+                let text = varied(kind, &choices);
+                let mut alone = JsonReader::default();
+                prop_assert_eq!(all_of(reader.read_to(&text, deepest)), all_of(alone.read_to(&text, deepest)), "{}", text);
+            }
+        }
     }
 }

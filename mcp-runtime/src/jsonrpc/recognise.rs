@@ -54,6 +54,21 @@ pub(super) fn read(text: &str, nesting: &mut impl Nesting) -> Option<()> {
     reader.end()
 }
 
+/// The end of a text without escapes, whose closing quote is the next byte from `at` on that is not one of its own.
+#[inline(always)]
+pub(super) fn end_of_text(json: &str, at: usize) -> Option<usize> {
+    let end = mark(json.as_bytes(), at);
+    (json.as_bytes().get(end) == Some(&b'"')).then_some(end + 1)
+}
+
+/// The end of a number that begins at `at`.
+#[inline(always)]
+pub(super) fn end_of_number(json: &str, at: usize) -> Option<usize> {
+    let mut reader = Recogniser { at, ..Recogniser::new(json) };
+    reader.number()?;
+    Some(reader.at)
+}
+
 /// What is kept of the brackets that are open, and of the values that have been read.
 pub(super) trait Nesting {
     /// A list or an object begins. Nothing if it is one too many inside one another.
@@ -354,6 +369,13 @@ impl<'a> Recogniser<'a> {
         if !self.takes(b'0') {
             self.digits()?;
         }
+        // Most numbers are whole.
+        if matches!(self.peek(), Some(b'.' | b'e' | b'E')) { self.fraction() } else { Some(()) }
+    }
+
+    /// What may stand behind the whole part of a number.
+    #[inline(always)]
+    fn fraction(&mut self) -> Option<()> {
         if self.takes(b'.') {
             self.digits()?;
         }

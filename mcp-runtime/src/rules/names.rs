@@ -1,6 +1,7 @@
 //! From methods and payloads to messages, without an allocation per message.
 
 use std::cmp::Reverse;
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use mcp_protocol_machine::protocol::{
@@ -18,8 +19,8 @@ use crate::jsonrpc::{JsonKey, RawPayload, parse_id, said};
 pub(crate) struct Names {
     /// Requests and notifications, sorted by method.
     by_method: Box<[MessageIndex]>,
-    /// Where the first one of each method is among them.
-    first_of: IdTable<Text, usize>,
+    /// Where those of each method are among them.
+    places: IdTable<Text, Range<usize>>,
     /// Those whose method is a pattern, the longest first.
     patterns: Box<[MessageIndex]>,
     /// Replies and refusals with their request, sorted by request.
@@ -71,11 +72,13 @@ impl Names {
         let sent = |side| if conditions { sent_by(protocol, side) } else { Box::default() };
         let by_method = sorted(listed);
         let methods = by_method.iter().filter_map(|index| Some(protocol.message(*index)?.method.clone()));
-        // The first of several is the last that is put in.
-        let first_of = methods.enumerate().map(|(place, method)| (method, place)).collect::<Vec<_>>();
+        let mut places: IdTable<Text, Range<usize>> = IdTable::default();
+        for (place, method) in methods.enumerate() {
+            places.entry(method).or_insert(place..place).end = place + 1;
+        }
         Names {
             by_method,
-            first_of: first_of.into_iter().rev().collect(),
+            places,
             patterns: sorted(patterns),
             by_request: by_request.into(),
             reporting,
@@ -165,39 +168,30 @@ impl Names {
         &self,
         protocol: &'p Protocol,
         request: bool,
-        method: &'p str,
+        method: &str,
     ) -> impl Iterator<Item = (MessageIndex, &'p Message)> {
-        let listed = self.first_of.get(method).and_then(|first| self.by_method.get(*first..));
         // A pattern stands for methods that are not listed, not even for the other kind.
-        let (from, wanted) = match listed {
-            Some(listed) => (listed, Some(method)),
+        let of_method = match self.places.get(method) {
+            Some(places) => self.by_method.get(places.clone()).unwrap_or_default(),
             None => self.of_pattern(protocol, request, method),
         };
-        from.iter()
-            .copied()
-            .map_while(move |index| {
-                let message = protocol.message(index)?;
-                (Some(&*message.method) == wanted).then_some((index, message))
-            })
-            .filter(move |(_, message)| (message.kind == Kind::Request) == request)
+        let messages = of_method.iter().filter_map(|index| Some((*index, protocol.message(*index)?)));
+        messages.filter(move |(_, message)| (message.kind == Kind::Request) == request)
     }
 
-    /// The messages from the first of the longest pattern on that a method fits, and the pattern.
-    fn of_pattern<'p>(
-        &self,
-        protocol: &'p Protocol,
-        request: bool,
-        method: &str,
-    ) -> (&[MessageIndex], Option<&'p str>) {
+    /// The messages of the longest pattern that a method fits.
+    fn of_pattern(&self, protocol: &Protocol, request: bool, method: &str) -> &[MessageIndex] {
+        let pattern = |index: &MessageIndex| protocol.message(*index).and_then(Message::pattern);
+        let is_of_kind = |message: &Message| (message.kind == Kind::Request) == request;
         let fits = |index: &MessageIndex| {
-            let message = protocol.message(*index)?;
-            let is_of_kind = (message.kind == Kind::Request) == request;
-            message.pattern().filter(|prefix| is_of_kind && method.starts_with(prefix))?;
-            Some(&*message.method)
+            protocol.message(*index).is_some_and(is_of_kind)
+                && pattern(index).is_some_and(|prefix| method.starts_with(prefix))
         };
-        let found = self.patterns.iter().enumerate().find_map(|(place, index)| Some((place, fits(index)?)));
-        let from = found.and_then(|(place, _)| self.patterns.get(place..));
-        (from.unwrap_or_default(), found.map(|(_, pattern)| pattern))
+        let from = self.patterns.iter().position(fits).and_then(|place| self.patterns.get(place..));
+        let from = from.unwrap_or_default();
+        let first = from.first().and_then(pattern);
+        let count = from.iter().take_while(|index| pattern(index) == first).count();
+        from.get(..count).unwrap_or_default()
     }
 
     /// Whether one side sends a message in some state; known only where conditions tell messages apart.

@@ -185,7 +185,8 @@ impl Causes {
     /// What was reported once and came again.
     pub(crate) fn again(&self) -> Vec<Again> {
         let mut all: Vec<Again> = self.reported.values().filter(|again| again.count > 0).copied().collect();
-        all.sort_by_key(|again| again.first);
+        // Those of one line in one order, too, whatever order the table has.
+        all.sort_by_key(|again| (again.first, again.last, again.count));
         all
     }
 }

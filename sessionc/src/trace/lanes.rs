@@ -55,6 +55,12 @@ enum Begun {
     Session(Box<JudgedSession>),
 }
 
+impl Default for Begun {
+    fn default() -> Begun {
+        Begun::Unknown(Held::default())
+    }
+}
+
 /// Messages before it is known where their session begins.
 #[derive(Debug, Default)]
 struct Held {
@@ -110,13 +116,15 @@ impl Lanes {
         message: MessageText<'_>,
         found: &mut Vec<Finding>,
     ) {
-        let mut lane = self.lane(name, found);
         let is_named = name.is_some();
-        lane.begun = match lane.begun {
+        let begun = self.begun(name, found).map(std::mem::take).unwrap_or_default();
+        let begun = match begun {
             Begun::Session(session) => self.go_on(session, is_named, (said, message), found),
             Begun::Unknown(held) => self.hold(held, is_named, (said, message), found),
         };
-        self.lanes.push(lane);
+        if let Some(lane) = self.lanes.last_mut() {
+            lane.begun = begun;
+        }
     }
 
     /// A line could not be read. It may have been a message of any session.
@@ -146,19 +154,21 @@ impl Lanes {
         Begun::Session(session)
     }
 
-    /// Takes the lane with a name out, or makes one.
-    fn lane(&mut self, name: Option<&str>, found: &mut Vec<Finding>) -> Lane {
-        if let Some(place) = self.lanes.iter().rposition(|lane| lane.name.as_deref() == name) {
-            return self.lanes.remove(place);
+    /// What has begun in the lane with a name, which is the last one from here on. If there is none, it is made.
+    fn begun(&mut self, name: Option<&str>, found: &mut Vec<Finding>) -> Option<&mut Begun> {
+        match self.lanes.iter().rposition(|lane| lane.name.as_deref() == name) {
+            // Mostly it is the last one already.
+            Some(place) => self.lanes.get_mut(place..)?.rotate_left(1),
+            None => {
+                if self.lanes.len() == SIDE_BY_SIDE {
+                    let silent = self.lanes.remove(0);
+                    self.end(silent, found);
+                }
+                let held = Held { missed: self.missed, ..Held::default() };
+                self.lanes.push(Lane { name: name.map(Box::from), begun: Begun::Unknown(held) });
+            }
         }
-        if self.lanes.len() == SIDE_BY_SIDE {
-            let silent = self.lanes.remove(0);
-            self.end(silent, found);
-        }
-        Lane {
-            name: name.map(Box::from),
-            begun: Begun::Unknown(Held { missed: self.missed, ..Held::default() }),
-        }
+        self.lanes.last_mut().map(|lane| &mut lane.begun)
     }
 
     fn session(&self, is_named: bool) -> JudgedSession {

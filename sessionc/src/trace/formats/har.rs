@@ -126,7 +126,7 @@ pub(super) fn read(lines: &mut Lines<impl Read>, reader: &mut impl LogReader) ->
         at: None,
         held: HeldMessages::default(),
         marks: Marks::default(),
-        json: JsonReader::default(),
+        json: JsonReader::of_alike(),
         reader,
     };
     let read = read_entries(&mut document, &mut entries);

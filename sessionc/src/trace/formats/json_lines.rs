@@ -176,7 +176,8 @@ fn read_object(
     match value {
         Some(value) if !parts.seems_message && !parts.is_envelope() => read_logged(place, value, reader),
         _ => {
-            read_parts(place, value.map_or(line.as_bytes().into(), MessageText::from), &parts, reader);
+            let object = || value.map_or(line.as_bytes().into(), MessageText::from);
+            read_parts(place, object, &parts, reader);
             Ok(None)
         }
     }
@@ -196,7 +197,7 @@ fn read_logged(
     for (_, member) in object.members() {
         let Some(parts) = EnvelopeParts::of_value(member) else { continue };
         if parts.is_envelope() || parts.seems_message {
-            read_parts(place, member.into(), &parts, reader);
+            read_parts(place, || member.into(), &parts, reader);
             return Ok(None);
         }
     }
@@ -210,10 +211,15 @@ fn read_logged(
 
 /// Takes the message of an envelope, or the object that has these parts as a message.
 #[inline(always)]
-fn read_parts(place: Place, object: MessageText<'_>, parts: &EnvelopeParts<'_>, reader: &mut impl LogReader) {
+fn read_parts<'a>(
+    place: Place,
+    object: impl FnOnce() -> MessageText<'a>,
+    parts: &EnvelopeParts<'_>,
+    reader: &mut impl LogReader,
+) {
     let (Some(direction), Some(message)) = (parts.direction, parts.message) else {
         let (sender, kind) = (Sender::Unsaid, RecordKind::Sent);
-        return reader.message(Record { place, sender, session: None, kind, message: object });
+        return reader.message(Record { place, sender, session: None, kind, message: object() });
     };
     // Some programs number their sessions.
     let named = parts.session.filter(|session| session.written() != "null");

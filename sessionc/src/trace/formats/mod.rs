@@ -45,7 +45,7 @@ pub(crate) fn read(from: impl Read, reader: &mut impl LogReader) -> io::Result<(
     let is_list =
         format == Format::JsonLines && lines.ahead().starts_with(b"[") && list::is_log(&mut lines, reader)?;
     let mut messages =
-        Messages { format, json: JsonReader::default(), vscode: VscodeTrace::default(), reader };
+        Messages { format, json: JsonReader::of_alike(), vscode: VscodeTrace::default(), reader };
     if is_list {
         list::read(&mut lines, &mut messages)?;
     }

@@ -154,6 +154,18 @@ fn what_is_the_same_again_is_counted() {
 }
 
 #[test]
+fn what_is_the_same_again_in_one_line_has_one_order() {
+    let mut log = messages("real-ts240-se");
+    for count in 2..8 {
+        let wrong = (true, json!({ "jsonrpc": "2.0", "method": format!("notifications/nope{count}") }));
+        log.extend(std::iter::repeat_n(wrong, count));
+    }
+    let found = trace(format!("[{}]\n", written(&log).trim_end().replace('\n', ",")));
+    let again = found.summary["again"].as_array().unwrap();
+    assert_eq!(again.iter().map(|again| &again["count"]).collect::<Vec<_>>(), [1, 2, 3, 4, 5, 6]);
+}
+
+#[test]
 fn a_file_of_a_protocol_judges_as_well() {
     let log = "{\"dir\":\"c2s\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"counter/total\"}}\n\
                {\"dir\":\"c2s\",\"msg\":{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"counter/open\",\"params\":{\"name\":\"a\"}}}\n\
