@@ -6,7 +6,7 @@ use std::time::Instant;
 use crate::checker;
 use crate::contest::{Contestant, InProcess, Plan};
 use crate::floor::{Blocking, Floor};
-use crate::floor_stateless::FloorStateless;
+use crate::floor_stateless::{FloorStateless, FloorStatelessHyper};
 use crate::http::{self, OverHttp};
 use crate::measure::{Figures, resident, stay_on_one_core};
 use crate::ours::Ours;
@@ -74,8 +74,16 @@ const ALL: &[&str] = &["floor", "ours", "ours-mcp", "rmcp"];
 const WITH_BLOCKING: &[&str] = &["floor", "blocking", "ours", "ours-mcp", "rmcp"];
 const DUPLEX: &[&str] = &["floor", "ours", "ours-checked", "ours-mcp", "rmcp"];
 const HTTP: &[&str] = &["floor", "ours", "ours-mcp", "rmcp", "rmcp-tuned"];
-const HTTP_CALLS: &[&str] =
-    &["floor", "floor-stateless", "ours", "ours-mcp", "ours-stateless", "rmcp", "rmcp-tuned"];
+const HTTP_CALLS: &[&str] = &[
+    "floor",
+    "floor-stateless",
+    "floor-stateless-hyper",
+    "ours",
+    "ours-mcp",
+    "ours-stateless",
+    "rmcp",
+    "rmcp-tuned",
+];
 const HTTP_SESSIONS: &[&str] = &["ours", "ours-mcp", "rmcp"];
 const JUDGED: &[&str] = &[checker::NOTIFICATION, checker::EXCHANGE, checker::CROWD];
 const ALONE: &[&str] = &["ours"];
@@ -147,6 +155,7 @@ pub fn listen(who: &str) -> ExitCode {
     match who {
         "floor" => runtime.block_on(http::listen::<Floor>()),
         "floor-stateless" => runtime.block_on(http::listen::<FloorStateless>()),
+        "floor-stateless-hyper" => runtime.block_on(http::listen::<FloorStatelessHyper>()),
         "ours" => runtime.block_on(http::listen::<Ours>()),
         "ours-mcp" => runtime.block_on(http::listen::<OursMcp>()),
         "ours-stateless" => runtime.block_on(http::listen::<OursStateless>()),
@@ -206,6 +215,7 @@ fn measure_http(case: Case, who: &str) -> Option<Figures> {
     Some(match who {
         "floor" => over_http::<Floor>(case, who),
         "floor-stateless" => over_http::<FloorStateless>(case, who),
+        "floor-stateless-hyper" => over_http::<FloorStatelessHyper>(case, who),
         "ours" => over_http::<Ours>(case, who),
         "ours-mcp" => over_http::<OursMcp>(case, who),
         "ours-stateless" => over_http::<OursStateless>(case, who),

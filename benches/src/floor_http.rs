@@ -35,12 +35,13 @@ pub async fn serve(listener: TcpListener, router: Router) {
 }
 
 /// Calls, one request after the other, or several at once, each with an id of its own.
-pub async fn calls<F>(url: String, plan: Plan, call: fn(reqwest::Client, String, usize, Tool) -> F) -> Done
+pub async fn calls<C, U, F>(url: U, client: C, plan: Plan, call: fn(C, U, usize, Tool) -> F) -> Done
 where
+    C: Clone + Send + Sync + 'static,
+    U: Clone + Send + Sync + 'static,
     F: Future<Output = usize> + Send + 'static,
 {
     static LAST: AtomicUsize = AtomicUsize::new(0);
-    let client = client();
     drive(plan, move || {
         let id = LAST.fetch_add(1, Ordering::Relaxed);
         call(client.clone(), url.clone(), id, plan.tool)
@@ -71,7 +72,7 @@ impl OverHttp for Floor {
     }
 
     async fn call_http(url: String, plan: Plan) -> Done {
-        calls(url, plan, call).await
+        calls(url, client(), plan, call).await
     }
 
     /// A connection that rests after a call, and one with a silent stream.

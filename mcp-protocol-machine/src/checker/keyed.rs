@@ -473,8 +473,7 @@ impl Checker {
         step: SubSessionStep,
     ) {
         // A caller that takes none of them must not make the lists grow.
-        self.left.clear();
-        self.ended.clear();
+        self.cut_off = None;
         // Who has ended it by a message that crossed others goes on in it until these arrive, and with it the requests of
         // the other side.
         if let Some(crossed) = self.end_with_inner(sub_session, place, step) {
@@ -498,7 +497,7 @@ impl Checker {
         let ended = sub_sessions.end(sub_session, place, step, awaited, &limits, &evidence);
         let (running, ended) = ended?;
         for inner in inner {
-            self.ended.push(inner);
+            self.cut_off.get_or_insert_default().ended.push(inner);
             self.end_with_inner(inner, 0, step);
         }
         for (asker, id) in &running.open {
@@ -533,19 +532,19 @@ impl Checker {
 
     fn leave(&mut self, asker: Direction, id: &RequestId) {
         if asker == Direction::Send {
-            self.left.push(id.clone());
+            self.cut_off.get_or_insert_default().left.push(id.clone());
         }
     }
 
     /// The requests of the followed role that the message before has left without a reply, because it has ended their
     /// sub-session. Returns them once.
     pub fn take_left(&mut self) -> Vec<RequestId> {
-        std::mem::take(&mut self.left)
+        self.cut_off.as_mut().map(|cut_off| std::mem::take(&mut cut_off.left)).unwrap_or_default()
     }
 
     /// The sub-sessions that the message before has ended because it has ended the one around them. Returns them once.
     pub fn take_ended(&mut self) -> Vec<SubSessionNumber> {
-        std::mem::take(&mut self.ended)
+        self.cut_off.as_mut().map(|cut_off| std::mem::take(&mut cut_off.ended)).unwrap_or_default()
     }
 
     /// Whether some sub-session is in a state that accepts a message.

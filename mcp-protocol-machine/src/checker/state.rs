@@ -62,11 +62,8 @@ pub struct Checker {
     pub(super) received: Exchanges,
     /// The sub-sessions that a key ties together.
     pub(super) sub_sessions: SubSessions,
-    /// The requests of the followed role that the end of the last sub-session has left without a reply, until they are
-    /// taken.
-    pub(super) left: Vec<RequestId>,
-    /// The sub-sessions that ended with the one around them, until they are taken.
-    pub(super) ended: Vec<SubSessionNumber>,
+    /// What the end of the last sub-session has cut off. Most sessions have no sub-session.
+    pub(super) cut_off: Option<Box<CutOff>>,
     /// What each side may be asked for: what it has announced, and what was granted since.
     pub(super) client: Capabilities,
     pub(super) server: Capabilities,
@@ -86,6 +83,15 @@ pub struct Checker {
     pub(super) governed: bool,
     /// Messages are seen in the order in which each side wrote them.
     pub(super) ordered: bool,
+}
+
+/// What the end of a sub-session has cut off, until it is taken.
+#[derive(Clone, Debug, Default)]
+pub(super) struct CutOff {
+    /// The requests of the followed role that it has left without a reply.
+    pub(super) left: Vec<RequestId>,
+    /// The sub-sessions that ended with the one around them.
+    pub(super) ended: Vec<SubSessionNumber>,
 }
 
 impl Checker {
@@ -150,8 +156,7 @@ impl Checker {
             sent: Exchanges::new(reuses_ids),
             received: Exchanges::new(reuses_ids),
             sub_sessions: SubSessions::new(bodies),
-            left: Vec::new(),
-            ended: Vec::new(),
+            cut_off: None,
             announced: [client.clone(), server.clone()],
             granted: Default::default(),
             client,

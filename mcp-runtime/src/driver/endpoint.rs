@@ -4,6 +4,8 @@ use std::io;
 use std::task::Context;
 use std::time::Instant;
 
+use mcp_protocol_machine::protocol::Text;
+
 use super::delivery::{Delivery, Received};
 use super::outlet::Outlet;
 use crate::error::{DisconnectReason, End, Error, Outcome};
@@ -129,7 +131,7 @@ pub struct SessionInfo {
     /// The version of the protocol that was agreed on, once it was; in a resumed session, from the start.
     pub agreed_version: Option<String>,
     /// The version of the program's protocol, if it has one.
-    pub program_version: Option<String>,
+    pub program_version: Option<Text>,
     /// Whether each request announces what the client can do during this request. Such a protocol has no handshake, and
     /// what a transport carries of it needs no session: each request stands for itself.
     pub is_stateless: bool,

@@ -242,7 +242,7 @@ impl Endpoint for Link {
         self.with(|engine| SessionInfo {
             resumed: engine.lifecycle().is_resumed(),
             agreed_version: version::agreed(engine.rules()).map(Into::into),
-            program_version: self.protocol().version.as_deref().map(str::to_owned),
+            program_version: self.protocol().version.clone(),
             is_stateless: self.protocol().announces_in_each_request(Side::Client),
         })
     }

@@ -1,5 +1,6 @@
 //! The state that all requests of one HTTP session share.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -151,7 +152,7 @@ impl Conversation {
         let HttpClient { way, url, headers, header_provider, options, provider, on_session, tools } = client;
         let info = endpoint.info();
         let is_stateless = info.is_stateless;
-        let own = info.program_version.filter(|_| is_stateless);
+        let own = info.program_version.filter(|_| is_stateless).map(Cow::into_owned);
         let version = options.protocol_version.clone().or(info.agreed_version).or(own);
         let version = version.and_then(|text| HeaderValue::from_str(&text).ok());
         let provider = provider.filter(|_| !is_stateless);
@@ -254,9 +255,9 @@ impl Conversation {
         let posts = method == Method::POST;
         let mut request = reqwest::Request::new(method, self.url.clone());
         let headers = request.headers_mut();
-        // What is added on the way of a request goes into a copy.
+        // On its way, `Host` and `Content-Length` are added.
         let named = usize::from(identity.id.is_some()) + usize::from(identity.version.is_some());
-        let own = 1 + usize::from(posts) + named + repeated.len();
+        let own = 3 + usize::from(posts) + named + repeated.len();
         headers.reserve(own + self.headers.len() + provided.as_ref().map_or(0, HeaderMap::len));
         for (name, value) in &self.headers {
             headers.insert(name.clone(), value.clone());

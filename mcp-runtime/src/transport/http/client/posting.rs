@@ -183,6 +183,9 @@ async fn answered(
         return Err(not_delivered(HttpError::NoReply));
     } else if has_form(response, JSON) {
         let body = whole(response, conversation.options.max_message_bytes).await.map_err(not_delivered)?;
+        // That the call has its answer would wake this task once more.
+        let woken = conversation.state().requests.answered(message.asks());
+        drop(woken);
         hand_over(conversation, message, identity, &body);
     } else if has_form(response, EVENT_STREAM) {
         let stream = Box::pin(stream(conversation, message, identity, response));

@@ -116,6 +116,13 @@ impl RunningRequests {
         Poll::Pending
     }
 
+    /// The answer to a message is there, and read in one go: what ends its requests before is not waited for any more.
+    /// Returns what is to be dropped without the lock.
+    #[must_use]
+    pub(super) fn answered(&mut self, ids: &[i64]) -> Vec<Waker> {
+        ids.iter().filter_map(|id| self.signals.get_mut(id)?.waker.take()).collect()
+    }
+
     /// The delivery of a request is done. Returns what is to be dropped without the lock.
     #[must_use]
     pub(super) fn end(&mut self, id: i64) -> Option<Waker> {

@@ -22,6 +22,9 @@ pub(super) fn identified(parts: &Parts, options: &ServerOptions) -> PeerIdentity
 fn address(parts: &Parts, trusted: &[IpAddr]) -> Option<IpAddr> {
     let ConnectInfo(address) = parts.extensions.get::<ConnectInfo<SocketAddr>>()?;
     let mut address = address.ip().to_canonical();
+    if !trusted.contains(&address) {
+        return Some(address);
+    }
     let values: Vec<&str> =
         parts.headers.get_all(FORWARDED_FOR).iter().filter_map(|value| value.to_str().ok()).collect();
     let mut forwarded = values.iter().rev().flat_map(|value| value.rsplit(','));

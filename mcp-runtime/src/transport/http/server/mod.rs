@@ -24,7 +24,8 @@
 //!   each client. `log_limit.rs`: limits log lines that clients can trigger.
 //! - `session.rs`: one session as HTTP sees it. `streams.rs`, `stream.rs`: its streams, and one of them. `body.rs`: the
 //!   bodies of answers.
-//! - `listen.rs`, `timed.rs`: a listener with the limits that slow clients need, and its connections.
+//! - `listen.rs`, `timed.rs`: a listener with the limits that slow clients need, and its connections. `within.rs`: limits
+//!   of waiting.
 
 mod body;
 mod clients;
@@ -44,6 +45,7 @@ mod session;
 mod stream;
 mod streams;
 mod timed;
+mod within;
 
 pub use head::RequestHead;
 pub use listen::ListenOptions;

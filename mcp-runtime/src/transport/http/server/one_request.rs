@@ -12,6 +12,7 @@ use std::task::{Context, Poll};
 use axum::http::header::HeaderMap;
 use axum::http::{HeaderName, StatusCode};
 use axum::response::Response;
+use mcp_protocol_machine::protocol::Text;
 use serde_json::json;
 
 use super::guard::{only, text};
@@ -51,7 +52,7 @@ impl Server {
     pub(super) async fn taken_on(
         &self,
         session: &Arc<HttpSessionState>,
-    ) -> Result<Option<String>, RequestRefusal> {
+    ) -> Result<Option<Text>, RequestRefusal> {
         self.in_time(session.attached()).await?;
         let stateless = session.stateless();
         let _ = self.has_sessions.set(stateless.is_none());
@@ -93,9 +94,9 @@ impl Server {
     ) -> Result<OneRequest, RequestRefusal> {
         let about = |refused: RequestRefusal| refused.about(message);
         let headers = head.headers();
-        let in_head = unknown.is_none() && self.may_be_stateless(headers);
+        let in_head = || unknown.is_none() && self.may_be_stateless(headers);
+        let names_version = posted.mirrored.version.is_some() || in_head();
         let unnamed = || about(unknown.unwrap_or_else(|| self.unnamed()));
-        let names_version = posted.mirrored.version.is_some() || in_head;
         if !names_version && Box::pin(self.has_sessions(head, caller)).await? {
             return Err(unnamed());
         }

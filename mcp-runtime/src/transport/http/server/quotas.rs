@@ -194,9 +194,11 @@ impl ClientBudgets {
 
     /// Counts one more request.
     pub(super) fn request(&self) -> Result<(), RequestRefusal> {
+        // The clock is read once, and not at all where nothing is limited.
+        let mut at = None;
         for budgets in self.budgets() {
             let Some(rate) = budgets.rate else { continue };
-            budgets.bucket().take(rate, now()).map_err(|wait| {
+            budgets.bucket().take(rate, *at.get_or_insert_with(now)).map_err(|wait| {
                 let wait = wait.as_millis().max(1);
                 let problem = format!("too many requests in too short a time: try again in {wait} ms");
                 RequestRefusal {

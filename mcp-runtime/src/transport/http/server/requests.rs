@@ -26,6 +26,7 @@ use super::service::Server;
 use super::session::{HttpSessionState, SessionKey};
 use super::stream::ReadPosition;
 use super::streams::{Ending, PostAnswer, Posted, ResumedStream};
+use super::within::within;
 use crate::budget::{Account, Exhausted, Permit};
 use crate::driver::{MessageKind, PeerIdentity, Received};
 use crate::jsonrpc::{Dialect, JsonReader, MessageText, RpcError, write};
@@ -270,17 +271,17 @@ impl Server {
         if body.size_hint().lower() > most as u64 {
             return Err(too_long());
         }
-        match tokio::time::timeout(self.options.body_within, collect(body, most, account)).await {
-            Ok(Ok((bytes, _))) if bytes.trim_ascii().is_empty() => {
+        match within(self.options.body_within, collect(body, most, account)).await {
+            Some(Ok((bytes, _))) if bytes.trim_ascii().is_empty() => {
                 Err(refused(StatusCode::BAD_REQUEST, "the body holds no message"))
             }
-            Ok(Ok(read)) => Ok(read),
-            Ok(Err(BodyError::TooLong)) => Err(too_long()),
-            Ok(Err(BodyError::Exhausted(exhausted))) => Err(exhausted.into()),
-            Ok(Err(BodyError::Failed(error))) => {
+            Some(Ok(read)) => Ok(read),
+            Some(Err(BodyError::TooLong)) => Err(too_long()),
+            Some(Err(BodyError::Exhausted(exhausted))) => Err(exhausted.into()),
+            Some(Err(BodyError::Failed(error))) => {
                 Err(refused(StatusCode::BAD_REQUEST, format!("the body could not be read: {error}")))
             }
-            Err(_) => Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
+            None => Err(refused(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")),
         }
     }
 
@@ -300,10 +301,11 @@ impl Server {
         head: &Arc<RequestHead>,
     ) -> Result<Delivered<'a>, RequestRefusal> {
         let primed = self.primes(session, head.headers());
-        let posted = session.streams().post(primed);
+        let now = Instant::now().into_std();
+        let posted = session.streams().post(primed, now);
         let Posted { stream, opens } = posted.ok_or_else(|| too_many(session).about(message.bytes()))?;
         let waiting = PostGuard { session, number: stream, left: false };
-        let received = session.receive(message, stream, head);
+        let received = session.receive(message, stream, head, now);
         Ok(Delivered { waiting, received, opens, primed })
     }
 
@@ -323,9 +325,9 @@ impl Server {
         } else if after.is_zero() && received.requests > 0 {
             PostAnswer::Stream
         } else {
-            match tokio::time::timeout(after, poll_fn(|context| answered(context, number, true))).await {
-                Ok(answer) => answer,
-                Err(_) => poll_fn(|context| answered(context, number, false)).await,
+            match within(after, poll_fn(|context| answered(context, number, true))).await {
+                Some(answer) => answer,
+                None => poll_fn(|context| answered(context, number, false)).await,
             }
         };
         waiting.left = true;

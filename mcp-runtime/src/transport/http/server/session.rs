@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::task::{Context, Poll, Waker};
 
 use mcp_protocol_machine::IdTable;
+use mcp_protocol_machine::protocol::Text;
 use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep};
 
@@ -146,7 +147,7 @@ impl HttpSessionState {
     }
 
     /// The version of the protocol of the session's code, if that has no handshake.
-    pub(super) fn stateless(&self) -> Option<String> {
+    pub(super) fn stateless(&self) -> Option<Text> {
         let Attached(endpoint) = self.endpoint.get()?;
         let info = endpoint.info();
         info.is_stateless.then(|| info.program_version.unwrap_or_default())
@@ -191,8 +192,13 @@ impl HttpSessionState {
     }
 
     /// Hands a message to the session.
-    pub(super) fn receive(&self, message: MessageText<'_>, stream: u64, head: &Arc<RequestHead>) -> Received {
-        let now = Instant::now().into_std();
+    pub(super) fn receive(
+        &self,
+        message: MessageText<'_>,
+        stream: u64,
+        head: &Arc<RequestHead>,
+        now: std::time::Instant,
+    ) -> Received {
         let received = match self.endpoint.get() {
             Some(Attached(endpoint)) => {
                 let head = Arc::clone(head) as Arc<dyn Extension>;
@@ -434,8 +440,12 @@ struct Presence {
 }
 
 impl Presence {
-    /// Until when the client has time to say something.
+    /// Until when the client has time to say something, if that is limited.
     fn deadline(&self, streams: &Streams) -> Option<Instant> {
+        if self.shared.is_for_one_request() {
+            // Its client is there until the answer is written or dropped, which ends the session.
+            return None;
+        }
         let options = &self.shared.options;
         let patience = if streams.is_known() { options.idle_after } else { options.opening_within };
         if streams.is_attended() {
@@ -457,8 +467,6 @@ impl Presence {
                 let error = Error::NotDelivered(Arc::new(error));
                 self.shared.notify(TransportEvent::RequestFailed { id, error });
             }
-            // The client of a single request is there until its answer is written or dropped, which ends the session.
-            let deadline = deadline.filter(|_| !self.shared.is_for_one_request());
             let Some(deadline) = deadline else { return Poll::Pending };
             let timer = self.timer.get_or_insert_with(|| Box::pin(tokio::time::sleep_until(deadline)));
             // A timer that rings too early looks again; moving it with every message would cost more.

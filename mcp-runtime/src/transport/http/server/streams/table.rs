@@ -167,9 +167,9 @@ impl Streams {
     }
 
     /// Takes note of a POST and opens its stream; `None` if there are too many.
-    pub(in super::super) fn post(&mut self, primed: bool) -> Option<Posted> {
-        let stream = self.open(false, primed)?.stream;
-        self.touched = now();
+    pub(in super::super) fn post(&mut self, primed: bool, now: Instant) -> Option<Posted> {
+        let stream = self.open(false, primed, now)?.stream;
+        self.touched = now;
         self.posts = self.posts.saturating_add(1);
         // From the second message on another time limit counts, which may be the shorter one.
         if self.posts == 2
@@ -187,19 +187,19 @@ impl Streams {
 
     /// Opens a stream for a GET, with what has been waiting for one.
     pub(in super::super) fn get(&mut self) -> Option<ReadPosition> {
-        let place = self.open(true, false)?;
+        let place = self.open(true, false, now())?;
         self.gets.push(place.stream);
         self.take_backlog(place.stream);
         Some(place)
     }
 
-    fn open(&mut self, get: bool, primed: bool) -> Option<ReadPosition> {
+    fn open(&mut self, get: bool, primed: bool, now: Instant) -> Option<ReadPosition> {
         if self.is_full() {
             return None;
         }
         self.last += 1;
         self.readers += 1;
-        self.streams.insert(self.last, Stream::new(get, primed, now()));
+        self.streams.insert(self.last, Stream::new(get, primed, now));
         Some(ReadPosition { stream: self.last, reader: 0, next: 0, at: 0 })
     }
 
